@@ -373,7 +373,6 @@ fn questions_and_the_card_stand_on_every_page() {
             price_per_gb: Some(12.5 / 16.0),
             published: vec![Beside {
                 item: "5400 rpm laptop disk".to_owned(),
-                metric: "random write 4K".to_owned(),
                 iops: 90.0,
                 kind: "author's rule".to_owned(),
                 place: Standing::Below,

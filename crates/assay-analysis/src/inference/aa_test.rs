@@ -39,7 +39,6 @@ pub struct AaWorkload {
     pub min_detectable: Option<f64>,
 }
 
-/// Compares all copies of each workload of a result with each other.
 pub fn aa_test(findings: &Findings) -> AaTest {
     let cells = findings.measurements.iter().filter(|cell| cell.primary);
     let names = distinct(cells.map(|cell| cell.workload.as_str()));

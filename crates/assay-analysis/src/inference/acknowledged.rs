@@ -5,10 +5,9 @@ use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Trial;
 use assay_workloads::io::Pattern;
-use assay_workloads::metrics;
 
 use super::rows::WorkloadTrials;
-use crate::rules::{self, Remark, WriteTimes};
+use crate::rules::{self, WriteTimes};
 
 const SYNC: &str = "sync";
 
@@ -32,14 +31,14 @@ pub(super) struct Writes {
     drive: String,
 }
 
-/// Tells synced rows that took no longer than without a sync, and their series.
 pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|own| own.is_synced) {
         let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
         let remark =
             bare.and_then(|bare| rules::costless(&synced.drive, &synced.times, &bare.times));
+        // It is a note: no trust is changed.
         if let Some(remark) = remark {
-            put(&mut rows[synced.at], series, remark);
+            rows[synced.at].add_remark(rules::ACKNOWLEDGED, &remark, series);
         }
     }
 }
@@ -48,12 +47,13 @@ pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
     let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
-    let others = row.arm.iter().filter(|(name, _)| *name != SYNC);
+    let mut others = row.arm.clone();
+    others.remove(SYNC);
     Some(Writes {
         at,
         alike: Alike {
             target: row.workload.target,
-            arm: others.map(|(name, level)| (name.clone(), level.clone())).collect(),
+            arm: others,
             control: row.workload.control,
             pattern: io.pattern,
             size_bytes: io.size_bytes(),
@@ -64,16 +64,6 @@ pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
             .filter(|_| io.sync.every().is_none_or(|every| every == 1))?,
         drive: drive.name.clone(),
     })
-}
-
-/// The remark beside the others of a row and its series. It is a note: no trust is changed.
-fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: Remark) {
-    for one in row.own_series(series) {
-        if remark.is_about(rules::ACKNOWLEDGED, metrics::nature(&one.metric)) {
-            one.because.push(remark.because(rules::ACKNOWLEDGED));
-        }
-    }
-    row.remarks.push((rules::ACKNOWLEDGED, remark));
 }
 
 /// What the syncs of a row rest on, where something is known of it and the row is not invalid.

@@ -1,6 +1,5 @@
-//! Two results that do not share their replicates (R13): what differs around them first, then
-//! their numbers, with weaker words and never *equivalent*. With one result a side no direction is
-//! suggested (R13d): its trials say nothing of days. All rows that are compared are one family.
+//! Two results without common replicates (R13): first what differs around them, then their numbers in weaker words, never
+//! *equivalent*. With one result per side, no direction is suggested (R13d). All compared rows are one family.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,9 @@ use assay_workloads::production::metrics::ARRIVALS;
 
 use super::classes;
 use super::days::{Days, POWER};
-use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
+use super::verdicts::{
+    across_words, add_note, correct, judge_across, verdict_of_ends, verdict_word, words,
+};
 use super::windows;
 use crate::inference::distinct;
 
@@ -74,7 +75,11 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
-    let cells = results.iter().zip(&names).flat_map(|(one, name)| named_cells(one, name)).collect();
+    let mut cells = Vec::new();
+    for (one, name) in results.iter().zip(&names) {
+        let own = one.measurements.iter().filter(|cell| cell.primary && !cell.control);
+        cells.extend(own.map(|cell| named_cell(cell, name)));
+    }
     let checks = later.iter().flat_map(|other| differences(first, other)).collect();
     let comparisons = all(first, later, unit, &names);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
@@ -84,34 +89,24 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         Some(text) => vec![Sentence::new(SentenceRole::Conclusion, "agreement", text)],
         None => told.iter().map(|one| Sentence::of_comparison(one, &*one.text)).collect(),
     };
-    let mut found = Findings {
-        measurements: cells,
-        comparisons,
-        checks,
-        summary,
-        ..Findings::of(
-            StudyFacts {
-                id: id_of_several(&first.study.id, &ids),
-                title: title(first, last, &names),
-                kind: "compare".to_owned(),
-                plan_sha256: last.study.plan_sha256.clone(),
-                started: last.study.started.clone(),
-                seed: last.study.seed,
-                ..StudyFacts::default()
-            },
-            EnvironmentFacts {
-                hosts: None,
-                activity: Activity::default(),
-                ..last.environment.clone()
-            },
-        )
+    let study = StudyFacts {
+        id: id_of_several(&first.study.id, &ids),
+        title: title(first, last, &names),
+        kind: "compare".to_owned(),
+        plan_sha256: last.study.plan_sha256.clone(),
+        started: last.study.started.clone(),
+        seed: last.study.seed,
+        ..StudyFacts::default()
     };
+    let activity = Activity::default();
+    let environment = EnvironmentFacts { hosts: None, activity, ..last.environment.clone() };
+    let bare = Findings::of(study, environment);
+    let mut found = Findings { measurements: cells, comparisons, checks, summary, ..bare };
     found.name_means();
     found
 }
 
-/// What results are called next to each other: the user's title, else the drives and the time of recording. Equal
-/// names get the time, too; at last there is the ID.
+/// Display names of results: the user's title, else the drives and the start time; equal names get time or ID.
 pub fn names(results: &[&Findings]) -> Vec<String> {
     let mut names: Vec<String> = results.iter().map(|one| name(one, 0)).collect();
     for letters in [MINUTE, MINUTE + 3, 0] {
@@ -145,13 +140,11 @@ fn name(found: &Findings, letters: usize) -> String {
 /// What is compared: the drive where both are of one, and the results.
 fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     let subject = |findings: &Findings| {
-        let own = findings.environment.targets.iter();
-        let mut told: Vec<String> = own
-            .map(|target| match target.filesystem_name() {
-                None => target.drive.clone(),
-                Some(told) => format!("{}, {told}", target.drive),
-            })
-            .collect();
+        let mut told: Vec<String> = Vec::new();
+        for target in &findings.environment.targets {
+            let filesystem = target.filesystem_name().map(|name| format!(", {name}"));
+            told.push(target.drive.clone() + &filesystem.unwrap_or_default());
+        }
         told.dedup();
         told.join(" and ")
     };
@@ -164,22 +157,14 @@ fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     }
 }
 
-/// An arm with the name of the result that it is of.
 pub(super) fn named(arm: &Arm, name: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(RESULT.to_owned(), name.to_owned());
     arm
 }
 
-fn named_cells<'a>(
-    findings: &'a Findings,
-    name: &'a str,
-) -> impl Iterator<Item = Measurement> + 'a {
-    let own = |cell: &&Measurement| cell.primary && !cell.control;
-    findings.measurements.iter().filter(own).map(move |cell| Measurement {
-        configuration: named(&cell.configuration, name),
-        ..cell.clone()
-    })
+pub(super) fn named_cell(cell: &Measurement, name: &str) -> Measurement {
+    Measurement { configuration: named(&cell.configuration, name), ..cell.clone() }
 }
 
 pub(super) struct Fact {
@@ -229,25 +214,17 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
 }
 
 fn facts(findings: &Findings) -> Vec<Fact> {
-    let EnvironmentFacts {
-        assay,
-        kernel,
-        cpu,
-        cpus,
-        memory_bytes,
-        virtualization: virtualisation,
-        targets,
-        ..
-    } = &findings.environment;
+    let environment = &findings.environment;
+    let targets = &environment.targets;
     let number =
         |value: Option<u64>| value.map_or_else(|| "not recorded".to_owned(), |n| n.to_string());
     let mut facts = vec![
-        Fact::new("Assay version", assay),
-        Fact::new("kernel", kernel),
-        Fact::new("CPU", cpu),
-        Fact::new("CPUs", number(cpus.map(u64::from))),
-        Fact::new("memory bytes", number(*memory_bytes)),
-        Fact::new("virtualization", virtualisation),
+        Fact::new("Assay version", &environment.assay),
+        Fact::new("kernel", &environment.kernel),
+        Fact::new("CPU", &environment.cpu),
+        Fact::new("CPUs", number(environment.cpus.map(u64::from))),
+        Fact::new("memory bytes", number(environment.memory_bytes)),
+        Fact::new("virtualization", &environment.virtualization),
         Fact::new("started", day(findings)),
         Fact::new("order", order(findings)),
         Fact::new("hosts", hosts(findings)),
@@ -330,8 +307,7 @@ pub(super) struct Book<'a> {
     is_sequential: bool,
 }
 
-/// A row of any result: workload, metric, and what can be set of its arm. What the operator alone
-/// can set may differ.
+/// A row of any result: workload, metric, and the settable part of its arm.
 pub(super) type Key = (String, String, Arm);
 
 pub(super) fn key(cell: &Measurement) -> Key {
@@ -380,8 +356,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The baseline of an arm in its own study, and the differences from it; none for a baseline
-    /// itself, and for arms that ran one after the other.
+    /// The baseline of an arm in its own study, and the differences; `None` for baselines and sequential studies.
     fn rerun(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
@@ -402,11 +377,7 @@ impl<'a> Book<'a> {
     }
 }
 
-/// A row of two results that is not judged yet.
-struct TestedComparison {
-    found: Comparison,
-    tests: Option<Tests>,
-}
+type Tested = (Comparison, Option<Tests>);
 
 /// The tests of a row: by its own numbers, and with the days between them.
 #[derive(Clone, Copy)]
@@ -420,23 +391,25 @@ pub(super) struct Tests {
 /// The comparisons of all later results with the first, workload by workload: one family.
 fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
-    let of_one: Vec<Vec<TestedComparison>> =
+    let of_one: Vec<Vec<Tested>> =
         later.map(|(other, name)| rows(first, other, unit, [&names[0], name])).collect();
-    let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
-    let judged = |rows: Vec<TestedComparison>| {
-        let judged = rows
-            .into_iter()
-            .map(|TestedComparison { found, tests }| judged(found, tests, family, unit));
+    let family = of_one.iter().flatten().filter(|(found, _)| found.primary).count();
+    let mut all = Vec::new();
+    for rows in of_one {
+        let judged = rows.into_iter().map(|(found, tests)| {
+            let mut found = weighed(found, tests, family, unit);
+            found.text = across_words(&found);
+            found
+        });
         let mut judged: Vec<Comparison> = judged.collect();
         judge_across(&mut judged, |workload, class| is_live(first, workload, class));
-        judged
-    };
-    let mut judged: Vec<Comparison> = of_one.into_iter().flat_map(judged).collect();
-    correct(judged.iter_mut().filter(|found| found.primary));
-    judged
+        all.extend(judged);
+    }
+    correct(all.iter_mut().filter(|found| found.primary));
+    all
 }
 
-fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec<TestedComparison> {
+fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec<Tested> {
     let (before, after) = (Book::new(first), Book::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
@@ -460,15 +433,14 @@ fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec
         let mut told = comparison(cell, arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
         if !told.better.is_known() {
-            let note = Note::NoDirection { metric: told.metric.clone() };
-            let words = words::note(&note, ["", ""]);
-            told.add(note, words);
+            let metric = told.metric.clone();
+            add_note(&mut told, Note::NoDirection { metric });
         }
         if emulated && is_of_speed(&told.metric) {
-            told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+            add_note(&mut told, Note::Emulated);
         }
         let tests = samples.and_then(|(before, after)| tests(&before, &after, unit));
-        found.push(TestedComparison { found: told, tests });
+        found.push((told, tests));
     }
     found
 }
@@ -516,32 +488,18 @@ pub(super) fn comparison(
     }
 }
 
-/// Adds what is to be known of the cells' numbers where they are not trusted; `names` are what
-/// the cells are called.
+/// Adds a note for each of the two numbers that is not trusted; `names` are the names of the sides.
 pub(super) fn doubt(found: &mut Comparison, cells: [&Measurement; 2], names: [&str; 2]) {
-    for note in trust_notes(cells) {
-        let words = words::note(&note, names);
-        found.add(note, words);
+    for (of, cell) in [Side::Baseline, Side::Arm].into_iter().zip(cells) {
+        if let Some(trust) = cell.trust.filter(|trust| *trust != Trust::Trusted) {
+            let note = Note::TrustOfResult { of, trust };
+            let words = words::note(&note, names);
+            found.add(note, words);
+        }
     }
 }
 
-/// What is to be known of numbers that are not trusted.
-fn trust_notes(cells: [&Measurement; 2]) -> impl Iterator<Item = Note> {
-    let told = [Side::Baseline, Side::Arm].into_iter().zip(cells.map(|cell| cell.trust));
-    told.filter_map(|(of, trust)| {
-        let trust = trust.filter(|trust| *trust != Trust::Trusted)?;
-        Some(Note::TrustOfResult { of, trust })
-    })
-}
-
-/// The intervals, the verdict, which is never *equivalent* where each side is one day, and the
-/// sentence.
-fn judged(found: Comparison, tests: Option<Tests>, family: usize, unit: Unit) -> Comparison {
-    let mut found = weighed(found, tests, family, unit);
-    found.text = across_words(&found);
-    found
-}
-
+/// Adds the intervals and the verdict, which is never *equivalent* if each side is one day.
 pub(super) fn weighed(
     mut found: Comparison,
     tests: Option<Tests>,

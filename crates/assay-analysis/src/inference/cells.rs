@@ -25,8 +25,7 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     cells.collect()
 }
 
-/// The number of a row of which these are the trials, where its metric is compared by its ratio; `baseline` has
-/// those of the arm that it is compared with.
+/// The number of a row with these trials of a metric compared by ratio; `baseline` are those of its baseline.
 pub(super) fn number(own: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
     let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
     let values: Vec<f64> =
@@ -99,8 +98,7 @@ fn of(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
     }
 }
 
-/// Where those that count stand among all trials; none where they are those that nothing disturbed, which
-/// the trials tell themselves.
+/// Positions of the counted trials among all; `None` if they are the undisturbed ones.
 fn places(trials: &[TrialValue], counted: &[&TrialValue]) -> Option<Vec<usize>> {
     let told = trials.iter().filter(|trial| trial.counts_by_itself());
     (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
@@ -120,8 +118,7 @@ pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
     summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
-/// The trials that a cell sums up: the one that stands for each replicate, as long as enough replicates
-/// have an undisturbed one.
+/// The trials that a cell sums up: one per replicate, as long as enough replicates have an undisturbed one.
 fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
     let first = || trials.iter().filter(|trial| trial.repeats.is_none());
     let valued = |trial: &&TrialValue| trial.value.is_some();
@@ -136,8 +133,7 @@ fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> V
     first().filter(counts).filter(valued).collect()
 }
 
-/// The trial that comparisons pair with the baseline's: the first run, or the repeat in which neither was
-/// disturbed.
+/// The trial that comparisons pair with the baseline's: the first run, or the repeat where both are undisturbed.
 fn paired<'t>(
     trials: &'t [TrialValue],
     first: &'t TrialValue,

@@ -1,8 +1,6 @@
-//! What is printed on a device, held against what was measured of it: surely reached, surely not, or not
-//! to be told, by the interval.
+//! Ratings printed on a device against its measured numbers, by the CI: reached, not reached, or undetermined.
 //!
-//! The test of the SD Association writes to a card in a state that it defines; numbers of a study say
-//! whether a card does as much here, and not what its maker may print on it.
+//! The SD Association tests cards in a defined state. A study shows only whether a card reaches the rating here.
 
 use std::collections::BTreeMap;
 
@@ -11,51 +9,39 @@ use assay_core::quantity::units::show;
 use assay_study::file::printed::{Claim, Class, FAMILIES};
 use assay_study::findings::Trust;
 
-/// Numbers by their names: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `write_iops`,
-/// and of several in flight `queued_read_iops`, `queued_write_iops`.
+/// Numbers by name: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `queued_read_iops` and so on.
 pub type Numbers = BTreeMap<&'static str, CardNumber>;
 
 pub fn held<'a>(
     claims: impl IntoIterator<Item = (&'a str, &'a Claim)>,
     numbers: &Numbers,
 ) -> Vec<CardClaim> {
-    let one = |(text, claim): (&str, &Claim)| {
-        let (standing, because) = against(claim, numbers);
-        let word = match standing {
-            Standing::Above => "reached",
-            Standing::Below => "not reached",
-            Standing::Open => "cannot be determined",
-        };
-        CardClaim {
-            rating: text.to_owned(),
-            outcome: standing,
-            text: format!("{text}: {word} ({because})"),
-        }
+    let one = |(rating, claim): (&str, &Claim)| {
+        let (outcome, because) = against(claim, numbers);
+        let text = format!("{rating}: {} ({because})", outcome.word());
+        CardClaim { rating: rating.to_owned(), outcome, text }
     };
     claims.into_iter().map(one).collect()
 }
 
 fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
-    let operations = |value: f64| format!("{} IOPS", show::per_second(value));
-    match claim {
-        Claim::Rate(rate) => {
-            let read = numbers.get("read_mb_s");
-            (at_least(read, *rate), told("sequential reads", read, mb))
-        }
+    let operations: fn(f64) -> String = |value| format!("{} IOPS", show::per_second(value));
+    let mb: fn(f64) -> String = |value| format!("{} MB/s", show::mb_per_s(value));
+    let (name, what, limit, shown) = match claim {
+        Claim::Rate(rate) => ("read_mb_s", "sequential reads", rate, mb),
         Claim::Operations { iops, writes: true } => {
-            let number = numbers.get("write_iops");
-            (at_least(number, *iops), told("random writes", number, operations))
+            ("write_iops", "random writes", iops, operations)
         }
         Claim::Operations { iops, writes: false } => {
-            let number = numbers.get("read_iops");
-            (at_least(number, *iops), told("random reads", number, operations))
+            ("read_iops", "random reads", iops, operations)
         }
-        Claim::Class(class) => (standing(class, numbers), needs(class)),
-    }
+        Claim::Class(class) => return (standing(class, numbers), needs(class)),
+    };
+    let number = numbers.get(name);
+    (at_least(number, *limit), told(what, number, shown))
 }
 
-/// Of each family of classes the highest that is surely reached, else the first that cannot be told, else
-/// its lowest, which is not: what is said of a card.
+/// Of each family of classes the highest that is reached, else the first undetermined one, else the lowest.
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
         let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
@@ -76,7 +62,6 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     best.collect()
 }
 
-/// The best of two numbers, as far as they are there.
 fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
     let found = names.iter().filter_map(|name| numbers.get(*name));
     found.max_by(|a, b| a.value.total_cmp(&b.value))
@@ -111,8 +96,7 @@ fn needs(class: &Class) -> String {
     }
 }
 
-/// A number against a limit, by its interval; nothing can be told without one, nor from a number that a
-/// rule speaks against.
+/// A number against a limit, by its CI; open without a CI, or if the number is not trusted.
 fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
     let sound = number.filter(|number| number.doubt().is_empty());
     match sound.and_then(|number| number.ci95) {
@@ -120,10 +104,6 @@ fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
         Some([_, high]) if high < limit => Standing::Below,
         _ => Standing::Open,
     }
-}
-
-fn mb(value: f64) -> String {
-    format!("{} MB/s", show::mb_per_s(value))
 }
 
 fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {

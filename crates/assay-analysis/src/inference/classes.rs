@@ -1,5 +1,5 @@
-//! Classes of the requests that reached the target's devices: reads, writes, flushes and discards
-//! of a workload are told, compared and judged each for itself. What helps one may starve another.
+//! Classes of the requests that reached the target's devices (reads, writes, flushes, discards), each reported, compared
+//! and judged separately: what helps one may starve another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use assay_study::findings::{
     AbsentCell, Comparison, Findings, MetricRef, Sentence, TrialValue, Trust, Verdict,
 };
 use assay_study::results::environment::Environment;
-use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload, arm_in_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
@@ -24,6 +24,7 @@ use assay_workloads::production;
 use super::rows::{Measured, WorkloadTrials};
 use super::series::cell_trial;
 use super::verdicts::words;
+use crate::import::grouped;
 use crate::rules::{Remark, unstable};
 
 struct Class {
@@ -48,8 +49,7 @@ pub(super) fn name(workload: &str, class: &str) -> String {
     format!("{workload}, {words}")
 }
 
-/// The devices of a workload whose requests are added up, with what those are called: several that were only
-/// watched are told one by one.
+/// The devices whose requests are added up, with their name; several devices that are only watched stay separate.
 fn parts(
     workload: &PlannedWorkload,
     site: Option<&Site>,
@@ -193,7 +193,6 @@ pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
     (found, absent)
 }
 
-/// The classes of each trial of a row; nothing where the study did not ask for them.
 fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
     let asked =
         row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
@@ -215,11 +214,9 @@ fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
 
 /// Why no trial that counts has any class; none where one has, or nobody asked.
 fn unseen(spans: &Spans<'_>) -> Option<String> {
-    let mut counting = spans.iter().filter(|(trial, _)| trial.counts()).peekable();
-    counting.peek()?;
-    let reasons: Vec<&String> = counting.filter_map(|(_, told)| told.as_ref().err()).collect();
-    let all = spans.iter().filter(|(trial, _)| trial.counts()).count();
-    (reasons.len() == all).then(|| reasons.first().map(|reason| (*reason).clone()))?
+    let counting = spans.iter().filter(|(trial, _)| trial.counts());
+    let reasons: Option<Vec<&String>> = counting.map(|(_, told)| told.as_ref().err()).collect();
+    reasons?.first().map(|reason| (*reason).clone())
 }
 
 fn idle(spans: &Spans<'_>) -> bool {
@@ -344,27 +341,13 @@ fn value(metric: &str, span: &ClassSpan, told: &ClassSpans<'_>) -> Result<f64, S
     }
 }
 
-/// Which class won and which lost under each arm: one sentence an arm whose classes do not agree, or
-/// of which any is told apart.
+/// What each arm does to the classes: a sentence per arm with a difference between or within its classes.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
-    let mut told = Vec::new();
-    let mut done: Vec<(&str, String)> = Vec::new();
-    for first in found.comparisons.iter().filter(|one| one.primary) {
-        let Some(of) = first.class_of.as_deref() else { continue };
-        let arm = arm_words(&first.configuration);
-        if done.contains(&(of, arm.clone())) {
-            continue;
-        }
-        let same = |one: &&Comparison| {
-            one.primary
-                && one.class_of == first.class_of
-                && one.configuration == first.configuration
-        };
-        let classes: Vec<&Comparison> = found.comparisons.iter().filter(same).collect();
-        told.extend(sentence(found, of, &classes));
-        done.push((of, arm));
-    }
-    told
+    let classes = found.comparisons.iter().filter(|one| one.primary && one.class_of.is_some());
+    let rows = grouped(classes, |one, other| {
+        one.class_of == other.class_of && one.configuration == other.configuration
+    });
+    rows.iter().filter_map(|row| sentence(found, row[0].class_of.as_deref()?, row)).collect()
 }
 
 fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sentence> {
@@ -372,47 +355,34 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     let judged = |one: &&&Comparison| {
         matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
     };
-    let (some, rest): (Vec<&Comparison>, Vec<&Comparison>) =
-        classes.iter().partition(|one| judged(one));
-    let parts: Vec<String> = some.iter().filter_map(|one| part(found, one)).collect();
-    let differs = |(name, level): &(&String, &String)| first.baseline.get(*name) != Some(*level);
-    let arm: BTreeMap<_, _> = first.configuration.iter().filter(differs).collect();
-    let levels = |arm: &assay_study::results::plan::Arm| {
-        let own = arm
-            .iter()
-            .filter(|(name, _)| first.configuration.get(*name) != first.baseline.get(*name));
-        arm_in_words(own)
-    };
+    let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
+    let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
     // Of an arm without a single pair there is nothing to say.
-    if arm.is_empty() || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
+    let is_empty = !first.configuration.keys().any(differs);
+    if is_empty || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
         return None;
     }
-    let (loaded, rest): (Vec<&Comparison>, Vec<&Comparison>) =
-        rest.into_iter().partition(|one| other_load(one).is_some());
-    let loaded: Vec<String> = loaded
-        .iter()
-        .map(|one| {
-            let load = other_load(one).unwrap_or_default();
-            format!("{}: no verdict, because the load differed ({load})", class_words(one))
-        })
-        .collect();
-    let rest: Vec<&str> = rest.iter().map(|one| class_words(one)).collect();
-    let rest =
-        (!rest.is_empty()).then(|| format!("{}: no significant difference", words::listed(&rest)));
+    let (some, rest): (Vec<&Comparison>, Vec<&Comparison>) =
+        classes.iter().partition(|one| judged(one));
+    let mut parts: Vec<String> = some.iter().filter_map(|one| part(found, one)).collect();
     let interval = !parts.is_empty();
-    let parts: Vec<String> = parts.into_iter().chain(loaded).chain(rest).collect();
-    let text = format!(
-        "{of}, {} against {}: {}.",
-        levels(&first.configuration),
-        levels(&first.baseline),
-        parts.join("; ")
-    );
+    let mut alike = Vec::new();
+    for one in rest {
+        match one.note_facts.iter().find_map(words::load) {
+            None => alike.push(class_words(one)),
+            Some(load) => parts.push(format!(
+                "{}: no verdict, because the load differed ({load})",
+                class_words(one)
+            )),
+        }
+    }
+    if !alike.is_empty() {
+        parts.push(format!("{}: no significant difference", words::listed(&alike)));
+    }
+    let (arm, baseline) = (levels(&first.configuration), levels(&first.baseline));
+    let text = format!("{of}, {arm} against {baseline}: {}.", parts.join("; "));
     let about = vec![MetricRef::new(of, "")];
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
-}
-
-fn other_load(one: &Comparison) -> Option<String> {
-    one.note_facts.iter().find_map(words::load)
 }
 
 fn part(found: &Findings, one: &Comparison) -> Option<String> {
@@ -420,13 +390,9 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
     let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
     let trust = |arm| found.cell(&one.workload, arm, &one.metric).and_then(|cell| cell.trust);
     let doubt = trust(&one.configuration).max(trust(&one.baseline)).map_or("", Trust::doubt);
-    let interval = format!(
-        "{}, ratio {}, 95% CI {}-{}{doubt}",
-        change(&show::ratio(ratio), &one.metric),
-        show::ratio(ratio),
-        show::ratio(low),
-        show::ratio(high)
-    );
+    let [ratio, low, high] = [ratio, low, high].map(show::ratio);
+    let change = change(&ratio, &one.metric);
+    let interval = format!("{change}, ratio {ratio}, 95% CI {low}-{high}{doubt}");
     Some(match one.verdict? {
         Verdict::Better => format!("{class} improved ({interval})"),
         Verdict::Worse => format!("{class} regressed ({interval})"),

@@ -1,5 +1,4 @@
-//! How far sessions lie apart (R13d): trials of one session say nothing of that, so it is taken from
-//! earlier results, from the user, or from what is usual, and printed.
+//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or usual.
 
 use std::collections::BTreeMap;
 
@@ -43,8 +42,7 @@ impl Days {
         Self { sd, from: Source::Asked }
     }
 
-    /// The spread between results of one study, over all its rows; none where there are too few of
-    /// them. What trials add to it stays in it.
+    /// The spread between results of one study over all rows, trial noise included; `None` for too few results.
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
         for book in results.iter().map(Book::new) {
@@ -66,7 +64,6 @@ impl Days {
         sd.is_finite().then_some(Self { sd, from: Source::Results(sessions) })
     }
 
-    /// The difference of two samples of so many sessions a side.
     pub(super) fn between(
         self,
         sides: [&Sample; 2],

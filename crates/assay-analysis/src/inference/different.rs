@@ -6,7 +6,7 @@ use assay_study::results::record::Trial;
 
 use super::distinct;
 use super::rows::WorkloadTrials;
-use crate::rules::{self, Remark, Worked};
+use crate::rules::{self, Worked};
 
 const COMMAND: &str = "command";
 
@@ -32,7 +32,7 @@ pub(super) fn tell(all: &[WorkOfRow], rows: &mut [WorkloadTrials<'_>], series: &
         let sides: Vec<&Worked> = own().map(|one| &one.worked).collect();
         for remark in rules::between(&sides) {
             for one in own() {
-                put(&mut rows[one.at], series, &remark);
+                rows[one.at].add_remark(rules::DIFFERENT_WORK, &remark, series);
             }
         }
     }
@@ -40,23 +40,8 @@ pub(super) fn tell(all: &[WorkOfRow], rows: &mut [WorkloadTrials<'_>], series: &
 
 /// What settings have in common that are compared with each other: where commands are, all but the command.
 fn compared(arm: &Arm) -> Arm {
-    if !arm.contains_key(COMMAND) {
-        return Arm::new();
-    }
-    arm.iter()
-        .filter(|(name, _)| *name != COMMAND)
-        .map(|(name, level)| (name.clone(), level.clone()))
-        .collect()
-}
-
-fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &Remark) {
-    let rule = rules::DIFFERENT_WORK;
-    row.remarks.push((rule, remark.clone()));
-    row.trust = row.trust.max(Some(remark.trust));
-    for one in row.own_series(series) {
-        one.trust = one.trust.max(Some(remark.trust));
-        one.because.push(remark.because(rule));
-    }
+    let mut others = arm.clone();
+    others.remove(COMMAND).map(|_| others).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -14,48 +14,11 @@ use super::distinct;
 use super::rows::WorkloadTrials;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
-const TELLING_OPTIONS: &[&str] = &[
-    "noatime",
-    "strictatime",
-    "lazytime",
-    "sync",
-    "dirsync",
-    "ro",
-    "discard",
-    "discard=",
-    "data=",
-    "commit=",
-    "barrier=",
-    "nobarrier",
-    "nodelalloc",
-    "journal_async_commit",
-    "dax",
-    "dax=",
-    "compress=",
-    "compress",
-    "compress-force=",
-    "nodatacow",
-    "nodatasum",
-    "autodefrag",
-    "nossd",
-    "logbufs=",
-    "logbsize=",
-    "wsync",
-    "cache=",
-    "vers=",
-    "rsize=",
-    "wsize=",
-    "async",
-    "writeback_cache",
-    "kernel_cache",
-    "volatile",
-    "compress_algorithm=",
-    "background_gc=",
-    "mode=",
-    "alloc_mode=",
-    "fsync_mode=",
-    "checkpoint=",
-];
+const TELLING_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro discard discard= data= commit= barrier= \
+                               nobarrier nodelalloc journal_async_commit dax dax= compress= compress compress-force= \
+                               nodatacow nodatasum autodefrag nossd logbufs= logbsize= wsync cache= vers= rsize= wsize= \
+                               async writeback_cache kernel_cache volatile compress_algorithm= background_gc= mode= \
+                               alloc_mode= fsync_mode= checkpoint=";
 
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
     // Drives of virtual machines that a study makes lie in memory: where it was called says nothing of them.
@@ -71,11 +34,10 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
     let text = |seen: &Presence<String>, otherwise: &str| {
         seen.value().cloned().unwrap_or_else(|| otherwise.to_owned())
     };
+    let kernel = text(&machine.kernel, "not known");
     EnvironmentFacts {
         assay: assay.to_owned(),
-        kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture)
-            .trim_end()
-            .to_owned(),
+        kernel: format!("{kernel} {}", machine.architecture).trim_end().to_owned(),
         cpu: text(&machine.cpu, "CPU unknown"),
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
@@ -224,15 +186,14 @@ fn filesystem_words(site: &Site) -> String {
 
 fn options(mount: &Mount) -> Vec<&str> {
     let tells = |option: &str| {
-        TELLING_OPTIONS.iter().any(|telling| {
-            option == *telling || (telling.ends_with('=') && option.starts_with(telling))
+        TELLING_OPTIONS.split(' ').any(|telling| {
+            option == telling || (telling.ends_with('=') && option.starts_with(telling))
         })
     };
     distinct(mount.options.iter().map(String::as_str).filter(|option| tells(option)))
 }
 
-/// What a planned workload reads and writes; none where that is not its kind of work, or where only
-/// others' work was watched.
+/// What a planned workload reads and writes; `None` for other kinds, and if it was only watched.
 pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     let io = io::Planned::of(&workload.work).filter(|_| !workload.work.is_only_watched())?;
     Some(IoFacts {

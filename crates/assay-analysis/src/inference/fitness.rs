@@ -1,5 +1,4 @@
-//! Whether a place is good enough for what a study says. Each bound is decided by the answer to its question,
-//! and that by the interval of the number; where anything speaks against the numbers nobody can tell.
+//! Whether a place meets the requirements of a study. The CI answers each bound; doubt about the numbers leaves it open.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +17,7 @@ use assay_study::results::record::Status;
 use super::acknowledged::of_because;
 use crate::inference::distinct;
 
-/// Says in the findings whether the place is good enough, before everything else. Their answers are those to
-/// the questions of the design, one by one.
+/// Puts the outcome before all other findings. The answers belong to the questions of the design, one by one.
 pub(super) fn tell(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
     let seen: &Findings = found;
@@ -33,7 +31,6 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     found.answers.requirements = Some(told);
 }
 
-/// Metrics of a bound: by default the primary metric of each workload.
 fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     let mut all = Vec::new();
     for workload in &bound.workloads {
@@ -86,8 +83,7 @@ fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) ->
     }
 }
 
-/// Why rows do not tell the number that is asked for, and what would: a slow drive does too few operations for a
-/// percentile.
+/// Why rows lack the requested number, and the next step: a slow drive does too few operations for a percentile.
 fn untold(found: &Findings, ask: &Ask, purpose: &str) -> Vec<String> {
     let is_asked = |cell: &&AbsentCell| {
         let is_own = cell.metric.is_some() && cell.metric == ask.metric;

@@ -1,10 +1,10 @@
-//! What a study will be able to see, told before it runs (R5, R6): the smallest difference that it
-//! finds in four of five cases, if the trials scatter as they did the last time.
+//! The smallest difference that a study will detect with 80% power (R5, R6), given the spread of earlier trials.
 
 use std::collections::BTreeSet;
 
 use assay_core::quantity::units::show;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
+use assay_study::file::words::choice;
 use assay_study::findings::{Findings, Measurement};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::Stopping;
@@ -30,8 +30,7 @@ pub struct Foresight {
     pub workload: String,
     pub replicates: u32,
     pub comparisons: usize,
-    /// Spread of the differences within a replicate, as a share, and the smallest difference that
-    /// is found with 80% power at it.
+    /// SD of the differences within a replicate, and the smallest difference that is detectable with it (80% power).
     pub sd_and_min_detectable: Vec<(f64, f64)>,
     /// Id of the result that the spread was taken from, or `pilot`.
     pub sd_source: Option<String>,
@@ -40,8 +39,7 @@ pub struct Foresight {
     pub sight: String,
 }
 
-/// What a plan will be able to see in each of its workloads; `earlier` is a result to take the
-/// spread from.
+/// What a plan can detect in each workload; `earlier` is a result to take the spread from.
 pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
     let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
     names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
@@ -82,8 +80,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     Some(told)
 }
 
-/// The spread of differences within a replicate that the pilot expects of the plan's trials, as a
-/// share: the widest of all targets.
+/// SD of the differences within a replicate that the pilot predicts, as a share: the widest of all targets.
 fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
     let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
     let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
@@ -91,8 +88,7 @@ fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
-/// What a plan will be able to see, by its pilot, in one sentence for all workloads that the pilot
-/// tells something of.
+/// What a plan can detect by its pilot, in one sentence for all workloads.
 pub fn foreseen(plan: &Plan) -> Option<String> {
     let told = foresee(plan, None);
     let known = told.iter().filter(|one| one.sd_source.is_some());
@@ -101,24 +97,21 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
     found.sort_by(f64::total_cmp);
     let least = *found.first()?;
     if least > LARGEST_USEFUL {
+        let least = show::share(least);
         return Some(format!(
-            "warning: this study can only detect differences above {}, because trials vary as much in the pilot; stop \
-             other load or run more replicates",
-            show::share(least)
+            "warning: this study can only detect differences above {least}, because trials vary as much in the pilot; \
+             stop other load or run more replicates"
         ));
     }
-    let range = match (found.first()?, found.last()?) {
-        (least, most) if show::share(*least) == show::share(*most) => show::share(*most),
-        (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
-    };
+    let [least, most] = [least, *found.last()?].map(show::share);
+    let range = if least == most { most } else { format!("{least} to {most}") };
     Some(format!(
         "{} replicates: power 80% for a difference of {range}, if trials vary as in the pilot",
         plan.replicates
     ))
 }
 
-/// The spread of differences within a replicate that an earlier result shows, as a share; of the primary
-/// metric where none is named.
+/// SD of the differences within a replicate of an earlier result, as a share; by default of the primary metric.
 fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64> {
     let is_judged = |own: &str, primary: bool| metric.map_or(primary, |name| name == own);
     let own = found.comparisons.iter().filter(|one| one.workload == workload);
@@ -143,19 +136,15 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
 }
 
 fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
-    if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
+    let replicates = told.replicates;
+    if (replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
-            "{} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}",
-            told.replicates
+            "{replicates} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}"
         );
     }
     let list = |text: &dyn Fn(&(f64, f64)) -> String| -> String {
         let all: Vec<String> = told.sd_and_min_detectable.iter().map(text).collect();
-        match all.as_slice() {
-            [] => String::new(),
-            [one] => one.clone(),
-            [before @ .., last] => format!("{} or {last}", before.join(", ")),
-        }
+        choice(&all.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let spreads = list(&|pair| show::share(pair.0));
     let differences = list(&|pair| show::share(pair.1));
@@ -168,14 +157,14 @@ fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> Str
         1 => String::new(),
         count => format!(", {count} simultaneous comparisons"),
     };
-    let head = format!(
-        "{} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) if the SD of paired differences is",
-        told.replicates
-    );
     let source = match &told.sd_source {
         Some(pilot) if pilot == PILOT => ", as in the pilot".to_owned(),
         Some(id) => format!(", as in result {id}"),
         None => " (assumed, because there is no earlier result)".to_owned(),
     };
-    format!("{head} {spreads}{source}; for {}: {needed} replicates", show::share(margin))
+    let margin = show::share(margin);
+    format!(
+        "{replicates} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) \
+         if the SD of paired differences is {spreads}{source}; for {margin}: {needed} replicates"
+    )
 }

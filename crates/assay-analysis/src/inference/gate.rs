@@ -23,8 +23,7 @@ use super::verdicts::words;
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
 
-/// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3%
-/// it does, at 10% it finds such a loss in a third of the cases only (R13c).
+/// The usual limit, and the loss that a gate must detect: three trials with a spread of 3% do, with 10% rarely (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_SEEN: f64 = 0.3;
 
@@ -108,9 +107,8 @@ fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
             }
         }
         let id = side.first().map_or("", |one| &*one.findings.study.id);
-        Sample::of(&data)
-            .filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)
-            .ok_or_else(|| few(&data, id))
+        let sample = Sample::of(&data).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
+        sample.ok_or_else(|| few(&data, id))
     };
     let [earlier, later] = sides.map(sample);
     Ok([earlier?, later?])
@@ -150,8 +148,7 @@ pub(super) fn blinded(cell: &Measurement, whose: &str) -> Option<String> {
     Some(format!("rule {} flags {whose}: {}", blind.rule, blind.text))
 }
 
-/// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
-/// the results a side where trials are the data.
+/// Distances from the limit at which a row fails and a loss is found. `few`: results per side if trials are the data.
 fn reach(
     sides: [&Sample; 2],
     few: Option<[usize; 2]>,
@@ -178,14 +175,12 @@ fn judged(
     rows: usize,
     asked: &Gate,
 ) -> Gated {
-    match reach(sides, few, rows, asked.days) {
-        None => Gated::silent(name, NO_INTERVAL.to_owned()),
-        Some(reach) => {
-            let allowed = Allowed::new(better, asked.max_regression);
-            let difference = sides[1].mean - sides[0].mean;
-            allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
-        }
-    }
+    let Some(reach) = reach(sides, few, rows, asked.days) else {
+        return Gated::silent(name, NO_INTERVAL.to_owned());
+    };
+    let allowed = Allowed::new(better, asked.max_regression);
+    let difference = sides[1].mean - sides[0].mean;
+    allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
 }
 
 /// Why a row makes no statement whose trials are too few, or allow no logarithm.
@@ -247,12 +242,9 @@ impl Allowed {
             Green::Sees(sees) if seen > sees => blind(seen, sees),
             Green::Sees(_) => Ended::Pass,
         };
-        let seen = match green {
-            Green::Sees(_) => Some(seen),
-            // What it would have found does not matter to a row that is decided.
-            Green::Within => None,
-        };
-        Gated { loss: Some(self.share(worse)), min_detectable: seen, ..Gated::bare(name, ended) }
+        // What it would have found does not matter to a row that is decided.
+        let min_detectable = matches!(green, Green::Sees(_)).then_some(seen);
+        Gated { loss: Some(self.share(worse)), min_detectable, ..Gated::bare(name, ended) }
     }
 }
 

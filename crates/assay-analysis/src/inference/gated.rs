@@ -31,8 +31,7 @@ use super::verdicts::{self, error_of_family};
 
 pub(super) type Planned = (String, Arm);
 
-/// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows
-/// that there should be; an `unfinished` study has no answer yet.
+/// Puts the outcome of the gate before all other findings. `planned` are the expected rows.
 pub(super) fn tell(
     found: &mut Findings,
     design: &Design,
@@ -74,25 +73,22 @@ fn answer(
     let starved = starved(design, asked, found);
     let missing: Vec<&Planned> = missing.chain(&starved).collect();
     let rows = compared.len() + missing.len();
-    let must_detect =
-        asked.must_detect.unwrap_or_else(|| gate::Gate::new(asked.max_regression).must_detect);
+    let most = asked.max_regression;
+    let must_detect = asked.must_detect.unwrap_or_else(|| gate::Gate::new(most).must_detect);
     let alpha = error_of_family(design, rows.max(1));
-    let replicates = replicates(found);
+    let first = found.measurements.iter().flat_map(|cell| &cell.trials);
+    let first = first.filter(|trial| trial.repeats.is_none());
+    let replicates = first.map(|trial| trial.replicate).max().unwrap_or(0);
     let judge = Judge { design, asked, found, unfinished, must_detect, alpha, replicates };
     let judged = compared.into_iter().map(|one| judge.row(one));
-    let rows = judged
-        .chain(missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm)))
-        .collect();
+    let missing = missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm));
+    let rows = judged.chain(missing).collect();
     let replicates = asked.until_decided.then_some(replicates);
-    GateAnswer::of(asked.max_regression, must_detect, asked.allow_inconclusive, rows).of_study(
-        asked.metric.clone(),
-        asked.more,
-        replicates,
-    )
+    let answer = GateAnswer::of(most, must_detect, asked.allow_inconclusive, rows);
+    answer.of_study(asked.metric.clone(), asked.more, replicates)
 }
 
-/// Classes of a load that was played of which an arm has no number and its baseline has one: a class that an
-/// arm starved is not compared, and a gate must not pass by that.
+/// Classes of a replayed load without a number in an arm, but with one in its baseline: the gate must not pass then.
 fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned> {
     let named = asked.metric.as_deref().or(design.primary.as_deref());
     if named.is_some_and(|metric| played::of(metric).is_some()) {
@@ -115,12 +111,6 @@ fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned>
     };
     let all = found.absent.iter().filter(is_starved);
     all.map(|own| (own.workload.clone(), own.configuration.clone())).collect()
-}
-
-fn replicates(found: &Findings) -> u32 {
-    let first = found.measurements.iter().flat_map(|cell| &cell.trials);
-    let first = first.filter(|trial| trial.repeats.is_none());
-    first.map(|trial| trial.replicate).max().unwrap_or(0)
 }
 
 struct Judge<'a> {
@@ -221,8 +211,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether more replicates would not change that a comparison makes no statement. What a few trials say
-    /// may be luck, so that they are not believed before any gate may end its study.
+    /// Whether more replicates would not decide a comparison. Few trials may mislead, so that they do not count yet.
     fn is_lasting(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
         !self.unfinished
@@ -287,8 +276,7 @@ impl Judge<'_> {
         Gated { bound95: Some(allowed.share(allowed.worse(difference) + bound)), ..row }
     }
 
-    /// The same of a metric that may be zero (R3): by the differences of its pairs, in its own unit. A share of
-    /// nothing is no measure of what would have been found, so that such a row passes by its bound alone.
+    /// The same for a metric that may be zero (R3), by differences in its unit; such a row passes by its bound alone.
     fn judged_by(&self, more: f64, name: String, one: &Comparison) -> Gated {
         let worse = |difference: f64| -one.better.sign() * difference;
         let own = one.difference.as_ref();
@@ -310,8 +298,7 @@ impl Judge<'_> {
         Gated { amount: Some(Amount { loss, bound95: surely }), ..Gated::bare(name, ended) }
     }
 
-    /// How far a mean of so many pairs with a standard deviation must be from what is allowed to be surely
-    /// beyond it, and from where on a loss is found.
+    /// Distances of a mean from the limit at which it is significantly beyond, and at which a loss is found.
     fn reach(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
         let freedom = pairs.checked_sub(1)? as f64;
         let error = sd / (pairs as f64).sqrt();
@@ -378,8 +365,7 @@ fn has_zeros(one: &Comparison) -> bool {
     one.note_facts.iter().any(|note| matches!(note, Note::NoRatio { .. }))
 }
 
-/// Why two arms make no statement of which one changes what runs after it: by the one order the gate failed,
-/// and by the other it did not (R2d). Where both say the same, that stands.
+/// Why two arms with carry-over make no statement: only one of the two orders exceeds the limit (R2d).
 fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String> {
     let orders = one.note_facts.iter().find_map(|note| match note {
         Note::TwoOrders { first, second, .. } => Some([*first, *second]),

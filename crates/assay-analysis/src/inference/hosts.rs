@@ -20,8 +20,7 @@ fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
     fleet.filter(|fleet| fleet.is_of_all())
 }
 
-/// How far numbers can be confirmed: those of a fleet, or of one of its ranks, are shown and compared, and no
-/// fresh trials on one machine would be of the same.
+/// The stage of a fleet's numbers: fresh trials on one machine cannot confirm them.
 pub(super) fn stage(fleet: Option<&Fleet>, stage: Stage) -> Stage {
     if fleet.is_some() && stage == Stage::Measured { Stage::Together } else { stage }
 }
@@ -122,11 +121,10 @@ impl HostRates {
         let least = means().min_by(|one, other| one.1.total_cmp(&other.1));
         let most = means().max_by(|one, other| one.1.total_cmp(&other.1));
         let (Some((least, least_per_s)), Some((most, most_per_s))) = (least, most) else { return };
-        let (workload, arm) = (row.workload.name.clone(), row.arm.clone());
         if !row.workload.control {
             self.ranges.push(HostRange {
-                workload,
-                configuration: arm,
+                workload: row.workload.name.clone(),
+                configuration: row.arm.clone(),
                 slowest_per_s: least_per_s,
                 slowest_rank: least,
                 fastest_per_s: most_per_s,
@@ -168,7 +166,6 @@ impl HostRates {
     }
 }
 
-/// What is to be known of the hosts beside any number.
 pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check> {
     let Some(hosts) = hosts else {
         let own = fleet.and_then(|fleet| Some((fleet, fleet.rank?)));
@@ -179,39 +176,30 @@ pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check>
         });
         return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
     };
-    let names = hosts.rows.iter().take(MOST_NAMES).map(|row| row.name.as_str());
-    let names = names.collect::<Vec<_>>().join(", ");
-    let more = if hosts.rows.len() > MOST_NAMES { ", ..." } else { "" };
-    let mut found = vec![Check::new(
-        "hosts",
-        format!(
-            "{} of {} hosts ({names}{more}): every number combines these hosts",
-            hosts.finished, hosts.started
-        ),
-    )];
+    let (finished, started) = (hosts.finished, hosts.started);
+    let names = first_names(hosts.rows.iter().map(|row| row.name.clone()));
+    let mut texts =
+        vec![format!("{finished} of {started} hosts ({names}): every number combines these hosts")];
     for row in &hosts.rows {
-        if let Some(why) = &row.lost {
-            found.push(Check::new(
-                "hosts",
-                format!("{} was lost in {why}", words(row.rank, &row.name)),
-            ));
-        }
+        let name = words(row.rank, &row.name);
+        texts.extend(row.lost.as_ref().map(|why| format!("{name} was lost in {why}")));
     }
     for ranks in fleet.map_or(&[][..], |fleet| &fleet.on_one_machine) {
-        let names: Vec<String> = ranks.iter().take(MOST_NAMES).map(u32::to_string).collect();
-        let more = if ranks.len() > MOST_NAMES { ", ..." } else { "" };
-        let text = format!(
-            "ranks {}{more} ran on one machine and shared its resources, so their sum does not represent separate \
-             hosts",
-            names.join(", ")
-        );
-        found.push(Check::new("hosts", text));
+        let names = first_names(ranks.iter().map(u32::to_string));
+        texts.push(format!(
+            "ranks {names} ran on one machine and shared its resources, so their sum does not represent separate hosts"
+        ));
     }
-    if let Some(count) = hosts.rejected {
-        let text = format!("Assay rejected {count} connections with a wrong token");
-        found.push(Check::new("hosts", text));
-    }
-    found
+    let rejected = hosts.rejected;
+    texts.extend(
+        rejected.map(|count| format!("Assay rejected {count} connections with a wrong token")),
+    );
+    texts.into_iter().map(|text| Check::new("hosts", text)).collect()
+}
+
+fn first_names(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = if names.len() > MOST_NAMES { ", ..." } else { "" };
+    names.take(MOST_NAMES).collect::<Vec<_>>().join(", ") + more
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! What kinds of work tell of their own: handed on row by row, with what speaks against the numbers behind
-//! it, and put into sentences. Which kinds these are is nothing to this room.
+//! Facts that kinds of work extract from their rows, with doubts about the numbers, and their sentences.
 
 use assay_core::exhibit::Subject;
 use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
+use assay_study::results::plan::arm_in_words;
 use assay_study::results::record::{Status, Trial};
+use assay_workloads::production::Detail;
 use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_workloads::{Facts, Measured};
 
@@ -57,8 +59,7 @@ fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<Spoken<'a>> {
     row.remarks.iter().map(of).collect()
 }
 
-/// The part that came nearest to the temperature from which on it slows down; none where temperatures were
-/// not looked at.
+/// The sensor that came nearest to its throttling temperature; `None` if temperatures were not recorded.
 fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
     if is_not_recorded(seen) {
         return None;
@@ -81,8 +82,7 @@ fn nearest(temperature: &Temperature) -> Option<NearLimit> {
     sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
 }
 
-/// Facts take the numbers of their rows, and what rests on numbers that are not trusted says so, once all rules
-/// have spoken.
+/// Fills facts with the numbers of their rows, and marks what rests on untrusted numbers.
 pub(super) fn settle(found: &mut Findings) {
     let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
@@ -138,12 +138,32 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     sentences
 }
 
+/// A sentence for the first trial in which the level of a row was taken back.
+pub(super) fn rollback(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
+    let first = trials.iter().map(|trial| &trial.record).find_map(|record| {
+        let measured = record.measured.as_ref()?;
+        Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
+    });
+    let (record, after_ns, breach): (&Trial, u64, _) = first?;
+    Some(Sentence::new(
+        SentenceRole::Warning,
+        "rollback",
+        format!(
+            "{workload}: Assay rolled back {} after {} (trial {}) because it harmed the production workload for three \
+             seconds ({}). Assay did not retry it, so it has no ratio.",
+            arm_in_words(record.arm.iter()),
+            show::duration(after_ns as f64),
+            record.order,
+            breach.words()
+        ),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use assay_core::exhibit::Levels;
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
-    use assay_study::results::record::Trial;
     use assay_workloads::sustained::{self, Course, Level};
     use assay_workloads::{Planned, recorded};
 

@@ -161,8 +161,7 @@ pub(super) fn value(
     if found.is_finite() { Ok(found) } else { Err("no data was moved".to_owned()) }
 }
 
-/// Processor and device time is that of the whole run, so it is set against everything that was
-/// moved in it.
+/// CPU and device time of the whole run per GiB that the run moved.
 fn seconds_per_gib(ns: u64, record: &Trial) -> f64 {
     (ns as f64 / 1e9) / (record.claims().bytes() as f64 / GIB)
 }
@@ -171,8 +170,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
     seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
 }
 
-/// A counter summed over the counted devices, from the first submission until everything was on
-/// them; only where every one of them tells.
+/// A counter summed over devices until all data was on them; only if all devices have the counter.
 fn of_devices(
     row: &WorkloadTrials<'_>,
     trial: &Measured<'_>,
@@ -204,7 +202,6 @@ fn of_carriers(
     of_devices(row, trial, carriers, pick)
 }
 
-/// The counted devices, and of each array of md among them what it is made of.
 fn carriers(site: &Site) -> Vec<&str> {
     let mut found = Vec::new();
     let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
@@ -242,7 +239,6 @@ fn is_sync(metric: &str) -> bool {
     [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
 
-/// The synchronisation that went on meanwhile, of one array.
 fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
     let own = match &record.evidence.array_sync {
         Presence::Present(own) => own,
@@ -257,8 +253,7 @@ fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
     Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
 }
 
-/// Energy from right before the run until everything was on the device; only where all trials of
-/// a row have it of the same source.
+/// Energy of a run until all data was on the device; only if all trials of the row have the same source.
 fn energy(metric: &str, row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let of = |trial: &Measured<'_>| trial.record.evidence.energy.clone();
     let own = match of(trial) {

@@ -1,7 +1,5 @@
-//! From records to findings: pure functions, so the same records give the same bytes.
-//!
-//! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
-//! them: a study that ran here and a table that was brought along go the same way.
+//! From records to findings, by pure functions. Everything measured becomes [`Measurements`] first, and [`judge`] draws the
+//! findings from them, for studies of this machine and imported tables alike.
 
 mod aa_test;
 mod acknowledged;
@@ -12,7 +10,6 @@ mod cells;
 mod checks;
 pub mod claims;
 mod classes;
-mod conversions;
 pub mod days;
 mod different;
 mod facts;
@@ -20,17 +17,15 @@ mod fitness;
 mod foresight;
 pub mod gate;
 mod gated;
-mod harm;
 mod hosts;
 mod kinds;
-mod lines;
+mod layers;
 mod memory;
 mod metrics;
 pub mod places;
 mod played;
 pub mod published;
 mod race;
-mod reserved;
 mod rows;
 mod sentences;
 mod series;
@@ -38,7 +33,6 @@ mod sessions;
 mod stopping;
 pub mod surfaces;
 mod surroundings;
-mod synchronised;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -90,8 +84,7 @@ pub fn findings(
     analysis.findings()
 }
 
-/// What one trial says of the metric that its workload is compared by: the metric, and its value or
-/// why there is none. The trial's workload is one of the plan's.
+/// The metric by which a trial's workload is compared, with its value or the reason why there is none.
 fn trial_value(
     plan: &Plan,
     environment: &Environment,
@@ -139,8 +132,7 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<Cla
     found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
 }
 
-/// Everything that measurements say, whatever they were measured by: cells, comparisons with
-/// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
+/// Draws all findings from measurements: cells, comparisons with verdicts, effects, trends, ranks and checks.
 pub fn judge(
     study: StudyFacts,
     environment: EnvironmentFacts,

@@ -1,5 +1,4 @@
-//! Classes of a load that is played again: its reads, writes, flushes, trims and zeroings are told,
-//! compared and judged each for itself, from the times and counts that each play keeps of them.
+//! Classes of a replayed load (reads, writes, flushes, trims, zeroings), each reported, compared and judged separately.
 
 use assay_core::quantity::played::{self, CLASSES, Class, LatencyPoint, Told};
 use assay_study::findings::AbsentCell;
@@ -15,10 +14,8 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     // Where nothing was measured, the row itself says so.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_told(class, row));
     for class in classes {
-        let primary = primary(design, row, class);
-        let missing = |metric: &str, reason: String| {
-            AbsentCell::new(&name(row, class), &row.arm, Some(metric), reason)
-        };
+        let (primary, name) = (primary(design, row, class), name(&row.workload.name, class));
+        let missing = |metric: &str, reason| AbsentCell::new(&name, &row.arm, Some(metric), reason);
         if let Some(reason) = row.workload.work.missing_class(class) {
             let metric = primary.or_else(|| class.metric(usual(row)).map(|own| own.name));
             absent.extend(metric.map(|metric| missing(metric, reason)));
@@ -30,7 +27,7 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
         for metric in class.metrics.iter().filter(|metric| means_something(metric.name, row)) {
             match of_metric(design, row, metric) {
                 Ok(own) => found.push(Series {
-                    workload: name(row, class),
+                    workload: name.clone(),
                     class_of: Some(row.workload.name.clone()),
                     primary: primary == Some(metric.name),
                     ..own
@@ -42,17 +39,13 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     (found, absent)
 }
 
-fn name(row: &WorkloadTrials<'_>, class: &Class) -> String {
-    named(&row.workload.name, class)
-}
-
-fn named(workload: &str, class: &Class) -> String {
+fn name(workload: &str, class: &Class) -> String {
     format!("{workload}, {}", class.played)
 }
 
-/// The name of the rows that a metric of a class has, where it is one.
+/// The name of the rows of a metric's class, or `None` for other metrics.
 pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
-    played::of(metric).map(|(class, _)| named(workload, class))
+    played::of(metric).map(|(class, _)| name(workload, class))
 }
 
 /// Whether the kind of work of a row tells its classes.

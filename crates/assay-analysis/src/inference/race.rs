@@ -1,16 +1,17 @@
 //! A race as it is told (R15): the rule of `plan::race` on what every trial measured, and its words.
 
-mod screened;
-
 use assay_core::quantity::Better;
 use assay_core::quantity::metric::class;
 use assay_core::quantity::units::show;
-use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
+use assay_study::findings::race::{
+    Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
+};
 use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
+use assay_study::plan::race::screen::Level;
 use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
-use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::plan::{Arm, Plan, level_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::{self, change, is_of_speed};
 
@@ -80,7 +81,7 @@ impl RaceRuns {
             baseline: arm(rules.baseline),
             replicates: race.standing.replicates,
             trials: self.runs.iter().filter(counted).count(),
-            screen: screened::answer(plan, &race, better).filter(|_| is_told),
+            screen: screen_answer(plan, &race, better).filter(|_| is_told),
             end: end(&race, found),
             winner: leader.map(arm),
             trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
@@ -93,7 +94,7 @@ impl RaceRuns {
             better,
         };
         answer.text = match race.pass(plan) {
-            Some((pass, passes)) if is_told => screened::under_way(&answer, pass, passes),
+            Some((pass, passes)) if is_told => under_way(&answer, pass, passes),
             _ => words(&answer, found, is_told),
         };
         if !is_told {
@@ -163,7 +164,7 @@ impl Teller<'_> {
         let behind = match left.why {
             Why::Silent | Why::Harmed => None,
             Why::Level { factor, level } => {
-                dropped = screened::level(self.plan, factor, level);
+                dropped = dropped_level(self.plan, factor, level);
                 None
             }
             Why::Behind { leader, by, width } => {
@@ -177,7 +178,6 @@ impl Teller<'_> {
     }
 }
 
-/// The sentence that leads, and that of the screen before it.
 pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     let mut sentences = vec![Sentence {
         about: vec![MetricRef::new(&answer.workload, &answer.metric)],
@@ -187,8 +187,7 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     sentences
 }
 
-/// What a race promised of its winner, beside what fresh trials give of the same metric, which is the one that the
-/// study names; none of what confirms no race.
+/// What a race promised next to what fresh trials of the same metric show; `None` if no race is confirmed.
 pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
     let promised = found.study.race_ratio?;
     // Each class of requests is compared, and the promise is of one.
@@ -293,5 +292,91 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     format!(
         "It has {} compared with the baseline{baseline}. This gain is biased upward; run assay advise confirm{id}.",
         change_of(&show::ratio(promised), &answer.metric)
+    )
+}
+
+/// Levels that a sentence names; of more it tells how many.
+const MOST_NAMED: usize = 6;
+
+/// What came of it; none where there is none, or it is under way.
+fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswer> {
+    let screen = race.screen.as_ref()?;
+    let is_there = |own: &DroppedLevel| {
+        let mut arms = plan.workloads.iter().map(|planned| &planned.arm);
+        arms.any(|arm| arm.get(&own.factor) == Some(&own.level))
+    };
+    let told = |own: &Level| {
+        // Of what cannot be had here the plan tells.
+        let named = dropped_level(plan, own.factor, own.level).filter(is_there)?;
+        let DroppedLevel { factor, level } = named;
+        Some(ScreenedLevel {
+            factor,
+            level,
+            n: own.n,
+            ratio_to_best: own.beside.map(|own| ratio_of(better, own.by)),
+            // Of the best itself there are none.
+            ends: (own.beside.filter(|own| own.by < 0.0 || own.width > 0.0))
+                .map(|own| ends_of(better, own.by, own.width)),
+            eliminated: own.left,
+        })
+    };
+    let gone = |left: &&Left| matches!(left.why, Why::Level { .. });
+    let mut answer = ScreenAnswer {
+        passes: plan.design.stopping.passes(),
+        trials: screen.trials,
+        settings: race.standing.left.iter().flatten().filter(gone).count(),
+        levels: screen.levels.iter().filter_map(told).collect(),
+        text: String::new(),
+    };
+    answer.text = screen_words(&answer);
+    Some(answer)
+}
+
+fn dropped_level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedLevel> {
+    let factor = plan.design.factors.get(factor)?;
+    let level = factor.levels.get(level)?.clone();
+    Some(DroppedLevel { factor: factor.name.clone(), level })
+}
+
+fn under_way(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
+    let settings = answer.entries.len();
+    let complete = pass.saturating_sub(1);
+    let verb = if answer.end.is_some() { "ended during the screen" } else { "has not begun" };
+    format!(
+        "The race among {settings} configurations {verb}: {complete} of {passes} passes are complete."
+    )
+}
+
+fn screen_words(answer: &ScreenAnswer) -> String {
+    let before = format!(
+        "A screen of {} first estimated the main effects of {} levels",
+        counted(answer.trials, "trial"),
+        answer.levels.len()
+    );
+    let told = answer.levels.iter().any(|own| own.ratio_to_best.is_some());
+    let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
+    if left.is_empty() {
+        return if told {
+            format!("{before}: none was worse (95% confidence), so all entered the race.")
+        } else {
+            format!(
+                "A screen of {} first found no significant difference between factor levels, so all configurations \
+                 entered the race.",
+                counted(answer.trials, "trial")
+            )
+        };
+    }
+    let named = left.iter().take(MOST_NAMED);
+    let mut names: Vec<String> = named.map(|own| level_words(&own.factor, &own.level)).collect();
+    let more = left.len().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let settings = counted(answer.settings, "configuration");
+    format!(
+        "{before} (simultaneous 95% confidence) and eliminated {} with {settings}: {}. The screen ignores \
+         interactions, so the race omits any configuration that is good only with one of these levels.",
+        counted(left.len(), "level"),
+        names.join(", ")
     )
 }

@@ -32,8 +32,7 @@ pub(super) struct WorkloadTrials<'a> {
     pub remarks: Vec<(&'static str, Remark)>,
     /// Trials that count during which others were at work.
     pub unquiet: Unquiet,
-    /// The worst of what the rules say of the metric that it is compared by; none where nothing was
-    /// measured.
+    /// The trust in the metric by which the row is compared; `None` if nothing was measured.
     pub trust: Option<Trust>,
     /// Replicates of which nothing counts, as hosts were lost in them.
     pub broken: BTreeSet<u32>,
@@ -59,11 +58,10 @@ impl<'a> Measured<'a> {
 
     pub fn new(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
+        let is_service = |class: &str| !is_response(class) && class != FDATASYNCS;
         Self {
-            record: trial,
-            latency_ns: merged(&trial.latency_ns, |class| {
-                !is_response(class) && class != FDATASYNCS
-            }),
+            record: &trial.record,
+            latency_ns: merged(&trial.latency_ns, is_service),
             response_ns: merged(&trial.latency_ns, is_response),
             sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
             classes: Some(&trial.latency_ns),
@@ -78,9 +76,7 @@ impl<'a> Measured<'a> {
         let mut all = self.classes?.iter();
         all.find(|(name, own)| is_own(name) && !own.is_empty()).map(|(_, own)| own)
     }
-}
 
-impl Measured<'_> {
     /// Whether the trial counts: not failed, not left out by design.
     pub fn counts(&self) -> bool {
         self.record.status.counts()
@@ -95,6 +91,18 @@ impl<'a> WorkloadTrials<'a> {
             let workload = one.class_of.as_ref().unwrap_or(&one.workload);
             (workload.as_str(), &one.arm, one.control) == own
         })
+    }
+
+    /// Adds a remark of a rule on several rows, and what it takes from the trust in the row and its series.
+    pub fn add_remark(&mut self, rule: &'static str, remark: &Remark, series: &mut [Series]) {
+        self.trust = self.trust.max(Some(remark.trust));
+        for one in self.own_series(series) {
+            if remark.is_about(rule, nature(&one.metric)) {
+                one.trust = one.trust.max(Some(remark.trust));
+                one.because.push(remark.because(rule));
+            }
+        }
+        self.remarks.push((rule, remark.clone()));
     }
 
     pub fn absent(&self, metric: Option<&str>, reason: String) -> AbsentCell {
@@ -117,8 +125,6 @@ impl<'a> WorkloadTrials<'a> {
         self.site.is_some_and(|site| site.drives.iter().any(rules::hides_its_cache))
     }
 
-    /// Metrics that programs told of themselves in its trials, in the order in which they were read, each
-    /// once. A record may say anything: what has another name is none.
     pub fn told(&self) -> Vec<&OwnMetric> {
         let mut found: Vec<&OwnMetric> = Vec::new();
         let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
@@ -140,8 +146,7 @@ impl<'a> WorkloadTrials<'a> {
         (self.trust.map(|_| worst), told)
     }
 
-    /// That an amount by which the row is known is what this machine is given, where its drive is lent: the
-    /// rule of that is about speed, and its note takes nothing away.
+    /// Marks an amount of a virtual drive as what this machine gets: the rule is about speed, and takes no trust away.
     pub fn as_given(&self, nature: Nature) -> Option<Because> {
         let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
         let apart = nature == Nature::Amount && !remark.is_about(rule, nature);
@@ -183,13 +188,10 @@ pub(super) fn bare<'a>(
     plan: &Plan,
     environment: &'a Environment,
 ) -> WorkloadTrials<'a> {
+    let is_bare = workload.arm.is_empty();
     WorkloadTrials {
         workload,
-        arm: if workload.arm.is_empty() {
-            arm(plan, workload.target)
-        } else {
-            workload.arm.clone()
-        },
+        arm: if is_bare { arm(plan, workload.target) } else { workload.arm.clone() },
         site: environment.sites.get(workload.target),
         idle: &environment.surroundings.idle,
         trials: Vec::new(),
@@ -244,7 +246,6 @@ pub(super) fn workload_names<'r>(rows: &'r [WorkloadTrials<'_>]) -> Vec<&'r str>
     distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }
 
-/// The arm of a target: its name where there are several, nothing where there is one.
 pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
     if plan.surveys.len() < 2 {
         return Arm::new();
@@ -253,7 +254,6 @@ pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
     Arm::from([("target".to_owned(), name.to_owned())])
 }
 
-/// Latencies of all classes of a trial together.
 fn merged(
     classes: &BTreeMap<String, Tally>,
     is_own: impl Fn(&str) -> bool,

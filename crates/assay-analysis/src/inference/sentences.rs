@@ -1,13 +1,41 @@
-//! What the numbers mean to an owner: one to five sentences, chosen by rules.
-//!
-//! Nothing is said from an invalid row but that it is invalid; a suspect row says so at its number, and
-//! nothing is advised from it. Each yardstick is named with its number.
+//! One to five sentences for the owner, chosen by rules. An invalid row gives nothing else; a suspect row is marked, and
+//! gives no advice. Each yardstick is named with its number.
 
 mod owner;
+
+const BLAMED: [(&str, &str); 5] = [
+    ("foreign-io", "other programs used the drive"),
+    ("cpu-starved", "other programs used the CPUs"),
+    ("steal", "the hypervisor ran other VMs on the CPUs"),
+    ("swap", "the machine swapped"),
+    ("throttled", "the CPUs or the drive throttled"),
+];
+
+/// More replicates than this would take longer than to wait for a quiet machine.
+const MOST_ADVISED: u32 = 100;
+
+/// One sentence if over half of the trials were disturbed, with advice: how many replicates decide, if they may grow.
+fn disturbance(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
+    let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
+    let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
+    if 2 * hit <= all {
+        return None;
+    }
+    let speaks = |rule: &str| rows.iter().any(|row| row.unquiet.rules.contains(&rule));
+    let told = listed(BLAMED.iter().filter(|(rule, _)| speaks(rule)).map(|(_, words)| words));
+    let told = if told.is_empty() { "unknown cause".to_owned() } else { told };
+    let more = needed
+        .filter(|count| *count <= MOST_ADVISED)
+        .map(|count| format!(", or run more replicates (--replicates {count})"));
+    let text = format!(
+        "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
+        more.unwrap_or_default()
+    );
+    Some(Sentence::new(SentenceRole::Disturbance, "background-load", text))
+}
+
 #[cfg(test)]
 mod tests;
-mod unquiet;
-mod usual;
 
 use assay_core::quantity::metric::{Nature, class};
 use assay_core::quantity::units::show;
@@ -24,6 +52,7 @@ use super::rows::WorkloadTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, words};
 use super::{acknowledged, card, distinct, facts};
+use crate::import::grouped;
 use crate::rules::WRONG_DATA;
 
 const MOST: usize = 5;
@@ -66,6 +95,11 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         && story.rows.len() > 1
         && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
     let invalid = invalid.into_iter().take(MOST_INVALID).map(|(_, sentence)| sentence);
+    let last = if is_simulated {
+        simulated()
+    } else {
+        Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
+    };
     let of_kinds = super::kinds::sentences(story.found);
     if !of_kinds.is_empty() {
         // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
@@ -75,7 +109,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         told.extend(story.told.iter().cloned());
         told.extend(invalid);
         if !recorded {
-            told.push(if is_simulated { simulated() } else { trust(story) });
+            told.push(last);
         }
         return told;
     }
@@ -95,7 +129,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
     let limits = [wrong_data(story), emulated(story)].into_iter().flatten();
     let mut told: Vec<Sentence> = limits.collect();
-    let unquiet = unquiet::sentence(story.rows, needed.filter(|_| can_grow));
+    let unquiet = disturbance(story.rows, needed.filter(|_| can_grow));
     let most = MOST - 1 + told.len() + usize::from(unquiet.is_some());
     told.extend(leads);
     told.extend(unquiet);
@@ -107,11 +141,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         // Those of verdicts are few already, and say where there is more.
         told.truncate(most);
     }
-    if is_simulated {
-        told.push(simulated());
-    } else if !all_invalid {
-        told.push(trust(story));
-    }
+    told.extend(Some(last).filter(|_| is_simulated || !all_invalid));
     told
 }
 
@@ -229,8 +259,7 @@ fn of_ranks(found: &Findings) -> Vec<Sentence> {
     sentences
 }
 
-/// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
-/// for all, and the table has their numbers.
+/// Comparisons that need more replicates: two or more share one sentence, and the table has their numbers.
 fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
     let open = comparisons.iter().filter(|found| found.is_open());
     let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
@@ -247,12 +276,8 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
         (of(Verdict::Inconclusive), "inconclusive"),
     ];
     let all: usize = counts.iter().map(|(count, _)| count).sum();
-    let told: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    (all > 2).then(|| format!("{all} comparisons with the baseline: {}.", told.join(", ")))
+    let told = words::count_words(&counts);
+    (all > 2).then(|| format!("{all} comparisons with the baseline: {told}."))
 }
 
 /// What comes before all numbers: that data were lost or changed.
@@ -269,18 +294,17 @@ fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
 
 /// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
 fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
-    let mut by_rule: Vec<(&str, Vec<&WorkloadTrials<'_>>)> = Vec::new();
-    for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
-        let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
-        let Some((rule, _)) = speaking else { continue };
-        match by_rule.iter_mut().find(|(known, _)| known == rule) {
-            Some((_, rows)) => rows.push(row),
-            None => by_rule.push((rule, vec![row])),
-        }
+    let rows = story.rows.iter().filter(|row| !has_wrong_data(row));
+    let invalid = rows.filter_map(|row| {
+        let (rule, _) = row.remarks.iter().find(|(_, own)| own.trust == Trust::Invalid)?;
+        Some((*rule, row))
+    });
+    let mut told = Vec::new();
+    for group in grouped(invalid, |one, other| one.0 == other.0) {
+        let (rules, rows): (Vec<&str>, Vec<&WorkloadTrials<'_>>) = group.into_iter().unzip();
+        told.push((rows.len(), invalid_sentence(rules[0], &rows, story.rows.len())));
     }
-    let all = story.rows.len();
-    let told = by_rule.iter();
-    told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
+    told
 }
 
 fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sentence {
@@ -291,24 +315,21 @@ fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sen
     };
     let memory =
         rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
-    let what = match (rule, many) {
-        ("cached", true) if memory => "they measure memory, not a drive",
-        ("cached", false) if memory => "it measures memory, not a drive",
-        ("cached", true) => "they measure memory, not the drive",
-        ("cached", false) => "it measures memory, not the drive",
-        ("unwritten", true) => "they measure reads of blocks that were never written",
-        ("unwritten", false) => "it measures reads of blocks that were never written",
-        (WRONG_DATA, _) => "written data was lost or changed",
-        ("device-bytes", _) => "the device did not move all of the bytes during the trial",
-        ("link-ceiling", true) => "they are faster than the link to the drive",
-        ("link-ceiling", false) => "it is faster than the link to the drive",
-        ("io-limit", true) => "they measure a limit of a control group, not the drive",
-        ("io-limit", false) => "it measures a limit of a control group, not the drive",
-        ("clock", _) => "the trace has no times, so rates and latencies are unknown",
-        (_, true) => "they do not measure what they claim",
-        (_, false) => "it does not measure what it claims",
+    let (verb, measures) = if many { ("are", "they measure") } else { ("is", "it measures") };
+    let faster = if many { "they are faster" } else { "it is faster" };
+    let what = match rule {
+        "cached" if memory => format!("{measures} memory, not a drive"),
+        "cached" => format!("{measures} memory, not the drive"),
+        "unwritten" => format!("{measures} reads of blocks that were never written"),
+        WRONG_DATA => "written data was lost or changed".to_owned(),
+        "device-bytes" => "the device did not move all of the bytes during the trial".to_owned(),
+        "link-ceiling" => format!("{faster} than the link to the drive"),
+        "io-limit" => format!("{measures} a limit of a control group, not the drive"),
+        "clock" => "the trace has no times, so rates and latencies are unknown".to_owned(),
+        _ if many => "they do not measure what they claim".to_owned(),
+        _ => "it does not measure what it claims".to_owned(),
     };
-    let text = format!("{who} {} invalid: {what}.", if many { "are" } else { "is" });
+    let text = format!("{who} {verb} invalid: {what}.");
     Sentence::new(SentenceRole::Warning, "invalid", text)
 }
 
@@ -347,10 +368,9 @@ fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
         (sure - better, "slower"),
         (all - sure, "not significantly different"),
     ];
-    let mut told = Vec::new();
-    for (count, word) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        told.push(format!("{word} in {count} of {all} workloads"));
-    }
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        counts.map(|(count, word)| format!("{word} in {count} of {all} workloads")).collect();
     let (told, workload) = (told.join(", "), &most.workload);
     let next = format!("for verdicts, run `assay run check {first} {target} --set replicates=20`");
     let text = match most.ci95 {
@@ -387,8 +407,7 @@ fn acknowledged_on(row: &WorkloadTrials<'_>) -> Option<Sentence> {
     Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
 
-/// The word before a number: nothing, or `about ` where something speaks against it. None for an
-/// invalid number: nothing is said from it.
+/// The word before a number: `about ` if the number is suspect; `None` for an invalid number, which says nothing.
 fn about(trust: Trust) -> Option<&'static str> {
     match trust {
         Trust::Trusted => Some(""),
@@ -397,14 +416,12 @@ fn about(trust: Trust) -> Option<&'static str> {
     }
 }
 
-/// How a row stands and whether as given, by the number that pages count it by: that of the metric that
-/// matters, or else the first that was judged.
+/// The trust in a row, and whether its drive is virtual, by its primary number, or else the first that was judged.
 fn stands(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
+    let row_key = (&row.workload.name, &row.arm, row.workload.control);
     let is_own = |cell: &&Measurement| {
-        (&cell.workload, &cell.configuration, cell.control)
-            == (&row.workload.name, &row.arm, row.workload.control)
-            && cell.trust.is_some()
+        (&cell.workload, &cell.configuration, cell.control) == row_key && cell.trust.is_some()
     };
     let own = || found.measurements.iter().filter(is_own);
     let cell = own().find(|cell| cell.primary).or_else(|| own().next());
@@ -416,10 +433,6 @@ fn are_of_one_trial(found: &Findings) -> bool {
     let is_rate = |cell: &&Measurement| cell.primary && nature(&cell.metric) != Nature::Amount;
     let mut rates = found.measurements.iter().filter(is_rate).peekable();
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
-}
-
-fn trust(story: &Story<'_>) -> Sentence {
-    Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
 }
 
 fn trust_words(story: &Story<'_>) -> String {
@@ -437,21 +450,21 @@ fn trust_words(story: &Story<'_>) -> String {
     if all == absent {
         return "Nothing was measured.".to_owned();
     }
-    if trusted == all {
-        let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
-        if given == all {
-            return format!(
-                "{rows} trusted for this virtual device: no trust rule was triggered; the \
-                 host's cache is invisible to this guest."
-            );
-        }
-        if given == 0 && are_of_one_trial(story.found) {
+    let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
+    match given {
+        _ if trusted != all => {}
+        0 if are_of_one_trial(story.found) => {
             return "No trust rule was triggered, but each number is from a single trial without a spread."
                 .to_owned();
         }
-        if given == 0 {
-            return format!("{rows} trusted: no trust rule was triggered.");
+        0 => return format!("{rows} trusted: no trust rule was triggered."),
+        _ if given == all => {
+            return format!(
+                "{rows} trusted for this virtual device: no trust rule was triggered; the host's cache is invisible to \
+                 this guest."
+            );
         }
+        _ => {}
     }
     let counts = [
         (trusted - given, "trusted"),
@@ -460,15 +473,9 @@ fn trust_words(story: &Story<'_>) -> String {
         (of(Trust::Invalid), "invalid"),
         (absent, "absent"),
     ];
-    let told: Vec<(usize, &str)> = counts.into_iter().filter(|(count, _)| *count > 0).collect();
-    match (all, told.as_slice()) {
-        (1, [(_, word)]) => format!("The row is {word}."),
-        (_, [(_, word)]) => format!("{} are {word}.", every(all)),
-        _ => {
-            let told: Vec<String> =
-                told.iter().map(|(count, word)| format!("{count} {word}")).collect();
-            format!("Of {all} rows: {}.", told.join(", "))
-        }
+    match counts.iter().find(|(count, _)| *count == all) {
+        Some((_, word)) => format!("{rows} {word}."),
+        None => format!("Of {all} rows: {}.", words::count_words(&counts)),
     }
 }
 

@@ -7,6 +7,7 @@ use assay_study::findings::{AbsentCell, TrialValue};
 use assay_study::results::design::Design;
 use assay_study::results::record::Status;
 use assay_workloads::OwnMetric;
+use assay_workloads::metrics::{nature, of_work, side};
 
 use super::rows::{Measured, WorkloadTrials};
 use super::{hosts, metrics};
@@ -26,12 +27,9 @@ impl<'m> What<'m> {
     }
 
     fn told(own: &'m OwnMetric) -> Self {
-        let (nature, side) = (
-            assay_workloads::metrics::nature(&own.name),
-            assay_workloads::metrics::side(&own.name),
-        );
-        let (metric, better, scale) = (own.name.as_str(), own.better, Scale::Ratio);
-        Self { metric, better, nature, scale, side }
+        let OwnMetric { name, better, .. } = own;
+        let (nature, side) = (nature(name), side(name));
+        Self { metric: name, better: *better, nature, scale: Scale::Ratio, side }
     }
 }
 
@@ -43,8 +41,7 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
         return (series, absent);
     }
     let told = row.told().into_iter().map(What::told);
-    let known =
-        assay_workloads::metrics::of_work().filter(|metric| metrics::applies(metric.name, row));
+    let known = of_work().filter(|metric| metrics::applies(metric.name, row));
     for what in told.chain(known.map(What::known)) {
         match one(design, row, &what) {
             Ok(one) => series.push(one),
@@ -133,8 +130,7 @@ pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> TrialValue
     }
 }
 
-/// The metric by which a row is compared where the study does not say: the first that programs told of
-/// themselves, where they were asked to.
+/// The default primary metric of a row: the first that its programs report, else that of its kind of work.
 pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     let told = row.told().into_iter().next();

@@ -1,6 +1,5 @@
-//! Sides of three or more results each (R13c): a result is one session and one number, since the
-//! trials of one day share that day. With sessions on both sides days are no longer hidden in the
-//! difference, so that it may be *equivalent* again.
+//! Sides of three or more results each (R13c): a result is one session with one number. Sessions on both sides show the
+//! variation between days, so that the sides may be *equivalent*.
 
 use assay_core::stats::Sample;
 use assay_study::findings::measurements::Series;
@@ -10,8 +9,7 @@ use assay_study::results::record::Status;
 use super::across::{self, Book, Key, Unit, Way, key};
 use super::cells;
 
-/// The later side against the earlier one; `margin` is the share that counts as equivalent, where
-/// the results have none of their own. None where a side is empty.
+/// Compares the later with the earlier side; `margin` overrides that of the results. `None` if a side is empty.
 pub fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],

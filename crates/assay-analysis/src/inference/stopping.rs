@@ -1,5 +1,4 @@
-//! Whether a study has shown enough at a declared look (R8): intervals as narrow as was asked, or else
-//! a verdict on every comparison; of a gate, that it is decided. Never the spread itself.
+//! Whether a study may end at a declared look (R8): narrow CIs, a verdict on each comparison, or a decided gate.
 
 use assay_study::findings::gate::{FEWEST_TO_END, GateAnswer, Gated};
 use assay_study::findings::{Comparison, Findings, Verdict};
@@ -16,8 +15,7 @@ pub enum Enough {
     GatedBut,
 }
 
-/// Judges a look by the findings of all replicates so far; none where the study goes on. A study that ends by
-/// its gate ends by nothing else.
+/// Judges a look; `None` if the study continues. A study that ends by its gate ends by nothing else.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates

@@ -1,22 +1,22 @@
 //! The machine around the target, over the trials of each row, and the drives before and after.
 
-mod observed;
-
 use std::collections::BTreeMap;
-
-use super::rows::WorkloadTrials;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_machine::probes::drive_health::Health;
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::load::CpuTicks;
+use assay_machine::probes::plain::leaves;
 use assay_machine::probes::{Evidence, is_not_recorded};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
 use assay_study::results::surroundings::facts::{
-    Activity, DriveHealth, Hottest, WorkloadSurroundings,
+    Activity, DriveHealth, Hottest, ObservedField, WorkloadSurroundings,
 };
+use serde_json::Value;
+
+use super::rows::WorkloadTrials;
 
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
@@ -24,7 +24,7 @@ const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 pub(super) fn add(found: &mut Activity, row: &WorkloadTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
         found.workloads.extend(of_row(row));
-        found.observed.extend(observed::fields(row));
+        found.observed.extend(fields(row));
     }
     if found.energy_of.is_none() {
         let mut energies = row.counting().filter_map(|trial| trial.record.evidence.energy.value());
@@ -59,11 +59,6 @@ pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<
     found
 }
 
-pub(super) fn observer(environment: &Environment) -> Option<Check> {
-    let text = environment.observer.clone()?;
-    Some(Check::new("observer", text))
-}
-
 pub(super) fn studies(environment: &Environment) -> Option<Check> {
     let seen = &environment.surroundings.studies;
     let which = match seen.len() {
@@ -78,8 +73,7 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
     Some(Check::new("studies", text))
 }
 
-/// `nvme0n1 reports 4% of its rated endurance used (3% before), 41 TB written in total, 12 GiB since the study began on
-/// 2026-07-30`. A study may have been interrupted for days, in which others wrote as well.
+/// `nvme0n1 reports 4% of its rated endurance used (3% before), 12 GiB since the study began on 2026-07-30`.
 fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
     let mut told = Vec::new();
     if let Some([before, after]) = drive.used_percent {
@@ -205,12 +199,82 @@ fn hottest(all: &[&Evidence]) -> Option<Hottest> {
     Some(Hottest { sensor: sensor.to_owned(), from_c: from as f64 / 1e3, to_c: to as f64 / 1e3 })
 }
 
+#[derive(Default)]
+struct Sum {
+    numbers: Vec<f64>,
+    words: Vec<String>,
+}
+
+fn fields(row: &WorkloadTrials<'_>) -> Vec<ObservedField> {
+    let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
+    let named = observed.map(|(entry, observed)| (entry.about.name, observed));
+    let of_row = |field: ObservedField| ObservedField {
+        workload: row.workload.name.clone(),
+        configuration: row.arm.clone(),
+        ..field
+    };
+    summed(named).into_iter().map(of_row).collect()
+}
+
+/// Observations of some trials, each with the name of its probe, field by field.
+fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Vec<ObservedField> {
+    let mut sums: BTreeMap<(&str, String), Sum> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
+    for (probe, observed) in observed {
+        match observed {
+            Presence::Present(observed) => {
+                for (place, leaf) in leaves(&observed) {
+                    add_leaf(sums.entry((probe, place)).or_default(), leaf);
+                }
+            }
+            Presence::Absent(reason) => _ = reasons.entry(probe).or_insert(reason),
+        }
+    }
+    reasons.retain(|probe, _| !sums.keys().any(|(told, _)| told == probe));
+    let told = sums.into_iter().map(|((probe, place), sum)| ObservedField {
+        probe: probe.to_owned(),
+        field: Some(place),
+        n: sum.numbers.len().max(sum.words.len()),
+        mean: mean(&sum.numbers),
+        min: sum.numbers.iter().copied().reduce(f64::min),
+        max: sum.numbers.iter().copied().reduce(f64::max),
+        words: once(sum.words),
+        ..ObservedField::default()
+    });
+    let untold = reasons.into_iter().map(|(probe, reason)| ObservedField {
+        probe: probe.to_owned(),
+        reason: Some(reason),
+        ..ObservedField::default()
+    });
+    told.chain(untold).collect()
+}
+
+fn add_leaf(sum: &mut Sum, leaf: &Value) {
+    match leaf {
+        Value::String(word) => sum.words.push(word.clone()),
+        Value::Bool(flag) => sum.words.push(if *flag { "yes" } else { "no" }.to_owned()),
+        _ => sum.numbers.extend(leaf.as_f64()),
+    }
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+fn once(mut words: Vec<String>) -> Vec<String> {
+    words.sort();
+    words.dedup();
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use assay_machine::probes::memory::Memory;
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::pressure::{Pressure, Waited};
     use assay_machine::probes::temperature::{Sensor, Temperature};
+
+    use serde_json::json;
 
     use super::super::tests::Bench;
     use super::*;
@@ -402,5 +466,24 @@ mod tests {
         assert!(one.starts_with("another study ran on this machine"), "{one}");
         bench.environment.surroundings.studies = [4711, 12].into();
         assert!(told(&bench).unwrap().starts_with("2 other studies ran"));
+    }
+
+    #[test]
+    fn numbers_have_a_mean_words_stand_once_and_what_is_absent_has_its_reason() {
+        let told = |open: u64, mode: &str| Presence::Present(json!({ "open": open, "mode": mode }));
+        let observed = [
+            ("files", told(2, "fast")),
+            ("files", told(4, "fast")),
+            ("files", Presence::absent("not in one trial")),
+            ("fans", Presence::absent("there are none")),
+        ];
+        let found = summed(observed.into_iter());
+        let fields: Vec<_> =
+            found.iter().map(|one| (one.probe.as_str(), one.field.as_deref(), one.n)).collect();
+        let known = [("files", Some("mode"), 2), ("files", Some("open"), 2), ("fans", None, 0)];
+        assert_eq!(fields, known);
+        assert_eq!(found[0].words, ["fast"]);
+        assert_eq!((found[1].mean, found[1].min, found[1].max), (Some(3.0), Some(2.0), Some(4.0)));
+        assert_eq!(found[2].reason.as_deref(), Some("there are none"));
     }
 }

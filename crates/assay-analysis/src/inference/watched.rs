@@ -85,14 +85,10 @@ struct Cost {
 impl Costs {
     pub fn add(&mut self, trial: &Trial) {
         for (probe, ns) in &trial.evidence.probe_ns {
-            if !self.0.contains_key(probe) {
-                self.0.insert(probe.clone(), Cost::default());
-            }
-            if let Some(cost) = self.0.get_mut(probe) {
-                cost.n += 1;
-                cost.sum_ns = cost.sum_ns.saturating_add(*ns);
-                cost.max_ns = cost.max_ns.max(*ns);
-            }
+            let cost = self.0.entry(probe.clone()).or_default();
+            cost.n += 1;
+            cost.sum_ns = cost.sum_ns.saturating_add(*ns);
+            cost.max_ns = cost.max_ns.max(*ns);
         }
     }
 

@@ -1,5 +1,4 @@
-//! Rule `unequal-pressure`: two windows of others' work that `assay watch` kept are compared by the
-//! latencies of devices, which tell of the device only where programs waited alike for processors.
+//! Rule `unequal-pressure`: latencies in two watched windows describe the device only if CPU waits were similar.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::Exhibit;
@@ -9,7 +8,7 @@ use assay_study::findings::{
     Because, Findings, Measurement, Trust, WATCHED, WINDOWS, WorkloadFacts,
 };
 
-use super::across::{named, names};
+use super::across::{named_cell, names};
 
 pub(super) static ABOUT: About = About {
     name: "unequal-pressure",
@@ -66,16 +65,13 @@ fn window(found: &Findings) -> Option<Window> {
 }
 
 pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
-    let because = windows.unequal_pressure.then(|| Because {
-        rule: ABOUT.name.to_owned(),
-        trust: Trust::Suspect,
-        text: windows.pressure.clone(),
-    });
+    let (rule, trust) = (ABOUT.name.to_owned(), Trust::Suspect);
+    let because = Because { rule, trust, text: windows.pressure.clone() };
     sides.map(|side| {
         let mut side = side.clone();
-        for cell in side.measurements.iter_mut().filter(|_| because.is_some()) {
-            cell.trust = cell.trust.max(Some(Trust::Suspect));
-            cell.reasons.extend(because.clone());
+        for cell in side.measurements.iter_mut().filter(|_| windows.unequal_pressure) {
+            cell.trust = cell.trust.max(Some(trust));
+            cell.reasons.push(because.clone());
         }
         side
     })
@@ -87,11 +83,8 @@ pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Finding
         let seen = |cell: &&Measurement| {
             !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
         };
-        let own = |cell: &Measurement| Measurement {
-            configuration: named(&cell.configuration, &name),
-            ..cell.clone()
-        };
-        found.measurements.extend(side.measurements.iter().filter(seen).map(own));
+        let seen = side.measurements.iter().filter(seen);
+        found.measurements.extend(seen.map(|cell| named_cell(cell, &name)));
     }
     found.study.lead_figure = Some("classes".to_owned());
     let mut notes = Vec::new();
@@ -110,14 +103,11 @@ fn pressure(windows: [&Window; 2], unequal: bool) -> String {
             .to_owned();
     };
     let [before, after] = [before, after].map(show::share);
-    let told = format!(
-        "tasks waited for a CPU in {before} of the time before and {after} of the time after"
-    );
-    if unequal {
-        format!("{told}: the CPUs, not the device, may explain the difference")
-    } else {
-        format!("{told}: similar")
-    }
+    let end =
+        if unequal { "the CPUs, not the device, may explain the difference" } else { "similar" };
+    format!(
+        "tasks waited for a CPU in {before} of the time before and {after} of the time after: {end}"
+    )
 }
 
 #[cfg(test)]

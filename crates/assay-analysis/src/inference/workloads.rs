@@ -1,14 +1,15 @@
-//! Findings of a study, one workload after the other: of each only what findings need is kept, so that no
-//! more than the trials of one workload are in memory at once.
+//! Findings of a study, workload by workload, so that only the trials of one workload are in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use assay_machine::factors::{cautions, permanent};
 use assay_machine::probes::processors::ProcessorTicks;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
-    AbsentCell, Check, Comparison, Findings, Sentence, StudyFacts, Trust, WorkloadFacts,
+    AbsentCell, AdviceKind, Check, Comparison, Findings, Sentence, StudyFacts, Trust, Verdict,
+    WorkloadFacts,
 };
 use assay_study::results::course;
 use assay_study::results::design::Design;
@@ -18,11 +19,11 @@ use assay_study::results::record::Trial;
 use assay_workloads::Facts;
 
 use super::rows::{self, WorkloadTrials};
-use super::verdicts::{explain, words};
+use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, borrowed, card, checks, classes, conversions, decide, design, different, facts,
-    gated, harm, hosts, judged, kinds, lines, memory, played, published, race, reserved, sentences,
-    series, surfaces, surroundings, synchronised, watched,
+    acknowledged, borrowed, card, checks, classes, decide, design, different, facts, gated, hosts,
+    judged, kinds, layers, memory, played, published, race, sentences, series, surfaces,
+    surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -31,25 +32,27 @@ pub struct Analysis<'a> {
     environment: &'a Environment,
     design: Cow<'a, Design>,
     found: Findings,
+    of_rows: OfRows<'a>,
+}
+
+/// What is kept of each row.
+#[derive(Default)]
+struct OfRows<'a> {
     /// Rows without their trials.
     rows: Vec<WorkloadTrials<'a>>,
     series: Vec<Series>,
-    classes: ClassSeries,
+    /// The series of the classes of a replayed load.
+    played: Vec<Series>,
+    /// Latencies of the block layer by class.
+    classes: Vec<classes::Classes>,
     trials: Trials,
     rules: RowRules,
     hosts: hosts::HostRates,
     of_kinds: Vec<Facts>,
-    conversions: Vec<conversions::Conversion>,
+    conversions: Vec<layers::Conversion>,
     rollbacks: Vec<Sentence>,
     surfaces: Vec<surfaces::Surface>,
     accesses: Vec<surfaces::Accesses>,
-}
-
-/// Requests by class: the series of a replayed load, and latencies of the block layer.
-#[derive(Default)]
-struct ClassSeries {
-    played: Vec<Series>,
-    seen: Vec<classes::Classes>,
 }
 
 /// What is counted over all trials, the search for a load included.
@@ -70,29 +73,14 @@ struct RowRules {
 
 impl<'a> Analysis<'a> {
     pub fn new(study: StudyFacts, plan: &'a Plan, environment: &'a Environment) -> Self {
-        Self {
-            plan,
-            environment,
-            design: design(plan),
-            found: Findings::of(study, facts::environment(plan, environment)),
-            rows: Vec::new(),
-            series: Vec::new(),
-            classes: ClassSeries::default(),
-            trials: Trials::default(),
-            rules: RowRules::default(),
-            hosts: hosts::HostRates::default(),
-            of_kinds: Vec::new(),
-            conversions: Vec::new(),
-            rollbacks: Vec::new(),
-            surfaces: Vec::new(),
-            accesses: Vec::new(),
-        }
+        let found = Findings::of(study, facts::environment(plan, environment));
+        Self { plan, environment, design: design(plan), found, of_rows: OfRows::default() }
     }
 
     pub fn add(&mut self, trials: &[&Trial]) {
-        let (plan, environment) = (self.plan, self.environment);
-        let Some(workload) = plan.workloads.get(self.rows.len()) else { return };
-        self.trials.add(plan, environment, trials);
+        let (plan, environment, own) = (self.plan, self.environment, &mut self.of_rows);
+        let Some(workload) = plan.workloads.get(own.rows.len()) else { return };
+        own.trials.add(plan, environment, trials);
         // What only found where to look is told of by nothing but its number.
         let searches = course::is_of(plan);
         let mut trials = trials.to_vec();
@@ -100,23 +88,23 @@ impl<'a> Analysis<'a> {
         let row = rows::row(workload, plan, environment, &trials);
         let (series, absent) = series::series(&self.design, &row);
         let (by_class, lacking) = played::series(&self.design, &row);
-        self.rules.look(self.rows.len(), &row, &series, environment);
-        self.hosts.add(&row);
-        self.classes.played.extend(by_class);
-        self.classes.seen.extend(classes::of_row(&row));
-        self.of_kinds.extend(kinds::of_row(&row));
-        self.conversions.extend(conversions::of_row(&row));
-        self.rollbacks.extend(harm::sentence(&workload.name, &trials));
+        own.rules.look(own.rows.len(), &row, &series, environment);
+        own.hosts.add(&row);
+        own.played.extend(by_class);
+        own.classes.extend(classes::of_row(&row));
+        own.of_kinds.extend(kinds::of_row(&row));
+        own.conversions.extend(layers::of_row(&row));
+        own.rollbacks.extend(kinds::rollback(&workload.name, &trials));
         let found = &mut self.found;
         found.workloads.push(workload_facts(&row));
         found.absent.extend(absent);
         found.absent.extend(lacking);
-        self.surfaces.extend(surfaces::of_row(plan, &row, &series));
-        self.accesses.extend(surfaces::accesses(plan, &row, &series));
+        own.surfaces.extend(surfaces::of_row(plan, &row, &series));
+        own.accesses.extend(surfaces::accesses(plan, &row, &series));
         found.environment.activity.members.extend(watched::members(&row));
         surroundings::add(&mut found.environment.activity, &row);
-        self.series.extend(series);
-        self.rows.push(WorkloadTrials {
+        own.series.extend(series);
+        own.rows.push(WorkloadTrials {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
@@ -125,14 +113,15 @@ impl<'a> Analysis<'a> {
     }
 
     /// Everything that the trials say, in the order of the plan.
-    pub fn findings(mut self) -> Findings {
-        let Self { plan, environment, mut found, mut rows, mut series, trials, .. } = self;
+    pub fn findings(self) -> Findings {
+        let Self { plan, environment, mut found, of_rows: mut own, .. } = self;
+        let OfRows { mut rows, mut series, trials, .. } = own;
         found.absent.extend(planned_absences(plan));
-        series.extend(self.classes.played);
-        let (by_class, unseen) = classes::series(self.classes.seen);
+        series.extend(own.played);
+        let (by_class, unseen) = classes::series(own.classes);
         series.extend(by_class);
         found.absent.extend(unseen);
-        self.rules.apply(&mut rows, &mut series);
+        own.rules.apply(&mut rows, &mut series);
         if let Some(place) = &mut found.environment.platform {
             place.steal_share = trials.ticks.steal_share();
         }
@@ -146,47 +135,40 @@ impl<'a> Analysis<'a> {
         let verdicts = judged(&mut found, stage, &mut measured);
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
-                // It names neither side.
-                let words = words::note(&note, ["", ""]);
-                comparison.add(note, words);
+                add_note(comparison, note);
             }
         }
         found.race = trials.race.answer(plan, &found);
-        found.of_kinds = self.of_kinds.into();
+        found.of_kinds = own.of_kinds.into();
         kinds::settle(&mut found);
-        lines::add(&mut found, plan, environment);
+        add_lines(&mut found, plan, environment);
         found.study.card.clone_from(&plan.design.card);
         let cards = card::rows(plan, &found);
         let published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers.all, &plan.design, &found.absent);
-        trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
-        let surfaces = surfaces::exhibit(&found, &published, &self.surfaces, &self.accesses);
+        trust_surfaces(&mut own.surfaces, &mut own.accesses, &rows);
+        let surfaces = surfaces::exhibit(&found, &published, &own.surfaces, &own.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
         found.exhibits.extend(card::exhibit(&cards));
         found.environment.activity.probes = trials.costs.told();
         surroundings::finish(&mut found.environment.activity, environment);
-        found.environment.hosts = self.hosts.told(environment.fleet.as_ref());
+        found.environment.hosts = own.hosts.told(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
-        told.extend(self.rollbacks);
+        told.extend(own.rollbacks);
         told.extend(classes::sentences(&found));
         let names = rows::workload_names(&rows);
-        told.extend(names.iter().filter_map(|name| reserved::sentence(name, &found, &rows)));
-        told.extend(conversions::sentence(&self.conversions));
-        told.extend(synchronised::sentences(&found));
-        told.extend(names.iter().filter_map(|name| memory::sentence(name, &found, &rows)));
+        told.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
+        told.extend(layers::encryption(&own.conversions));
+        told.extend(layers::resyncs(&found));
+        told.extend(names.iter().filter_map(|name| memory::swap_sentence(name, &found, &rows)));
         told.extend(verdicts);
         told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
         told.extend(card::classes(plan, environment, &found));
         told.extend(card::prices(&cards));
-        found.summary = sentences::summary(&sentences::Story {
-            plan,
-            environment,
-            rows: &rows,
-            found: &found,
-            told,
-        });
+        let story = sentences::Story { plan, environment, rows: &rows, found: &found, told };
+        found.summary = sentences::summary(&story);
         decide(&mut found, &measured, &planned(plan, &rows));
         found
     }
@@ -255,7 +237,8 @@ fn add_checks(
     let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
     all.extend(of_verdicts);
     all.extend(surroundings::checks(&found.environment.activity, environment));
-    all.extend(surroundings::observer(environment));
+    let observer = environment.observer.clone();
+    all.extend(observer.map(|text| Check::new("observer", text)));
     all.extend(surroundings::studies(environment));
     all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
     found.checks = all;
@@ -270,8 +253,7 @@ fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned>
     own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
-/// Arms that could not keep the same number of operations in flight, though the study did not ask
-/// for that.
+/// A note if two arms of the same requested queue depth kept different numbers of operations in flight.
 fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
     let of = |arm: &Arm| {
         let own =
@@ -313,4 +295,33 @@ fn workload_facts(row: &WorkloadTrials<'_>) -> WorkloadFacts {
         pace: facts::pace(row),
         permanent_commands: row.workload.work.permanent_commands(),
     }
+}
+
+/// Adds to each advice for an arm what one would type to have it.
+fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
+    let comparisons = &found.comparisons;
+    for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {
+        let better = comparisons
+            .iter()
+            .find(|one| one.verdict == Some(Verdict::Better) && advice.evidence.contains(&one.id));
+        let Some(arm) = better.map(|one| &one.configuration) else { continue };
+        let (lines, lost) = lines(arm, plan, environment);
+        if !lines.is_empty() {
+            advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
+        }
+        // Who copies the lines alone reads it, too.
+        advice.lines = lost.iter().map(|lost| format!("# {lost}")).chain(lines).collect();
+        let cautions = cautions(arm).into_iter().map(str::to_owned);
+        let cautions: Vec<String> = lost.into_iter().chain(cautions).collect();
+        if !cautions.is_empty() {
+            advice.text = format!("{} Caution: {}.", advice.text, cautions.join("; "));
+        }
+    }
+}
+
+fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
+    let own = plan.workloads.iter().find(|work| work.arm == *arm);
+    let site = own.and_then(|work| environment.sites.get(work.target));
+    let told = site.map(|site| (permanent::typed(arm, site), permanent::lost(arm, site)));
+    told.unwrap_or_default()
 }

@@ -27,7 +27,6 @@ pub static CARD: FactsFigure = FactsFigure {
 
 const TOPIC: &str = "card";
 
-/// The flash table and its figure; `None` for studies without a table `[card]`.
 pub fn exhibit(rows: &[CardRow]) -> Option<Exhibit> {
     let first = rows.first()?;
     let cards: Vec<&CardRow> = rows.iter().take(MOST_CARDS).collect();
@@ -98,7 +97,6 @@ fn line(row: &CardRow) -> Option<&'static str> {
     })
 }
 
-/// The sentences of a card, with its target if there are several.
 fn sentences(row: &CardRow) -> Vec<String> {
     if row.target.is_empty() {
         return row.text.clone();

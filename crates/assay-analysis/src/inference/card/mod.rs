@@ -1,12 +1,11 @@
-//! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
-//! published figures.
+//! A card's row of the flash table: its numbers, its ratings, and its place among published figures.
 
 mod exhibit;
 
 use assay_core::quantity::units::show;
 use assay_study::file::printed::Claimed;
 use assay_study::file::{Card, Price};
-use assay_study::findings::{Findings, Measurement, Sentence, TargetFacts, Trust, capitalized};
+use assay_study::findings::{Findings, Measurement, Sentence, TargetFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_workloads::io::{self, Pattern, Poll, WriteSync};
@@ -38,9 +37,7 @@ pub struct CardRow {
     pub sequential_read: Option<CardNumber>,
     /// Linear writing, bytes per second.
     pub sequential_write: Option<CardNumber>,
-    /// Random reads per second.
     pub random_read: Option<CardNumber>,
-    /// Random writes per second.
     pub random_write: Option<CardNumber>,
     /// The target as the user wrote it, where there are several.
     pub target: String,
@@ -49,9 +46,7 @@ pub struct CardRow {
     /// Linear reading over that speed.
     pub share_of_rating: Option<f64>,
     pub price: Option<Price>,
-    /// Random writes per second and unit of currency.
     pub iops_per_unit: Option<f64>,
-    /// Price of 10^9 bytes.
     pub price_per_gb: Option<f64>,
     /// Its place against published figures, the line of the article first.
     pub published: Vec<Beside>,
@@ -61,7 +56,6 @@ pub struct CardRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardClaim {
     pub rating: String,
-    /// Above: reached. Below: not reached.
     pub outcome: Standing,
     /// The same in a sentence, with the numbers.
     pub text: String,
@@ -85,12 +79,9 @@ impl CardNumber {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
     pub item: String,
-    pub metric: String,
-    /// Operations per second.
     pub iops: f64,
     /// Where the figure comes from: measured, vendor, the author's rule.
     pub kind: String,
-    /// Where the card lies.
     pub place: Standing,
     /// Whether it is of random writes, and not of random reads.
     pub writes: bool,
@@ -104,6 +95,17 @@ pub enum Standing {
     Below,
     /// The interval holds it, or there is none.
     Open,
+}
+
+impl Standing {
+    /// What becomes of a claim.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Above => "reached",
+            Self::Below => "not reached",
+            Self::Open => "cannot be determined",
+        }
+    }
 }
 
 /// The rows of a study with a table `[card]`, one a target; none for another.
@@ -157,18 +159,9 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let mut numbers = Numbers::new();
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(own) {
-        let Some((name, metric)) = io::Planned::of(&work.work)
-            .and_then(|io| measures(io, io.sync != WriteSync::None, work.reads(), work.writes()))
-        else {
-            continue;
-        };
-        let same = |one: &&Measurement| {
-            one.workload == work.name
-                && one.configuration == work.arm
-                && one.metric == metric
-                && !one.control
-        };
-        let Some(number) = found.measurements.iter().find(same).and_then(of_cell) else { continue };
+        let Some((name, metric)) = measures(work) else { continue };
+        let number = found.cell(&work.name, &work.arm, metric).and_then(of_cell);
+        let Some(number) = number else { continue };
         if numbers.get(name).is_none_or(|known| known.value < number.value) {
             numbers.insert(name, number);
         }
@@ -176,21 +169,17 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     numbers
 }
 
-/// Which number a workload measures, and the metric that it is.
-fn measures(
-    io: &io::Planned,
-    synced: bool,
-    reads: bool,
-    writes: bool,
-) -> Option<(&'static str, &'static str)> {
+fn measures(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
+    let io = io::Planned::of(&work.work)?;
     let small = io.size_bytes() == SMALL_BYTES;
-    let name = match (io.pattern, reads, writes, io.queue_depth * io.threads) {
+    let name = match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
         // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
         // what leaves the drive idle until several have ended, nor what a processor is spent for.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
         _ if io.batch_complete_min.is_some_and(|count| count > 1) => return None,
         _ if io.polled() != Poll::None => return None,
-        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        _ if io.sync != WriteSync::None => return None,
+        _ if io.pattern == Pattern::Random && !small => return None,
         (Pattern::Sequential, true, false, _) => "read_mb_s",
         (Pattern::Sequential, false, true, _) => "write_mb_s",
         (Pattern::Random, true, false, 1) => "read_iops",
@@ -224,13 +213,8 @@ pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for row in rows {
         let (Some(price), Some(per_gb)) = (&row.price, row.price_per_gb) else { continue };
-        let text = format!(
-            "{}: {}, {} {} per GB.",
-            row.device,
-            price.text,
-            show::three_digits(per_gb),
-            price.currency
-        );
+        let (per_gb, currency) = (show::three_digits(per_gb), &price.currency);
+        let text = format!("{}: {}, {per_gb} {currency} per GB.", row.device, price.text);
         sentences.push(Sentence::finding("price", text));
     }
     sentences
@@ -241,34 +225,22 @@ fn of_cell(cell: &Measurement) -> Option<CardNumber> {
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }
 
-/// Where the card lies against each published figure, by its interval; a number that something speaks
-/// against nowhere.
+/// Where the card lies against each published figure, by its CI; nowhere if its number is not trusted.
 fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
-    let figures = ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1);
-    figures
-        .filter_map(|line| {
-            let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
-            let (item, metric) = (parts.next()?, parts.next()?);
-            let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
-            // The table is read here; from then on it is data.
-            let (own, writes) = match metric {
-                "random read 4K" => (read, false),
-                "random write 4K" => (write, true),
-                _ => return None,
-            };
-            let place = standing(own, iops);
-            let text = str::to_owned;
-            Some(Beside {
-                line: item == LINE,
-                item: text(item),
-                metric: text(metric),
-                iops,
-                kind: text(kind),
-                place,
-                writes,
-            })
-        })
-        .collect()
+    let figure = |line: &str| {
+        let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
+        let (item, metric) = (parts.next()?.to_owned(), parts.next()?);
+        let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+        // The table is read here; from then on it is data.
+        let (own, writes) = match metric {
+            "random read 4K" => (read, false),
+            "random write 4K" => (write, true),
+            _ => return None,
+        };
+        let (line, place, kind) = (item == LINE, standing(own, iops), kind.to_owned());
+        Some(Beside { item, iops, kind, place, writes, line })
+    };
+    ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(figure).collect()
 }
 
 fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
@@ -286,20 +258,15 @@ fn is_sound(number: &CardNumber) -> bool {
 
 /// The line of the article first, then its neighbours by random writes.
 fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
-    let line = |one: &&Beside| one.line;
-    let mut told: Vec<String> = row
-        .published
-        .iter()
-        .filter(line)
-        .map(|one| {
-            let (what, number) = if one.writes {
-                ("random write", &row.random_write)
-            } else {
-                ("random read", &row.random_read)
-            };
-            against_the_line(what, one, number.as_ref())
-        })
-        .collect();
+    let mut told = Vec::new();
+    for one in row.published.iter().filter(|one| one.line) {
+        let (what, number) = if one.writes {
+            ("Random write", &row.random_write)
+        } else {
+            ("Random read", &row.random_read)
+        };
+        told.push(against_the_line(what, one, number.as_ref()));
+    }
     told.extend(other_cards(&row.published, row.random_write.as_ref()));
     told.extend(ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
     if row.share_of_rating.is_some() {
@@ -317,25 +284,21 @@ fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<Stri
         let others: Vec<String> = others
             .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
             .collect();
-        let others = match others.as_slice() {
-            [] => continue,
-            others => others.join(", "),
-        };
-        sentences.push(match place {
-            Standing::Above => format!("Random writes are faster than on {others}."),
-            Standing::Below => format!("Random writes are slower than on {others}."),
-            Standing::Open if is_sound => {
-                format!("Random writes may be as fast as on {others}.")
-            }
+        let how = match place {
+            _ if others.is_empty() => continue,
+            Standing::Above => "are faster than",
+            Standing::Below => "are slower than",
+            Standing::Open if is_sound => "may be as fast as",
             Standing::Open => continue,
-        });
+        };
+        sentences.push(format!("Random writes {how} on {}.", others.join(", ")));
     }
     sentences
 }
 
 fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
     let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
-    let Some(number) = number else { return format!("{}: not measured.", capitalized(what)) };
+    let Some(number) = number else { return format!("{what}: not measured.") };
     let iops = show::per_second(number.value);
     let interval = match number.ci95 {
         Some([low, high]) => {
@@ -344,22 +307,17 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         }
         None => format!(" (too few trials for a CI{})", number.doubt()),
     };
-    match one.place {
-        Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", capitalized(what)),
-        Standing::Below => format!("{}s: {iops} IOPS{interval}, below {line}.", capitalized(what)),
+    let told = match one.place {
+        Standing::Above => format!("{iops} IOPS{interval}, above {line}"),
+        Standing::Below => format!("{iops} IOPS{interval}, below {line}"),
         Standing::Open if number.trust == Some(Trust::Invalid) => {
-            format!(
-                "{}s: the number is invalid, so it cannot be compared with {line}.",
-                capitalized(what)
-            )
+            format!("the number is invalid, so it cannot be compared with {line}")
         }
         Standing::Open => {
-            format!(
-                "{}s: {iops} IOPS{interval}; the comparison with {line} is inconclusive.",
-                capitalized(what)
-            )
+            format!("{iops} IOPS{interval}; the comparison with {line} is inconclusive")
         }
-    }
+    };
+    format!("{what}s: {told}.")
 }
 
 #[cfg(test)]
@@ -411,11 +369,10 @@ mod tests {
         let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
         assert_eq!(place("poor card"), Standing::Above);
         assert_eq!(place("best SD card (part 1)"), Standing::Above);
-        assert!(found.iter().all(|one| one.metric.starts_with("random ")));
         assert!(!found.iter().any(|one| one.item.contains("Extreme Pro")));
-        let writes = found.iter().find(|one| one.item == LINE && one.metric.contains("write"));
+        let writes = found.iter().find(|one| one.item == LINE && one.writes);
         assert_eq!(writes.unwrap().place, Standing::Below);
-        let text = against_the_line("random write", writes.unwrap(), Some(&write));
+        let text = against_the_line("Random write", writes.unwrap(), Some(&write));
         assert_eq!(
             text,
             "Random writes: 19.5 IOPS (95% CI 19.2 to 19.9), below the 90 IOPS of a 5400 rpm laptop disk."

@@ -1,7 +1,6 @@
-//! The same work in several places (`compare --by platform`): each place in per cent of one of them, a
-//! workload at a time and never as a mean over workloads. R13c holds: places are other machines, so
-//! numbers only suggest; a place with three results or more has its days as the unit; fewer say nothing of
-//! days and suggest no direction (R13d); and an emulated place has numbers, but no verdict.
+//! The same work on several platforms (`compare --by platform`), each in percent of one of them, per workload. Platforms are
+//! different machines, so numbers only suggest (R13c). With three results or more, days are the unit; fewer suggest no
+//! direction (R13d). An emulated platform has numbers, but no verdict.
 
 mod remarks;
 mod rows;
@@ -41,10 +40,10 @@ pub struct Question {
     pub days: Days,
 }
 
-/// Results of several places, beside each other.
+/// Compares results by platform.
 ///
 /// # Errors
-/// The user's mistake: a single place, a place that nobody named, nothing in common.
+/// The user's mistake: one platform only, an unknown platform, or nothing in common.
 pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     let mut spots = spots::spots(brought)?;
     if let [one] = spots.as_slice() {
@@ -179,7 +178,6 @@ fn title(places: &[Placed]) -> String {
     format!("Comparison of {} platforms", places.len())
 }
 
-/// Several machines are no machine.
 fn nowhere() -> EnvironmentFacts {
     let several = || "several machines".to_owned();
     EnvironmentFacts {

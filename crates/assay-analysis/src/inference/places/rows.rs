@@ -107,18 +107,14 @@ pub(super) fn percent(better: Better, ratio: f64) -> f64 {
     }
 }
 
-/// Ends of an interval as per cent; none where one of them is endless.
+/// Ends of an interval in percent; `None` if one of them is infinite.
 pub(super) fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
-    let [one, other] = ends.map(|end| percent(better, end));
-    let ends = [one.min(other), one.max(other)];
+    let mut ends = ends.map(|end| percent(better, end));
+    ends.sort_by(f64::total_cmp);
     ends.iter().all(|end| end.is_finite()).then_some(ends)
 }
 
-struct Pair {
-    found: Comparison,
-    tests: Option<Tests>,
-    unit: Judged,
-}
+type Pair = (Comparison, Option<Tests>, Judged);
 
 /// The comparisons of a workload, one a place; none for the baseline and for places without a number.
 fn compared(
@@ -134,10 +130,10 @@ fn compared(
     };
     let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
     // An emulated place is asked nothing, and has no part in the error of the others.
-    let asked = |pair: &&Pair| pair.found.primary && pair.tests.is_some();
+    let asked = |(found, tests, _): &&Pair| found.primary && tests.is_some();
     let family = pairs.iter().flatten().filter(asked).count().max(1);
     let judged = |(at, pair): (usize, Option<Pair>)| {
-        let Pair { found, tests, unit } = pair?;
+        let (found, tests, unit) = pair?;
         let mut found = across::weighed(found, tests, family, unit);
         // What was asked nothing is all the same the number that the workload is known by.
         found.primary = true;
@@ -162,9 +158,9 @@ fn pair(
     let arms = names.map(|name| placed(&key.2, name));
     let cells = own.map(|own| &own.cell);
     let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
-    if let ([Some(base)], [Some(value)]) = (single(own[0]).as_slice(), single(own[1]).as_slice()) {
+    if let [Some(base), Some(value)] = own.map(single) {
         // Two printed numbers have the ratio that a reader computes, to the last digit.
-        (found.ratio, found.means) = (Some(value / base), Some([*value, *base]));
+        (found.ratio, found.means) = (Some(value / base), Some([value, base]));
     }
     across::doubt(&mut found, cells, names);
     let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
@@ -179,17 +175,15 @@ fn pair(
             (Judged::OneDay(days), days.between([&before, &after], own.map(Own::days)))
         }
     };
-    let tests = || Some(Tests { welch: welch(&before, &after), days });
-    Some(Pair { found, tests: if enough { tests() } else { None }, unit })
+    let tests = enough.then(|| Tests { welch: welch(&before, &after), days });
+    Some((found, tests, unit))
 }
 
-/// The one number that there is; none where there are several.
-fn single(own: &Own) -> Vec<Option<f64>> {
-    let counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
-    if own.sample.is_some_and(|sample| sample.n == 1) {
-        return counting.map(|trial| trial.value).collect();
-    }
-    Vec::new()
+fn single(own: &Own) -> Option<f64> {
+    let mut counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
+    own.sample.filter(|sample| sample.n == 1)?;
+    let value = counting.next()?.value;
+    value.filter(|_| counting.next().is_none())
 }
 
 /// The row of a place, without its per cent.
@@ -197,6 +191,7 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
     let known = own.filter(|own| own.sample.is_some());
+    let n = known.and_then(|own| own.sample).map_or(0, |sample| sample.n);
     PlaceRow {
         workload,
         configuration: arm,
@@ -204,12 +199,10 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
         metric,
         better,
         unit: own.map_or(Unit::Trials, |own| own.unit),
-        n: known.and_then(|own| own.sample).map_or(0, |sample| sample.n),
+        n,
         failed: own.map_or(0, |own| own.failed),
         value: known.and_then(centre),
-        ci95: known
-            .filter(|own| own.sample.is_some_and(|s| s.n == own.cell.n))
-            .and_then(|own| own.cell.ci95),
+        ci95: known.filter(|own| own.cell.n == n).and_then(|own| own.cell.ci95),
         percent: None,
         percent_ci95: None,
         percent_ci95_simultaneous: None,
@@ -222,10 +215,7 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
 }
 
 fn centre(own: &Own) -> Option<f64> {
-    match single(own).as_slice() {
-        [one] => *one,
-        _ => own.sample.map(|sample| sample.mean.exp()),
-    }
+    single(own).or_else(|| own.sample.map(|sample| sample.mean.exp()))
 }
 
 fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
@@ -250,10 +240,8 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
     let has = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
     let own: Vec<&Measurement> =
         spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
-    let failed = |cell: &&Measurement| {
-        cell.trials.iter().filter(|trial| trial.status == Status::Failed).count()
-    };
-    let failed = own.iter().map(failed).sum();
+    let trials = own.iter().flat_map(|cell| &cell.trials);
+    let failed = trials.filter(|trial| trial.status == Status::Failed).count();
     let known: Vec<&Measurement> =
         own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
     let (cell, unit) = match known.as_slice() {
@@ -262,8 +250,7 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
         days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), Unit::Sessions),
         few => (together(few), Unit::TrialsOfResults),
     };
-    let sample = sample(&cell);
-    Some(Own { cell, unit, sample, failed })
+    Some(Own { sample: sample(&cell), cell, unit, failed })
 }
 
 /// The very trials that the cell sums up wherever it is told, as logarithms.
@@ -274,11 +261,12 @@ fn sample(cell: &Measurement) -> Option<Sample> {
 
 /// Results as the trials of one cell: each is its mean.
 fn of_days(days: &[&Measurement]) -> Measurement {
-    let mean = |(at, cell): (usize, &&Measurement)| {
+    let mut trials = Vec::new();
+    for (replicate, cell) in (1..).zip(days) {
         let value = sample(cell).map(|sample| sample.mean.exp());
-        TrialValue::bare(at as u32 + 1, None, value, Status::Ok)
-    };
-    again(days, days.iter().enumerate().map(mean).collect())
+        trials.push(TrialValue::bare(replicate, None, value, Status::Ok));
+    }
+    cells::cell(Series::again(days[0], days, trials))
 }
 
 /// The trials of a few results as those of one; replicates go on counting.
@@ -295,16 +283,10 @@ fn together(few: &[&Measurement]) -> Measurement {
             TrialValue { replicate, order: None, repeats, ..trial.clone() }
         }));
     }
-    again(few, trials)
+    cells::cell(Series::again(few[0], few, trials))
 }
 
-/// A cell of other trials, with all that speaks against those it is made of.
-fn again(of: &[&Measurement], trials: Vec<TrialValue>) -> Measurement {
-    cells::cell(Series::again(of[0], of, trials))
-}
-
-/// What somebody printed as the per cent of a place, held against the numbers printed beside it: the
-/// place of 100% is what he took them of.
+/// A published percentage against the published numbers: those of the platform with 100% are the base.
 fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
     let percent = |spot: &Spot| {
         let mut cells = spot.results.iter().flat_map(|one| &one.measurements);

@@ -21,18 +21,12 @@ pub(super) struct Spot {
 
 impl Spot {
     pub fn workloads(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0)
-        {
-            if cell.primary && !names.contains(&cell.workload.as_str()) {
-                names.push(&cell.workload);
-            }
-        }
-        names
+        let cells = self.results.iter().flat_map(|one| &one.measurements);
+        let known = cells.filter(|cell| cell.n > 0 && cell.primary);
+        distinct(known.map(|cell| cell.workload.as_str()))
     }
 }
 
-/// The places of results, in the order in which they come.
 pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
     let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
@@ -63,22 +57,33 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
     }
     let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
     let of_table = levels.iter().map(|level| Spot {
-        placed: Placed {
-            name: level.clone(),
-            named: Named::Table,
-            kind: None,
-            found: None,
-            machine: EnvironmentFacts {
-                targets: Vec::new(),
-                activity: Activity::default(),
-                ..one.findings.environment.clone()
-            },
-            results: vec![result(one)],
-        },
+        placed: placed(&one.findings, level.clone(), Named::Table, None),
         results: vec![within(&one.findings, level)],
         first: baseline == Some(level),
     });
     Ok(of_table.collect())
+}
+
+fn placed(
+    findings: &Findings,
+    name: String,
+    named: Named,
+    found: Option<(String, PlaceSort)>,
+) -> Placed {
+    let study = &findings.study;
+    let (found, kind) = found.unzip();
+    Placed {
+        name,
+        named,
+        kind,
+        found,
+        machine: EnvironmentFacts {
+            targets: Vec::new(),
+            activity: Activity::default(),
+            ..findings.environment.clone()
+        },
+        results: vec![PlacedResult { id: study.id.clone(), started: study.started.clone() }],
+    }
 }
 
 fn levels(findings: &Findings) -> Vec<String> {
@@ -102,8 +107,7 @@ fn within(findings: &Findings, level: &String) -> Findings {
 
 fn measured(one: &Brought) -> Outcome<Spot> {
     let findings = &one.findings;
-    let environment = &findings.environment;
-    let found = found(environment);
+    let found = found(&findings.environment);
     let named = if one.label.is_some() { Named::Given } else { Named::Found };
     let name = one.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
     let name = name.ok_or_else(|| {
@@ -113,23 +117,8 @@ fn measured(one: &Brought) -> Outcome<Spot> {
              --platform NAME"
         ))
     })?;
-    let (found, sort) = found.unzip();
-    Ok(Spot {
-        placed: Placed {
-            name,
-            named,
-            kind: sort,
-            found,
-            machine: EnvironmentFacts {
-                targets: Vec::new(),
-                activity: Activity::default(),
-                ..environment.clone()
-            },
-            results: vec![result(one)],
-        },
-        results: vec![findings.clone()],
-        first: false,
-    })
+    let placed = placed(findings, name, named, found);
+    Ok(Spot { placed, results: vec![findings.clone()], first: false })
 }
 
 /// What was recorded of a place, and what sort it is. Versions before places recorded less.
@@ -149,12 +138,7 @@ fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
 /// What versions before places called bare metal.
 const NO_GUEST: &str = "none";
 
-fn result(one: &Brought) -> PlacedResult {
-    PlacedResult { id: one.findings.study.id.clone(), started: one.findings.study.started.clone() }
-}
-
-/// Adds a place, or its results to those of the same place. A name that was found is that of another
-/// place where the machine is another; a name that was given is the user's word.
+/// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
 fn add(spots: &mut Vec<Spot>, spot: Spot) {
     let is_same = |known: &&mut Spot| {
         let (one, other) = (&known.placed, &spot.placed);
@@ -174,14 +158,11 @@ const SAME_MEMORY: f64 = 0.1;
 
 /// Whether two results come from machines that are alike.
 pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) -> bool {
-    let memory = match (one.memory_bytes, other.memory_bytes) {
-        (Some(one), Some(other)) => {
-            let (one, other) = (one as f64, other as f64);
-            (one - other).abs() <= SAME_MEMORY * one.max(other)
-        }
-        _ => true,
-    };
-    one.cpu == other.cpu && one.cpus == other.cpus && memory
+    let has_other_memory = one.memory_bytes.zip(other.memory_bytes).is_some_and(|(one, other)| {
+        let (one, other) = (one as f64, other as f64);
+        (one - other).abs() > SAME_MEMORY * one.max(other)
+    });
+    one.cpu == other.cpu && one.cpus == other.cpus && !has_other_memory
 }
 
 /// Gives places with the same name what tells them apart.

@@ -6,34 +6,25 @@ use assay_study::findings::places::{PlaceRow, Placed};
 use assay_study::findings::{Comparison, Measurement, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
-use super::super::verdicts::words::counted;
+use super::super::verdicts::words::{count_words, counted};
 use super::rows;
 use super::spots::Spot;
 
-/// `2 processors`.
 pub(super) fn processors(count: Option<u32>) -> String {
-    count.map_or_else(
-        || "CPUs not recorded".to_owned(),
-        |count| counted(count as usize, "processor"),
-    )
+    let told = count.map(|count| counted(count as usize, "processor"));
+    told.unwrap_or_else(|| "CPUs not recorded".to_owned())
 }
 
-/// `8 GiB memory`.
 pub(super) fn memory(bytes: Option<u64>) -> String {
-    bytes.map_or_else(
-        || "memory not recorded".to_owned(),
-        |bytes| format!("{} memory", show::bytes(bytes)),
-    )
+    let told = bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
+    told.unwrap_or_else(|| "memory not recorded".to_owned())
 }
 
 /// Why a place that ran a workload has no number of it.
 pub(super) fn no_number(cell: &Measurement) -> String {
-    let why = cell.trials.iter().find_map(|trial| trial.reason.clone());
-    let all = cell.trials.len();
-    match why {
-        Some(why) => format!("none of {} is valid: {why}", counted(all, "trial")),
-        None => format!("none of {} is valid", counted(all, "trial")),
-    }
+    let why = cell.trials.iter().find_map(|trial| trial.reason.as_ref());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("none of {} is valid{why}", counted(cell.trials.len(), "trial"))
 }
 
 /// Why a place that did not run a workload has no number of it.
@@ -51,8 +42,7 @@ fn work(workload: &str, arm: &Arm) -> String {
     format!("{workload} ({})", arm_in_words(arm.iter()))
 }
 
-/// Arm over baseline as per cent of the baseline's speed, with the interval that a verdict is read
-/// from.
+/// Arm over baseline in percent of the baseline's speed, with the CI of the verdict.
 fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     let ends = found.ci95_simultaneous.or(found.ci95);
     let ends = ends.and_then(|ends| rows::percents(found.better, ends));
@@ -148,16 +138,11 @@ fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
 /// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
 fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
     let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
-    let mut known: Vec<&PlaceRow> = rows.iter().filter(compared).collect();
-    known.sort_by(|one, other| {
-        other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
-    });
-    let (first, last) = (known.first()?, known.last()?);
-    let told = |row: &PlaceRow| {
-        percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone()
-    };
+    // Of equal rows the first is the fastest.
+    let known = in_order(rows.iter().rev().filter(compared).collect());
+    let (first, last) = (known.last()?, known.first()?);
     let what = work(&first.workload, &first.configuration);
-    let [most, least] = [told(first), told(last)];
+    let [most, least] = [first, last].map(|row| percent_words(row));
     let text = format!(
         "{what}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
         first.platform,
@@ -165,6 +150,17 @@ fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Op
         verdicts(&comparisons.iter().collect::<Vec<_>>())
     );
     Some(Sentence::finding("counts", text))
+}
+
+fn in_order(mut rows: Vec<&PlaceRow>) -> Vec<&PlaceRow> {
+    let percent = |row: &PlaceRow| row.percent.unwrap_or_default();
+    rows.sort_by(|one, other| percent(one).total_cmp(&percent(other)));
+    rows
+}
+
+fn percent_words(row: &PlaceRow) -> String {
+    let [percent, ..] = percents(row.percent.unwrap_or_default(), row.percent_interval());
+    percent
 }
 
 /// One place over all workloads: from where it comes nearest to where it falls behind most.
@@ -175,14 +171,10 @@ fn one_place(
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.platform == place.name && is_compared(row, rows, base));
-    let mut own: Vec<&PlaceRow> = own.collect();
-    own.sort_by(|one, other| {
-        one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
-    });
+    let own = in_order(own.collect());
     let (least, most) = (own.first()?, own.last()?);
     let told = |row: &PlaceRow| {
-        let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
-        format!("{percent}% ({})", work(&row.workload, &row.configuration))
+        format!("{}% ({})", percent_words(row), work(&row.workload, &row.configuration))
     };
     let range =
         if own.len() == 1 { told(least) } else { format!("{} to {}", told(least), told(most)) };
@@ -199,27 +191,21 @@ fn one_place(
 
 /// `across machines, 4 suggest slower, 1 does not tell`.
 fn verdicts(found: &[&Comparison]) -> String {
-    let open = |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
-    let count = |wanted: Option<Verdict>| {
-        found.iter().filter(|one| one.verdict == wanted && !open(one)).count()
+    let is_open = |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
+    let of = |wanted: Option<Verdict>| {
+        found.iter().filter(|one| one.verdict == wanted && !is_open(one)).count()
     };
-    let few = found.iter().filter(open).count();
     let all = found.len();
-    if count(None) == all {
+    if of(None) == all {
         return "too few trials for CIs and verdicts".to_owned();
     }
-    let of = |verdict: Option<Verdict>, words: &str| {
-        let own = count(verdict);
-        (own > 0).then(|| format!("{own} {words}"))
-    };
-    let told = [
-        of(Some(Verdict::Worse), "slower"),
-        of(Some(Verdict::Better), "faster"),
-        of(Some(Verdict::Equivalent), "equivalent"),
-        of(Some(Verdict::Inconclusive), "inconclusive"),
-        (few > 0).then(|| format!("{few} inconclusive (too few results)")),
-        of(None, "without a verdict"),
+    let counts = [
+        (of(Some(Verdict::Worse)), "slower"),
+        (of(Some(Verdict::Better)), "faster"),
+        (of(Some(Verdict::Equivalent)), "equivalent"),
+        (of(Some(Verdict::Inconclusive)), "inconclusive"),
+        (found.iter().filter(is_open).count(), "inconclusive (too few results)"),
+        (of(None), "without a verdict"),
     ];
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    format!("{all} comparisons across machines (suggestive only): {}", told.join(", "))
+    format!("{all} comparisons across machines (suggestive only): {}", count_words(&counts))
 }

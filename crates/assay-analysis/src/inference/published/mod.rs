@@ -1,5 +1,4 @@
-//! Published numbers that a study is shown beside, read from their tables. They are another machine's:
-//! no verdict is made of them.
+//! Published numbers next to a study, from their tables. They are another machine's: Assay gives no verdict on them.
 
 mod figure;
 mod table;
@@ -57,8 +56,7 @@ pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
     })
 }
 
-/// The numbers that a design names; none of an emulator, whose own lie beside nobody's. What is no
-/// longer there is left out: an old result may name a row that a newer version has dropped.
+/// The published numbers that a design names; none for an emulator. Rows that newer tables dropped are left out.
 pub(super) fn beside(design: &Design, emulated: bool) -> Vec<Published> {
     if emulated || design.published.is_empty() {
         return Vec::new();

@@ -9,6 +9,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
 use super::{Published, Unit};
+use crate::import::grouped;
 
 /// Arms up to which those stand here, too, that nothing published is about.
 const MOST_ARMS: usize = 16;
@@ -24,7 +25,6 @@ pub(super) struct Group<'a> {
     pub lines: Vec<Line<'a>>,
 }
 
-/// One line: a published number, an own one, or both.
 pub(super) struct Line<'a> {
     /// The arm's name; empty where nothing varies.
     pub own_name: String,
@@ -40,79 +40,54 @@ pub(super) struct Own {
 }
 
 pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for one in all {
-        let ratio = one.ratio.as_deref();
-        let is_own = |group: &Group<'_>| {
-            group.workload == one.workload && group.metric == one.metric && group.ratio == ratio
+    let groups = grouped(all, |one, other| {
+        one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
+    });
+    let group = |all: Vec<&'a Published>| {
+        let ratio = all[0].ratio.as_deref();
+        let lines = match ratio {
+            Some(factor) => of_ratios(findings, &all, factor),
+            None => of_values(findings, &all),
         };
-        if !groups.iter().any(is_own) {
-            let lines = if let Some(factor) = ratio {
-                of_ratios(findings, all, one, factor)
-            } else {
-                of_values(findings, all, one)
-            };
-            groups.push(Group { workload: &one.workload, metric: &one.metric, ratio, lines });
-        }
-    }
-    groups
-}
-
-fn same<'a>(all: &'a [Published], one: &'a Published) -> impl Iterator<Item = &'a Published> {
-    all.iter().filter(move |other| {
-        other.workload == one.workload && other.metric == one.metric && other.ratio == one.ratio
-    })
-}
-
-fn of_values<'a>(
-    findings: &'a Findings,
-    all: &'a [Published],
-    one: &'a Published,
-) -> Vec<Line<'a>> {
-    let own = |cell: &&Measurement| {
-        cell.workload == one.workload && cell.metric == one.metric && !cell.control
+        Group { workload: &all[0].workload, metric: &all[0].metric, ratio, lines }
     };
+    groups.into_iter().map(group).collect()
+}
+
+fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<Line<'a>> {
+    let (workload, metric) = (&all[0].workload, &all[0].metric);
+    let own =
+        |cell: &&Measurement| cell.workload == *workload && cell.metric == *metric && !cell.control;
     let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
+    let line = |published: Option<&'a Published>, cell: Option<&Measurement>| Line {
+        own_name: cell.map(|cell| name(findings, &cell.configuration)).unwrap_or_default(),
+        published,
+        own: cell.and_then(of_cell),
+    };
     let mut shown: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
-    for published in same(all, one) {
-        let at = cells.iter();
-        let mut at = at.filter(|cell| matches(&cell.configuration, &published.configuration));
+    for one in all {
+        let mut at =
+            cells.iter().copied().filter(|cell| matches(&cell.configuration, &one.configuration));
         // What stands beside several arms stands beside none of them.
-        let cell = at.next().filter(|_| at.next().is_none() && !published.configuration.is_empty());
-        let (own_name, own) = match cell {
-            Some(cell) if shown.contains(&&cell.configuration) => (String::new(), None),
-            Some(cell) => {
-                shown.push(&cell.configuration);
-                (name(findings, &cell.configuration), of_cell(cell))
-            }
-            None => (String::new(), None),
-        };
-        lines.push(Line { own_name, published: Some(published), own });
+        let cell = at.next().filter(|_| at.next().is_none() && !one.configuration.is_empty());
+        let cell = cell.filter(|cell| !shown.contains(&&cell.configuration));
+        shown.extend(cell.map(|cell| &cell.configuration));
+        lines.push(line(Some(*one), cell));
     }
-    let rest: Vec<&&Measurement> =
-        cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
     let is_open = shown.is_empty();
-    if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
+    let rest = cells.into_iter().filter(|cell| !shown.contains(&&cell.configuration));
+    let rest: Vec<&Measurement> = rest.collect();
+    if let ([cell], [one], true) = (rest.as_slice(), all, is_open) {
         // One number of each.
-        (line.own_name, line.own) = (name(findings, &cell.configuration), of_cell(cell));
+        return vec![line(Some(*one), Some(*cell))];
+    }
+    if rest.len() > if is_open { MOST_ARMS } else { MOST_BESIDE } {
         return lines;
     }
-    let most = if shown.is_empty() { MOST_ARMS } else { MOST_BESIDE };
-    if rest.len() > most {
-        return lines;
-    }
-    let rest = rest.into_iter().map(|cell| Line {
-        own_name: name(findings, &cell.configuration),
-        published: None,
-        own: of_cell(cell),
-    });
+    let rest = rest.into_iter().map(|cell| line(None, Some(cell)));
     // What stands beside nothing of its own comes first.
-    if shown.is_empty() {
-        rest.chain(lines).collect()
-    } else {
-        lines.into_iter().chain(rest).collect()
-    }
+    if is_open { rest.chain(lines).collect() } else { lines.into_iter().chain(rest).collect() }
 }
 
 /// An arm by the levels of what varies, in the order of the study: `ext4, none`.
@@ -129,17 +104,10 @@ fn of_cell(cell: &Measurement) -> Option<Own> {
 }
 
 /// Published ratios, and the own ones over the first level of the factor.
-fn of_ratios<'a>(
-    findings: &'a Findings,
-    all: &'a [Published],
-    one: &'a Published,
-    factor: &str,
-) -> Vec<Line<'a>> {
-    let published = same(all, one).map(|published| Line {
-        own_name: String::new(),
-        published: Some(published),
-        own: None,
-    });
+fn of_ratios<'a>(findings: &'a Findings, all: &[&'a Published], factor: &str) -> Vec<Line<'a>> {
+    let (workload, metric) = (&all[0].workload, &all[0].metric);
+    let published =
+        all.iter().map(|one| Line { own_name: String::new(), published: Some(*one), own: None });
     let is_own = |found: &&Comparison| {
         let others = |arm: &Arm| {
             let mut arm = arm.clone();
@@ -147,8 +115,8 @@ fn of_ratios<'a>(
             arm
         };
         matches!(found.kind, Kind::Paired | Kind::Unpaired)
-            && found.workload == one.workload
-            && found.metric == one.metric
+            && found.workload == *workload
+            && found.metric == *metric
             && found.configuration.get(factor) != found.baseline.get(factor)
             && others(&found.configuration) == others(&found.baseline)
     };
@@ -262,7 +230,6 @@ impl Line<'_> {
     }
 }
 
-/// Published numbers beside which nothing was measured: one table of all.
 fn alone(groups: &[&Group<'_>]) -> Table {
     let mut all: Vec<(String, &Published)> = Vec::new();
     for group in groups {

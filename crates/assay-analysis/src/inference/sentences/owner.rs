@@ -2,15 +2,15 @@
 
 use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
+use assay_workloads::io::Pattern;
 
 use super::super::acknowledged::of_row;
+use super::super::facts;
 use super::super::rows::WorkloadTrials;
 use super::about;
-use super::usual::{Usual, usual};
 use crate::rules::carried;
 
-/// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
-/// reference/anchors.csv).
+/// 4 KiB random IOPS of a 5400 rpm laptop disk ("author's rule", reference/anchors.csv).
 const LAPTOP_DISK: f64 = 90.0;
 
 /// What is called much slower than a laptop disk, as a share of it.
@@ -77,8 +77,7 @@ impl Spoken {
         about(self.trust).unwrap_or_default()
     }
 
-    /// Returns the ends of the 95% CI as multiples of a yardstick. A sentence compares the number with it only if
-    /// both ends lie on the same side.
+    /// The 95% CI as multiples of a yardstick. A sentence compares only if both ends lie on the same side.
     fn ratios(&self, yardstick: f64) -> Option<[f64; 2]> {
         self.ci95.map(|ends| ends.map(|end| end / yardstick))
     }
@@ -110,29 +109,23 @@ fn per_second(value: f64) -> String {
 fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
-    let Some([low, high]) = told.ratios(LAPTOP_DISK) else {
-        return format!("{begin}; a 5400 rpm laptop disk reaches {disk}.");
+    let beside = format!("; a 5400 rpm laptop disk reaches {disk}");
+    let Some([low, high]) = told.ratios(LAPTOP_DISK) else { return format!("{begin}{beside}.") };
+    let advice = match () {
+        // What to do is not told from a number that something speaks against.
+        () if !told.is_trusted() => String::new(),
+        () if high < MUCH_SLOWER => format!(". Do not run an operating system from this {noun}"),
+        () => format!(". An operating system will feel slow on this {noun}"),
     };
-    // What to do is not told from a number that something speaks against.
-    let advice = |text: String| if told.is_trusted() { text } else { String::new() };
-    if high < MUCH_SLOWER {
-        let advice = advice(format!(". Do not run an operating system from this {noun}"));
-        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
-    } else if high < 1.0 / LIKE {
-        let advice = advice(format!(". An operating system will feel slow on this {noun}"));
-        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
-    } else if low >= 1.0 / LIKE && high <= LIKE {
-        format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
-    } else if low > FAR_BEYOND {
-        format!("{begin} at queue depth 1; a 5400 rpm laptop disk reaches {disk}.")
-    } else if low <= LIKE {
-        format!("{begin}; a 5400 rpm laptop disk reaches {disk}.")
-    } else {
-        let times = times(told.value / LAPTOP_DISK, [low, high]);
-        format!(
-            "{begin}, {}{times} times as many as a 5400 rpm laptop disk ({disk}).",
-            told.about()
-        )
+    let (about, times) = (told.about(), times(told.value / LAPTOP_DISK, [low, high]));
+    match () {
+        () if high < 1.0 / LIKE => format!("{begin}{beside}{advice}."),
+        () if low >= 1.0 / LIKE && high <= LIKE => {
+            format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
+        }
+        () if low > FAR_BEYOND => format!("{begin} at queue depth 1{beside}."),
+        () if low <= LIKE => format!("{begin}{beside}."),
+        () => format!("{begin}, {about}{times} times as many as a 5400 rpm laptop disk ({disk})."),
     }
 }
 
@@ -204,32 +197,46 @@ fn unequal(told: &OwnerRows<'_>) -> Option<String> {
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
         let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
-        let ([slowest_read, fastest_read], [slowest_write, fastest_write]) =
-            (read.ci95?, write.ci95?);
         let worst = read.trust.max(write.trust);
         let about = about(worst)?;
         let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
-        let reads_first = read.value > write.value;
-        let (faster, ratio, ends) = if reads_first {
-            (
-                "reads",
-                read.value / write.value,
-                [slowest_read / fastest_write, fastest_read / slowest_write],
-            )
+        let (fast, slow, faster, slower) = if read.value > write.value {
+            (read, write, "reads", "writes")
         } else {
-            (
-                "writes",
-                write.value / read.value,
-                [slowest_write / fastest_read, fastest_write / slowest_read],
-            )
+            (write, read, "writes", "reads")
         };
-        let slower = if reads_first { "writes" } else { "reads" };
+        let ([low, high], [slow_low, slow_high]) = (fast.ci95?, slow.ci95?);
+        let ends = [low / slow_high, high / slow_low];
         (ends[0] >= UNEQUAL).then(|| {
-            let times = times(two_digits(ratio), ends.map(two_digits));
-            format!(
-                "{kind} {faster} are {about}{times} times as fast as {} {slower}{doubt}.",
-                kind.to_lowercase()
-            )
+            let times = times(two_digits(fast.value / slow.value), ends.map(two_digits));
+            let lower = kind.to_lowercase();
+            format!("{kind} {faster} are {about}{times} times as fast as {lower} {slower}{doubt}.")
         })
     })
+}
+
+const SMALL: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usual {
+    RandomRead,
+    RandomWrite,
+    Commit,
+    SequentialRead,
+    SequentialWrite,
+}
+
+fn usual(row: &WorkloadTrials<'_>) -> Option<Usual> {
+    // What starts by a clock or rests has not the rate of the drive; of several sizes there is no usual one.
+    let io =
+        facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;
+    let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;
+    match (io.pattern, io.only_reads(), io.only_writes()) {
+        (Pattern::Sequential, true, _) => Some(Usual::SequentialRead),
+        (Pattern::Sequential, _, true) if !io.data_sync => Some(Usual::SequentialWrite),
+        (Pattern::Random, true, _) if single => Some(Usual::RandomRead),
+        (_, _, true) if single && io.data_sync => Some(Usual::Commit),
+        (Pattern::Random, _, true) if single => Some(Usual::RandomWrite),
+        _ => None,
+    }
 }

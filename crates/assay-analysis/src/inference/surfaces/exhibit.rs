@@ -71,22 +71,22 @@ fn surface_table(found: &Findings, surface: &Surface) -> Table {
         format!("{}-{}%", band.from_percent, band.to_percent)
     });
     table.add(Column::new("rate", Unit::BytesPerS), bands, |band| band.bandwidth_bytes_per_s);
-    table.add(Column::new("lowest", Unit::BytesPerS), bands, |band| band.min);
-    table.add(Column::new("highest", Unit::BytesPerS), bands, |band| band.max);
+    table.add(Column::new("lowest", Unit::BytesPerS), bands, |band| band.ends.map(|[low, _]| low));
+    table.add(Column::new("highest", Unit::BytesPerS), bands, |band| {
+        band.ends.map(|[_, high]| high)
+    });
     table.add(Column::new("n", Unit::Count), bands, |band| band.n as u64);
     table.add(Column::verdict("trust"), bands, |band| Rating::cell(rating.filter(|_| band.n > 0)));
     if let Some(of) = surface.whole {
         let [lowest, mean, highest] =
             [of.lowest, of.mean, of.highest].map(|rate| Unit::BytesPerS.text(rate));
-        table
-            .notes
-            .push(format!("Over all positions: lowest {lowest}, highest {highest}, mean {mean}."));
+        let text = format!("Over all positions: lowest {lowest}, highest {highest}, mean {mean}.");
+        table.notes.push(text);
     }
     table.notes.extend(surface.note.iter().map(|note| format!("Incomplete: {note}.")));
     table
 }
 
-/// Single accesses: one row per workload and configuration.
 fn access_table(found: &Findings, all: &[Accesses]) -> Table {
     let setting = |one: &Accesses| arm_in_words(one.configuration.iter());
     let mut table = Table::new("access times");
@@ -177,9 +177,8 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
     if !surface.positions.is_empty() {
         let spots = surface.positions.iter().map(|spot| {
             let place = joined(&[name, &format!("{:.0}%", spot.percent)]);
-            let ends = Some([spot.min, spot.max]);
-            let told = Point::new(spot.percent, unit, &place, spot.bandwidth_bytes_per_s, ends);
-            mark_trust(told, surface.trust)
+            let (rate, ends) = (spot.bandwidth_bytes_per_s, Some(spot.ends));
+            mark_trust(Point::new(spot.percent, unit, &place, rate, ends), surface.trust)
         });
         return spots.collect();
     }
@@ -190,9 +189,8 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
             continue;
         };
         let place = format!("{} to {}%", band.from_percent, band.to_percent);
-        let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
-        let told = Point::new(at, unit, &joined(&[name, &place]), value, ends);
+        let told = Point::new(at, unit, &joined(&[name, &place]), value, band.ends);
         let told = mark_trust(told, surface.trust);
         points.push(Point { joined: before == Some(band.from_percent), ..told });
         before = Some(band.to_percent);

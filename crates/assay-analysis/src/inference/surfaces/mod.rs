@@ -28,8 +28,7 @@ pub struct Surface {
     pub trust: Option<Trust>,
     /// Ten equal parts of the area.
     pub bands: Vec<Band>,
-    /// Each place that was gone to, where there are so many that they can be drawn; places that no
-    /// trial came to are left out.
+    /// Each position with a trial, if the positions are few enough to be drawn.
     pub positions: Vec<Spot>,
     pub whole: Option<Extremes>,
     pub note: Option<String>,
@@ -42,10 +41,8 @@ pub struct Spot {
     pub n: usize,
     /// Bytes per second of service time: geometric mean of the trials.
     pub bandwidth_bytes_per_s: f64,
-    /// Trial with the lowest.
-    pub min: f64,
-    /// Trial with the highest.
-    pub max: f64,
+    /// The lowest and the highest trial.
+    pub ends: [f64; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,32 +74,24 @@ pub struct Band {
     pub n: usize,
     /// Bytes per second of service time: geometric mean of the trials.
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// Trial with the lowest.
-    pub min: Option<f64>,
-    /// Trial with the highest.
-    pub max: Option<f64>,
+    pub ends: Option<[f64; 2]>,
 }
 
-/// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
+/// The surface of a row whose plan determines the offsets; a control has none.
 pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
     }
-    let area = plan.surveys.get(row.workload.target)?.area;
-    surface(&row.workload.own_part(&area), row, series)
-}
-
-/// None for another pattern, whose offsets the plan does not tell.
-fn surface(area: &Area, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
+    let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
     let io = io::Planned::of(&row.workload.work)?;
-    sample_offset(io, area, 0)?;
-    let places = places(io, area, row);
+    sample_offset(io, &area, 0)?;
+    let places = places(io, &area, row);
     let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
     Some(Surface {
         workload: row.workload.name.clone(),
         configuration: row.arm.clone(),
         trust: row.trust,
-        bands: (0..BANDS).map(|band| one(io, area, row, band)).collect(),
+        bands: (0..BANDS).map(|band| one(io, &area, row, band)).collect(),
         whole: extremes(rates, series, "bandwidth_bytes_per_s"),
         positions: places,
         note: cut_short(row),
@@ -124,8 +113,7 @@ fn places(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> 
             percent: percent(area, at),
             n: rates.len(),
             bandwidth_bytes_per_s: geometric_mean(&rates)?.mean,
-            min: rates.iter().copied().reduce(f64::min)?,
-            max: rates.iter().copied().reduce(f64::max)?,
+            ends: ends(rates.iter().copied())?,
         })
     };
     (0..count).filter_map(one).collect()
@@ -147,11 +135,13 @@ fn extremes(
     metric: &str,
 ) -> Option<Extremes> {
     let own = series.iter().find(|series| series.metric == metric)?;
-    Some(Extremes {
-        lowest: values.clone().reduce(f64::min)?,
-        mean: number(&own.trials, None)?,
-        highest: values.reduce(f64::max)?,
-    })
+    let [lowest, highest] = ends(values)?;
+    Some(Extremes { lowest, mean: number(&own.trials, None)?, highest })
+}
+
+/// The lowest and the highest of some values.
+fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
+    Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
 
 /// Single operations of a row whose offsets follow from the seeds of its trials.
@@ -220,8 +210,7 @@ fn one(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Ba
         to_percent: share(band + 1),
         n: values.len(),
         bandwidth_bytes_per_s: geometric_mean(&values).map(|centre| centre.mean),
-        min: values.iter().copied().reduce(f64::min),
-        max: values.iter().copied().reduce(f64::max),
+        ends: ends(values.iter().copied()),
     }
 }
 
@@ -272,7 +261,7 @@ mod tests {
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
         let (last, whole) = (&found.positions[95], found.whole.unwrap());
         assert!((last.percent - 95.0).abs() < 1e-9, "{last:?}");
-        assert!(near(last.max, 50.0 * mib) && near(last.min, 50.0 * mib / 3.0), "{last:?}");
+        assert!(near(last.ends[1], 50.0 * mib) && near(last.ends[0], 50.0 * mib / 3.0), "{last:?}");
         let most = 100.0 * mib / 6.0_f64.cbrt();
         assert!(near(whole.highest, most) && near(whole.lowest, most / 2.0), "{whole:?}");
         assert_eq!(Some(whole.mean), rate);
@@ -384,7 +373,8 @@ mod tests {
             let near =
                 |value: Option<f64>, expected: f64| (value.unwrap() / expected - 1.0).abs() < 1e-9;
             assert_eq!(band.n, 3);
-            assert!(near(band.max, fast) && near(band.min, fast / 3.0), "{band:?}");
+            let [low, high] = band.ends.unwrap();
+            assert!(near(Some(high), fast) && near(Some(low), fast / 3.0), "{band:?}");
             // Trials at 1, 1/2 and 1/3 of it.
             assert!(near(band.bandwidth_bytes_per_s, fast / 6.0_f64.cbrt()), "{band:?}");
         }
@@ -409,7 +399,7 @@ mod tests {
         let none = bench().each(|trial| testing::counted(trial).sample_latencies_ns.truncate(20));
         let found = surface(&none);
         let last = &found.bands[9];
-        assert_eq!((last.n, last.bandwidth_bytes_per_s, last.min, last.max), (0, None, None, None));
+        assert_eq!((last.n, last.bandwidth_bytes_per_s, last.ends), (0, None, None));
     }
 
     #[test]

@@ -1,18 +1,22 @@
-//! What to do: the best arm of each workload, as a candidate until fresh trials confirm it; levels
-//! that are surely worse; and trade-offs, where workloads disagree.
+//! Advice: the best arm per workload as a candidate, levels to avoid, and trade-offs between workloads.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use assay_core::quantity::level_number;
+use assay_core::stats::Sample;
 use assay_study::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
 use assay_study::plan::arms::matches;
-use assay_study::results::design::Design;
+use assay_study::results::design::{Design, Factor};
 use assay_study::results::plan::Arm;
 
-use super::arms::Question;
+use super::arms::{Question, Runs};
+use super::bound::Bound;
 use super::contrasts::{Contrast, contrasts, is_other_work};
 use super::noise::{Reach, reach};
-use super::tied::{self, Tied};
+use super::pairs::{pairs, signed};
 use super::words_of_advice as words;
+use crate::import::grouped;
 
 /// How far the numbers have been confirmed, and whether they can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,20 +42,26 @@ pub(super) struct Evidence<'a, 'q> {
     pub unmeasured: &'a [String],
 }
 
-/// One candidate a workload at most, then what is advised against, then trade-offs. Differences
-/// that two identical arms may show on this bench, or that the margin declares to be nothing,
-/// advise nothing.
+impl<'a> Evidence<'a, '_> {
+    pub fn of_workload(
+        &self,
+        question: &Question<'_>,
+    ) -> impl Iterator<Item = &'a Comparison> + Clone {
+        let is_own = |found: &&Comparison| found.primary && found.workload == question.workload;
+        self.comparisons.iter().filter(is_own)
+    }
+}
+
+/// At most one candidate per workload, then levels to avoid, then trade-offs. Differences within the noise floor or the
+/// margin give no advice.
 pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
-    let told = |sentence: String, more: &str, ids: Vec<String>, kind| Advice {
-        text: format!("{sentence}{more}"),
-        sentence,
-        evidence: ids,
-        status: match stage {
-            Stage::Confirming => AdviceStatus::Confirmed,
-            Stage::Measured | Stage::Imported | Stage::Together => AdviceStatus::Candidate,
-        },
-        kind,
-        lines: Vec::new(),
+    let status = match stage {
+        Stage::Confirming => AdviceStatus::Confirmed,
+        Stage::Measured | Stage::Imported | Stage::Together => AdviceStatus::Candidate,
+    };
+    let told = |sentence: String, more: &str, evidence: Vec<String>, kind| {
+        let text = format!("{sentence}{more}");
+        Advice { text, sentence, evidence, status, kind, lines: Vec::new() }
     };
     let contrasts = contrasts(evidence);
     let trades = trades(&contrasts);
@@ -95,18 +105,15 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// The arm that is better than its baseline and that no other arm, other baselines included,
-/// clearly beats. The best of many looks better than it is (R5): where one of these is what the study asks
-/// for, it is that one; else the smallest that does as much.
+/// The arm that beats its baseline and that no arm beats significantly. The best of many looks too good (R5): prefer
+/// one that a question asks for, else the smallest that does as much.
 fn best<'a>(
     evidence: &Evidence<'a, '_>,
     question: &Question<'_>,
 ) -> Option<(&'a Comparison, Option<Tied<'a>>)> {
     let reach = reach(evidence.design, question);
-    let better = evidence.comparisons.iter().filter(|found| {
-        found.primary
-            && found.workload == question.workload
-            && found.verdict == Some(Verdict::Better)
+    let better = evidence.of_workload(question).filter(|found| {
+        found.verdict == Some(Verdict::Better)
             && !found.within_margin
             && !is_other_work(&found.configuration, &found.baseline)
             && is_beyond(found, reach)
@@ -120,15 +127,13 @@ fn best<'a>(
         better.clone().find(|found| found.configuration == place.configuration)
     });
     let is_asked_for = |found: &&Comparison| {
-        let same = |(workload, arm): &(String, Arm)| {
-            *workload == found.workload && *arm == found.configuration
-        };
-        evidence.knees.iter().any(same)
+        let own = (&found.workload, &found.configuration);
+        evidence.knees.iter().any(|(workload, arm)| (workload, arm) == own)
     };
     if let Some(asked) = unbeaten.clone().find(is_asked_for) {
         return Some((asked, None));
     }
-    Some(tied::smallest(evidence, question, unbeaten.next()?, better.clone()))
+    Some(smallest(evidence, question, unbeaten.next()?, better.clone()))
 }
 
 /// Whether a ratio is one that two identical arms would not show here.
@@ -162,7 +167,6 @@ fn trades(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
 }
 
 pub(super) enum Bad<'a> {
-    /// Than its baseline.
     Level(&'a Contrast),
     /// The baseline itself, than each of these.
     Baseline(Vec<&'a Contrast>),
@@ -191,31 +195,85 @@ fn against<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Vec<Bad<
     let bad = contrasts.iter().filter(|one| one.is_bad());
     let levels = bad.filter(|one| !torn.contains(&one.what));
     let found = levels.map(Bad::Level).chain(bad_baselines(contrasts, torn));
-    let mut grouped: Vec<Vec<Bad<'a>>> = Vec::new();
-    for bad in found {
-        match grouped.iter_mut().find(|known| known[0].level() == bad.level()) {
-            Some(known) => known.push(bad),
-            None => grouped.push(vec![bad]),
-        }
-    }
-    grouped
+    grouped(found, |one, other| one.level() == other.level())
 }
 
 /// Baselines that everything else surely beats; not where each of those is worse elsewhere.
 fn bad_baselines<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Bad<'a>> {
-    let mut groups: Vec<Vec<&Contrast>> = Vec::new();
-    for one in contrasts {
-        let own = |known: &&mut Vec<&Contrast>| {
-            known[0].workload == one.workload && known[0].than == one.than
-        };
-        match groups.iter_mut().find(own) {
-            Some(known) => known.push(one),
-            None => groups.push(vec![one]),
-        }
-    }
+    let mut groups =
+        grouped(contrasts, |one, other| one.workload == other.workload && one.than == other.than);
     groups.retain(|group| {
         let beaten = group.iter().all(|one| one.verdict == Verdict::Better && one.sure);
         beaten && group.iter().any(|one| !torn.contains(&one.what))
     });
     groups.into_iter().map(Bad::Baseline).collect()
+}
+
+/// The tail that is told beside, where it is surely shorter.
+const TAIL: &str = "latency_p99_ns";
+
+pub(super) struct Tied<'a> {
+    pub best: &'a Arm,
+    /// Tails of both, the advised one first.
+    pub tails: Option<[f64; 2]>,
+}
+
+/// The smallest arm that is not worse than the best by more than the margin, and what it replaces; else the best.
+pub(super) fn smallest<'a>(
+    evidence: &Evidence<'_, '_>,
+    question: &Question<'_>,
+    best: &'a Comparison,
+    others: impl Iterator<Item = &'a Comparison>,
+) -> (&'a Comparison, Option<Tied<'a>>) {
+    let (design, arm) = (evidence.design, &best.configuration);
+    let Some(top) = question.find(arm) else { return (best, None) };
+    let tied = others.filter(|other| {
+        let own = &other.configuration;
+        let runs = question.find(own).filter(|_| own != arm && is_smaller(own, arm));
+        let is_alike = runs.is_some_and(|runs| does_as_much(design, question, runs, top));
+        is_alike && !is_other_work(own, arm)
+    });
+    let least =
+        tied.min_by(|one, other| in_order(design, &one.configuration, &other.configuration));
+    let Some(found) = least else { return (best, None) };
+    let tails = tails(evidence, question.workload, [&found.configuration, arm]);
+    (found, Some(Tied { best: arm, tails }))
+}
+
+/// Whether an arm differs from another one by smaller numbers alone.
+fn is_smaller(arm: &Arm, than: &Arm) -> bool {
+    let differing = || arm.iter().filter(|(name, level)| than.get(*name) != Some(*level));
+    let is_less = |(name, level): (&String, &String)| {
+        let [own, other] = [Some(level), than.get(name)].map(|level| level_number(level?));
+        own.zip(other).is_some_and(|(own, other)| own < other)
+    };
+    differing().next().is_some() && differing().all(is_less)
+}
+
+fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
+    let levels = |factor: &Factor| {
+        let [one, other] = [one, other].map(|arm| level_number(arm.get(&factor.name)?));
+        Some(one?.total_cmp(&other?)).filter(|order| order.is_ne())
+    };
+    design.factors.iter().find_map(levels).unwrap_or(Ordering::Equal)
+}
+
+/// Whether an arm is surely not worse by more than the margin: one-sided, at 5% for the pair.
+fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
+    let sample = Sample::of(&pairs(best, arm).differences());
+    let bound = Bound::new(design, 1).equivalence();
+    let ends = sample.and_then(|sample| bound.interval(&sample));
+    let least = -design.margin.unwrap_or(0.0).ln_1p();
+    ends.is_some_and(|ends| signed(ends, question.better.sign())[0] > least)
+}
+
+/// The tails of two arms, where that of the first is surely shorter.
+fn tails(evidence: &Evidence<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
+    let mut all = evidence.all.iter();
+    let told = all.find(|one| one.workload == workload && one.metric == TAIL)?;
+    let [own, other] = arms.map(|arm| told.find(arm));
+    let pairs = pairs(other?, own?);
+    let sample = Sample::of(&pairs.differences())?;
+    let [_, high] = Bound::new(evidence.design, 1).interval(&sample)?;
+    (high < 0.0).then(|| pairs.means().map(f64::exp))
 }

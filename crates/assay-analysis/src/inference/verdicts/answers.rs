@@ -1,6 +1,5 @@
-//! Answers to the claims that a study asked about: read from the same pairs, places and slopes as
-//! its verdicts, never from a bare maximum. The cases of one claim share its error; two arms that the
-//! study compares have the interval of that comparison, where those of the cases are not wider.
+//! Answers to the claims of a study, from the same pairs, places and slopes as its verdicts, never from a bare maximum.
+//! The cases of a claim share its error; two compared arms have the wider of both intervals.
 
 use std::borrow::Cow;
 
@@ -20,8 +19,8 @@ use super::arms::{Question, Runs};
 use super::bound::Bound;
 use super::load::unequal_load;
 use super::orders::two_orders;
-use super::pairs::pairs;
-use super::ranks::{could_be_best, mean, own_levels};
+use super::pairs::{pairs, signed};
+use super::ranks::{Best, could_be_best, mean, own_levels};
 use super::trends::{contexts, slopes};
 use super::words;
 use crate::inference::distinct;
@@ -36,7 +35,6 @@ const ROUNDING: f64 = 1e-9;
 /// Levels below which there is no peak and no line.
 const FEWEST_LEVELS: usize = 3;
 
-/// One case of a claim: what becomes of it there, and what the numbers are.
 pub(super) struct Case {
     pub claim: Claim,
     pub text: String,
@@ -67,8 +65,8 @@ impl Case {
 }
 
 /// Where a claim is put to the test: a workload at some levels of the factors.
-struct Place<'q, 'a> {
-    question: &'q Question<'a>,
+pub(super) struct Place<'q, 'a> {
+    pub question: &'q Question<'a>,
     others: Arm,
     /// Everything that was measured, also what may not be used.
     series: &'q [Series],
@@ -76,10 +74,10 @@ struct Place<'q, 'a> {
 }
 
 impl Place<'_, '_> {
-    /// How many comparisons share the error of that of two arms; one where the study does not judge it.
-    fn family(&self, arms: [&Arm; 2]) -> usize {
+    /// How many comparisons share the error of one of the study's comparisons; 1 if the study does not judge it.
+    fn family(&self, compared: Option<&Comparison>) -> usize {
         let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
-        match self.compared(arms[0], arms[1]) {
+        match compared {
             Some(found) if found.primary => own.count() * self.question.sharing,
             _ => 1,
         }
@@ -87,18 +85,17 @@ impl Place<'_, '_> {
 
     /// The study's comparison of two arms, whichever of them is the baseline.
     fn compared(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
-        let both = |found: &&Comparison| {
-            [(&found.configuration, &found.baseline), (&found.baseline, &found.configuration)]
-                .contains(&(one, other))
-        };
-        self.comparisons.iter().filter(|found| self.is_of(found)).find(both)
+        let own = self.comparisons.iter().filter(|found| self.is_of(found));
+        own.into_iter().find(|found| {
+            let arms = [&found.configuration, &found.baseline];
+            arms == [one, other] || arms == [other, one]
+        })
     }
 
     fn is_of(&self, found: &Comparison) -> bool {
         found.workload == self.question.workload && found.metric == self.question.metric
     }
 
-    /// Whether any number that a claim rests on here is suspect.
     fn is_suspect(&self, ask: &Ask) -> bool {
         let own = |arm: &Arm| {
             // What is best is best among all levels.
@@ -145,7 +142,6 @@ pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static s
     }
 }
 
-/// What was measured, for the questions of a study.
 pub(super) struct Measured<'q, 'a> {
     pub questions: &'q [Question<'a>],
     pub series: &'q [Series],
@@ -157,8 +153,7 @@ pub(super) fn answers(design: &Design, measured: &Measured<'_, '_>, emulated: bo
     asked.map(|ask| answer(design, &ask, measured, emulated)).collect()
 }
 
-/// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
-/// Removes those to questions about levels that the user removed from the study.
+/// Adds to answers without data why the plan excluded their level. Removes answers about levels that the user removed.
 pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
     answers.retain_mut(|answer| {
@@ -189,8 +184,7 @@ fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
     levels.all(|level| own.levels.contains(level))
 }
 
-/// The claim with the levels that it leaves open: the second of the one factor that varies, over the
-/// first. It stays as it is where several vary, or none does.
+/// The claim with its default levels: the second of the only factor that varies, over the first.
 fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     if !ask.is_of_any_two() {
         return Cow::Borrowed(ask);
@@ -228,12 +222,18 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
             Some(metric) if series.iter().any(|one| own(&one)) && !is_told(metric) => {
                 words::no_metric(name, metric)
             }
-            _ => words::missing(name, why(series, name, &Arm::new())),
+            _ => format!("{name} {}", why(series, name, &Arm::new())),
         }
     };
     cases.extend(missing.map(|name| no_data(reason(name))));
     let verdict = overall(&cases);
-    let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
+    // The comparisons about the arms that the answer rests on.
+    let evidence = comparisons.iter().filter(|found| {
+        let is_here = |place: &Place<'_, '_>| {
+            place.is_of(found) && matches(&found.configuration, &place.others)
+        };
+        has_level_of(ask, &found.configuration) && places.iter().any(is_here)
+    });
     Answer {
         ask: ask.ask.clone(),
         published: ask.published.clone(),
@@ -245,18 +245,9 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
     }
 }
 
-/// How many questions share the error of one: where all of them together say whether a place is good
-/// enough, one that is answered wrongly is enough for a wrong answer.
+/// How many questions share the error of one: if all together decide fitness, one wrong answer is enough.
 fn sharing(design: &Design) -> usize {
     if design.fit.is_some() { design.questions.len().max(1) } else { 1 }
-}
-
-/// Whether a comparison is about the arms that an answer rests on.
-fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
-    places.iter().any(|place| {
-        let here = matches(&found.configuration, &place.others);
-        place.is_of(found) && here && has_level_of(ask, &found.configuration)
-    })
 }
 
 /// Whether an arm has one of the levels that a claim is about: any, where it names none.
@@ -297,16 +288,15 @@ fn overall(cases: &[Case]) -> Claim {
     }
 }
 
-/// A question about one place.
-struct PlaceCheck<'c, 'q, 'a> {
+pub(super) struct PlaceCheck<'c, 'q, 'a> {
     design: &'c Design,
     ask: &'c Ask,
-    place: &'c Place<'q, 'a>,
+    pub place: &'c Place<'q, 'a>,
     /// The levels of the factor in question; empty if the question names no factor.
-    curve: &'c Curve<'c, 'a>,
-    name: &'c str,
+    pub curve: &'c Curve<'c, 'a>,
+    pub name: &'c str,
     /// Number of cases that share the error of the claim.
-    cases: usize,
+    pub cases: usize,
 }
 
 fn no_data(text: String) -> Case {
@@ -342,7 +332,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Knee => knee(&check),
         AskKind::Enough => enough(&check),
         // Such a study asks nothing else, and is answered by itself.
-        AskKind::MaxRate => no_data(words::missing(&name, words::UNMEASURED)),
+        AskKind::MaxRate => no_data(format!("{name} {}", words::UNMEASURED)),
     }
 }
 
@@ -358,7 +348,7 @@ fn name(design: &Design, place: &Place<'_, '_>) -> String {
 }
 
 /// The measured levels of a factor, in its order.
-type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
+pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
 fn curve<'q, 'a>(place: &Place<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
     let at = |level: &'q String| {
@@ -386,23 +376,21 @@ fn peak(check: &PlaceCheck<'_, '_, '_>) -> Case {
         return no_data(words::no_levels(name, &ask.between));
     }
     let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
-        return no_data(words::missing(name, place.why(None)));
+        return no_data(format!("{name} {}", place.why(None)));
     };
-    let could: Vec<(f64, &str)> = (levels.iter().copied())
-        .zip(curve)
-        .zip(&best.candidates)
-        .filter(|(_, could)| **could)
-        .map(|((number, (level, _)), _)| (number, *level))
-        .collect();
-    let claim = match could.iter().filter(|(level, _)| inside(*level)).count() {
-        count if count == could.len() && count > 0 => Claim::Supported,
+    let could = levels.iter().zip(&best.candidates).filter(|(_, could)| **could);
+    let (all, within) = (could.clone().count(), could.filter(|(level, _)| inside(**level)).count());
+    let claim = match within {
         0 => Claim::Contradicted,
+        _ if within == all => Claim::Supported,
         _ => Claim::NotShown,
     };
-    let names: Vec<&str> = could.iter().map(|(_, level)| *level).collect();
-    let text =
-        words::peak_is(name, place.question.metric, curve[best.best].0, &names, levels.len());
-    Case::new(claim, text)
+    Case::new(claim, check.peak(curve[best.best].0, &could_be(curve, &best)))
+}
+
+fn could_be<'q>(curve: &Curve<'q, '_>, best: &Best) -> Vec<&'q str> {
+    let levels = curve.iter().zip(&best.candidates).filter(|(_, could)| **could);
+    levels.map(|((level, _), _)| *level).collect()
 }
 
 /// A line through logarithms: near a slope, surely away from it, or neither.
@@ -416,16 +404,12 @@ fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
     });
     let Some(measured) = measured else { return no_data(words::no_numbers(name)) };
     let Some(sample) = Sample::of(&slopes(&measured)) else {
-        return no_data(words::missing(name, place.why(None)));
+        return no_data(format!("{name} {}", place.why(None)));
     };
     let ends = Bound::new(design, cases).interval(&sample);
-    let claim = match ends {
-        Some([low, high]) if low >= wanted - NEAR && high <= wanted + NEAR => Claim::Supported,
-        Some([low, high]) if high < wanted - NEAR || low > wanted + NEAR => Claim::Contradicted,
-        _ => Claim::NotShown,
-    };
-    let text = words::slope_is(name, place.question.metric, factor, sample.mean, ends);
-    Case::new(claim, text)
+    let claim = ends.map(|ends| within(ends, wanted - NEAR, wanted + NEAR));
+    let claim = claim.unwrap_or(Claim::NotShown);
+    Case::new(claim, check.slope(factor, sample.mean, ends))
 }
 
 fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> Case {
@@ -438,20 +422,16 @@ fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> Case {
         return no_data(words::no_levels(name, &[]));
     }
     let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
-        return no_data(words::missing(name, place.why(None)));
+        return no_data(format!("{name} {}", place.why(None)));
     };
-    let could: Vec<&str> = curve
-        .iter()
-        .zip(&best.candidates)
-        .filter(|(_, could)| **could)
-        .map(|((level, _), _)| *level)
-        .collect();
+    let could = could_be(curve, &best);
     let claim = match best.candidates[own] {
         true if could.len() == 1 => Claim::Supported,
         true => Claim::NotShown,
         false => Claim::Contradicted,
     };
-    Case::new(claim, words::foremost_is(name, ask.kind == AskKind::Worst, &could, curve.len()))
+    let word = if ask.kind == AskKind::Worst { "worst" } else { "best" };
+    Case::new(claim, check.foremost(word, &could))
 }
 
 fn opposite(better: Better) -> Better {
@@ -464,7 +444,7 @@ fn opposite(better: Better) -> Better {
 
 fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
     let at = ask.factor.as_ref().map(|factor| (factor, level));
-    words::missing(&format!("{name}: {level}"), place.why(at))
+    format!("{name}: {level} {}", place.why(at))
 }
 
 fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
@@ -486,36 +466,31 @@ fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
 /// Within the margin by the interval that equivalence is read from, surely beyond it, or neither.
 fn equal(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
-    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
-        if equivalence[0] > -margin && equivalence[1] < margin {
-            Claim::Supported
-        } else if high < -margin || low > margin {
-            Claim::Contradicted
-        } else {
-            Claim::NotShown
-        }
+    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| match () {
+        () if equivalence[0] > -margin && equivalence[1] < margin => Claim::Supported,
+        () if high < -margin || low > margin => Claim::Contradicted,
+        () => Claim::NotShown,
     };
     of_two(check, claim)
 }
 
-/// Whether the ratio of two levels lies within what is claimed, surely outside, or neither.
 fn ratio(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
-    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
-        if low >= least && high <= most {
-            Claim::Supported
-        } else if high < least || low > most {
-            Claim::Contradicted
-        } else {
-            Claim::NotShown
-        }
-    };
-    of_two(check, claim)
+    of_two(check, |ends, _| within(ends, least, most))
 }
 
-/// What the interval of the ratio of two levels says, and the one that equivalence is read from; nothing
-/// without them, or where the load may explain it.
+/// What becomes of a claim that a number lies between two bounds.
+fn within(ends: [f64; 2], least: f64, most: f64) -> Claim {
+    let [low, high] = ends;
+    match () {
+        () if low >= least && high <= most => Claim::Supported,
+        () if high < least || low > most => Claim::Contradicted,
+        () => Claim::NotShown,
+    }
+}
+
+/// Judges the CI of the ratio of two levels and that of equivalence; open without them, or if the load explains it.
 fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> Claim) -> Case {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let runs = |level: &Option<String>| {
@@ -531,17 +506,16 @@ fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> 
     if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
         return no_data(no_level(place, ask, level, name));
     }
-    let arms = [level.1.arm, over.1.arm];
-    let family = place.family(arms);
+    let compared = place.compared(level.1.arm, over.1.arm);
+    let family = place.family(compared);
     let bound = Bound::new(design, cases.max(family));
     let sample = Sample::of(&pairs(over.1, level.1).differences());
     let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = within(&bound).zip(within(&bound.equivalence()));
     let cases = if cases > family { cases } else { 1 };
-    let shown = words::AtOnce { ends: ends.map(|(ends, _)| ends), cases };
-    let text = words::two_are(name, place.question.metric, level.0, over.0, sample, shown);
+    let text = check.two(level.0, over.0, sample.zip(ends.map(|(ends, _)| ends)), cases);
     let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
-    if let Some(reason) = place.compared(arms[0], arms[1]).and_then(other_reason) {
+    if let Some(reason) = compared.and_then(other_reason) {
         return Case::new(Claim::NotShown, format!("{text}; {reason}"));
     }
     Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
@@ -549,18 +523,16 @@ fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> 
 
 /// The arms that questions about a knee find, each with its workload.
 pub(super) fn knees(design: &Design, measured: &Measured<'_, '_>) -> Vec<(String, Arm)> {
-    let asked = design.questions.iter().filter(|ask| ask.kind == AskKind::Knee);
-    let of = |ask: &Ask| -> Vec<(String, Arm)> {
-        let own = ask.workloads.iter().flat_map(|name| places(ask, name, measured));
-        own.filter_map(|place| {
-            Some((place.question.workload.to_owned(), arm_of(design, ask, &place)?))
-        })
-        .collect()
-    };
-    asked.flat_map(of).collect()
+    let mut knees = Vec::new();
+    for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
+        for place in ask.workloads.iter().flat_map(|name| places(ask, name, measured)) {
+            let arm = arm_of(design, ask, &place);
+            knees.extend(arm.map(|arm| (place.question.workload.to_owned(), arm)));
+        }
+    }
+    knees
 }
 
-/// The arm at the knee of one place.
 fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
     let curve = curve(place, factor);
@@ -580,8 +552,7 @@ fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> 
     levels
 }
 
-/// Levels that are shares or numbers, in order, with their median trials; and how many from the first stay
-/// below the bound.
+/// Numeric levels or shares, in order, with their medians; and how many of the first stay below the bound.
 fn by_share<'q>(
     ask: &Ask,
     place: &Place<'_, '_>,
@@ -599,28 +570,24 @@ fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
     ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
 }
 
-/// The highest level whose median trial stays below a bound, with all below it: a level that does so by
-/// luck above one that does not is none.
+/// The highest level whose median stays below a bound together with all levels below it.
 fn knee(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let PlaceCheck { ask, place, curve, name, .. } = *check;
-    let (metric, most) = (place.question.metric, bound_of(ask, place));
     let (levels, below) = by_share(ask, place, curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
-    let found = below.checked_sub(1).and_then(|at| levels.get(at));
+    let told = |at: usize| levels.get(at).map(|(_, level, middle)| (*level, *middle));
+    let found = below.checked_sub(1).and_then(told);
     let claimed = ask.level.as_deref().unwrap_or_default();
     let claim = match found {
-        Some((_, level, _)) if *level == claimed => Claim::Supported,
+        Some((level, _)) if level == claimed => Claim::Supported,
         _ => Claim::Contradicted,
     };
-    let told = |(_, level, middle): &(f64, &str, f64)| ((*level).to_owned(), *middle);
-    let text = words::knee_is(name, metric, most, found.map(told), levels.get(below).map(told));
-    Case::new(claim, text)
+    Case::new(claim, check.knee(bound_of(ask, place), found, told(below)))
 }
 
-/// Whether a level has as much as the best of all within the margin, surely not, or neither; and from which
-/// level on that is so.
+/// Whether a level does as much as the best within the margin, and from which level on that is so.
 fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let levels = numbered(curve);
@@ -642,31 +609,19 @@ fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
     let bound = Bound::new(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
-    let behind = ends
-        .map(|ends| ends.map(|end| sign * end))
-        .map(|[one, other]| [one.min(other), one.max(other)]);
-    let claim = match behind {
+    let claim = match ends.map(|ends| signed(ends, sign)) {
         _ if own == best => Claim::Supported,
         Some([low, _]) if low >= -margin => Claim::Supported,
         Some([_, high]) if high < -margin => Claim::Contradicted,
         _ => Claim::NotShown,
     };
     let [from, best_level] = [from, best].map(|at| levels[at].1);
-    let told = words::Enough {
-        from,
-        best: best_level,
-        claimed,
-        is_smallest: best == 0,
-        margin: margin.exp_m1(),
-    };
+    let (is_smallest, margin) = (best == 0, margin.exp_m1());
+    let told = words::Enough { from, best: best_level, claimed, is_smallest, margin };
     let shown = sample.filter(|_| own != best).zip(ends);
-    Case::new(
-        claim,
-        words::enough_is(name, place.question.metric, place.question.better, &told, shown),
-    )
+    Case::new(claim, check.enough(&told, shown))
 }
 
-/// A level that is a number, or a share in per cent.
 fn share_or_number(level: &str) -> Option<f64> {
     level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
 }
@@ -683,22 +638,16 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
     let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
-        return no_data(words::missing(name, place.why(None)));
+        return no_data(format!("{name} {}", place.why(None)));
     };
     let ends = Bound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
     let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     // What is exactly the bound is within it: logarithms and back must not put it on the other side.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
-    let claim = match ends {
-        _ if ask.min.is_none() && ask.max.is_none() => Claim::NotShown,
-        Some([low, high]) if low >= least && high <= most => Claim::Supported,
-        Some([low, high]) if high < least || low > most => Claim::Contradicted,
-        _ => Claim::NotShown,
-    };
+    let ends_of_claim = ends.filter(|_| ask.min.is_some() || ask.max.is_some());
+    let claim = ends_of_claim.map_or(Claim::NotShown, |ends| within(ends, least, most));
     let mut limits = ask.min.iter().chain(&ask.max);
     let is_decimal = limits.any(Amount::is_decimal_rate);
-    let at_once = words::AtOnce { ends, cases };
-    let text = words::level_is(name, question.metric, is_decimal, sample.mean.exp(), at_once);
-    Case::new(claim, text)
+    Case::new(claim, check.level(is_decimal, sample.mean.exp(), ends))
 }

@@ -18,12 +18,10 @@ pub(super) struct Question<'a> {
     pub primary: bool,
     /// The workload whose requests of one class these are.
     pub class_of: Option<&'a str>,
-    /// Questions that share the error of this one: those about the classes of one workload, and of others'
-    /// work those about all classes of the study (R5b).
+    /// Questions that share the error of this one: those about the classes of the workload, or of all live work (R5b).
     pub sharing: usize,
     /// Arms in the order of the study, the second copy of the baseline left out.
     pub arms: Vec<Runs<'a>>,
-    /// The second copy of the baseline.
     pub control: Option<Runs<'a>>,
     places: BTreeMap<&'a Arm, usize>,
 }
@@ -44,8 +42,7 @@ pub(super) struct Sides<'q, 'a> {
     pub arm: &'q Runs<'a>,
 }
 
-/// Runs in the order of their replicates, each once. Where hardly any is missing, one is found
-/// without a search.
+/// Runs by replicate, each once. If hardly any is missing, a lookup needs no search.
 pub(super) struct Replicates(Vec<(u32, Run)>);
 
 impl Replicates {
@@ -154,8 +151,7 @@ impl<'a> Question<'a> {
         self.find(arm).is_some_and(|runs| runs.trust == Some(Trust::Suspect))
     }
 
-    /// The arm that another one is compared with; none for a baseline itself, and where the
-    /// baseline was not measured.
+    /// The arm that another one is compared with; `None` for a baseline, and if the baseline was not measured.
     pub fn baseline_of(&self, design: &Design, arm: &Arm) -> Option<&Runs<'a>> {
         let mut wanted = arm.clone();
         wanted.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
@@ -199,8 +195,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A trial on the scale of comparison; none where it failed, was left out by design, or has a
-/// value that allows no ratio.
+/// A trial on the scale of comparison; `None` for a failed trial, a warm-up, or a value without a ratio.
 fn run(trial: &TrialValue, scale: Scale) -> Option<Run> {
     let disturbed = match trial.status {
         Status::Ok => false,

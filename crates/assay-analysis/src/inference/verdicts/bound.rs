@@ -1,5 +1,4 @@
-//! How wide an interval is: Student's t at a fixed number of replicates, its share of the error at
-//! declared looks, or a confidence sequence that holds at every replicate (R5, R8).
+//! Widths of CIs: Student's t, its share of the error at declared looks, or a confidence sequence (R5, R8).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,8 +43,7 @@ impl Bound {
         Self { alpha, sequence, known: RefCell::default() }
     }
 
-    /// The bound for the two one-sided tests of equivalence. A confidence sequence is kept as it
-    /// is, which errs on the safe side.
+    /// The bound for the two one-sided tests of equivalence; a confidence sequence is already conservative.
     pub fn equivalence(&self) -> Self {
         Self::with_alpha(if self.sequence { self.alpha } else { 2.0 * self.alpha }, self.sequence)
     }
@@ -64,7 +62,6 @@ impl Bound {
         })
     }
 
-    /// The interval of the mean of a sample; none below three values, and where it has no end.
     pub fn interval(&self, sample: &Sample) -> Option<[f64; 2]> {
         let half = self.half_width(sample.n)? * sample.sd?;
         let ends = [sample.mean - half, sample.mean + half];

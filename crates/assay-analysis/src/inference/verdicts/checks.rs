@@ -22,10 +22,6 @@ const POWER: f64 = 0.8;
 /// Replicates below which neither can be seen.
 const FEWEST: usize = 3;
 
-fn check(name: &str, text: String) -> Check {
-    Check::new(name, text)
-}
-
 pub(super) fn checks(
     design: &Design,
     questions: &[&Question<'_>],
@@ -35,72 +31,66 @@ pub(super) fn checks(
     if design.margin.is_none() || !compares {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    found.extend(
-        floor.filter(|floor| floor.different).map(|floor| check("noise-floor", floor.text.clone())),
-    );
-    if design.order == Order::Sequential {
-        found.push(check(SEQUENTIAL, words::SEQUENTIAL_STUDY.to_owned()));
-    }
-    if design.order == Order::Unknown {
-        found.push(check(UNORDERED, words::UNORDERED_STUDY.to_owned()));
-    }
+    let floor = floor.filter(|floor| floor.different);
+    let mut found: Vec<Check> =
+        floor.map(|floor| Check::new("noise-floor", floor.text.clone())).into_iter().collect();
+    let without_verdict = match design.order {
+        Order::Sequential => Some((SEQUENTIAL, words::SEQUENTIAL_STUDY)),
+        Order::Unknown => Some((UNORDERED, words::UNORDERED_STUDY)),
+        Order::Recorded => Some((RECORDED, words::RECORDED_STUDY)),
+        Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
+    };
+    found.extend(without_verdict.map(|(name, text)| Check::new(name, text.to_owned())));
     if design.order == Order::Recorded {
-        found.push(check(RECORDED, words::RECORDED_STUDY.to_owned()));
         return found;
     }
-    let ordered = questions.iter().any(|question| {
-        question.arms.iter().flat_map(|runs| runs.first.values()).any(|run| run.order.is_some())
-    });
-    if !ordered {
-        found.push(check("drift", words::NO_ORDER.to_owned()));
+    let mut runs = questions.iter().flat_map(|question| &question.arms);
+    if !runs.any(|runs| runs.first.values().any(|run| run.order.is_some())) {
+        found.push(Check::new("drift", words::NO_ORDER.to_owned()));
         return found;
     }
     let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
-    let lines: Vec<_> = questions
-        .iter()
-        .filter_map(|question| Some((*question, clearest_line(design, question)?)))
-        .collect();
+    let lines = of_each(questions, |question| clearest_line(design, question));
     let by_order = neighbours(questions);
-    let tests: Vec<_> = questions
-        .iter()
-        .filter_map(|question| Some((*question, carried(question, &by_order)?)))
-        .collect();
+    let tests = of_each(questions, |question| carried(question, &by_order));
     let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
-    let mut told: Vec<Check> =
-        drifts.map(|(question, (line, span))| drift(design, question, line, *span)).collect();
+    let drifts = drifts.map(|(question, (line, span))| drift(design, question, line, *span));
+    let mut told: Vec<Check> = drifts.collect();
+    let is_clear = |p: f64| p < bonferroni(CARRY_OVER, questions.len());
+    let mut carry_over: Vec<String> = Vec::new();
     if design.order == Order::Random && design.lead_in == LeadIn::None {
-        told.push(check("carry-over", words::UNGUARDED.to_owned()));
+        carry_over.push(words::UNGUARDED.to_owned());
     }
-    let through = questions.iter().filter_map(|question| {
-        let test = carried_through(question, &by_order)?;
-        (test.p < bonferroni(CARRY_OVER, questions.len()))
-            .then(|| words::through_the_lead_in(question.workload, design.lead_in, test.p))
-    });
-    told.extend(through.map(|text| check("carry-over", text)));
-    let orders: Vec<_> = questions
-        .iter()
-        .filter_map(|question| Some((*question, Orders::new(design, question)?)))
-        .collect();
-    let between = orders.iter().filter(|(_, orders)| orders.differ());
-    told.extend(between.map(|(question, orders)| {
-        check("carry-over", words::carried_between(question.workload, orders.test.p))
-    }));
-    let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
-    told.extend(
-        clear.map(|(question, test)| {
-            check("carry-over", words::carry_over(question.workload, test.p))
-        }),
-    );
+    for (question, test) in of_each(questions, |question| carried_through(question, &by_order)) {
+        if is_clear(test.p) {
+            carry_over.push(words::through_the_lead_in(question.workload, design.lead_in, test.p));
+        }
+    }
+    let orders = of_each(questions, |question| Orders::new(design, question));
+    for (question, orders) in orders.iter().filter(|(_, orders)| orders.differ()) {
+        carry_over.push(words::carried_between(question.workload, orders.test.p));
+    }
+    for (question, test) in tests.iter().filter(|(_, test)| is_clear(test.p)) {
+        carry_over.push(words::carry_over(question.workload, test.p));
+    }
     let missed = missed(design, &tests, &orders);
     let looked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
-    if told.is_empty() {
-        told.push(check("drift", unseen(design, questions, looked) + &missed));
-    } else if looked[1] && told.iter().all(|check| check.name != "carry-over") {
-        told.push(check("carry-over", words::NO_CARRY_OVER.to_owned() + &missed));
+    if told.is_empty() && carry_over.is_empty() {
+        told.push(Check::new("drift", unseen(design, questions, looked) + &missed));
+    } else if looked[1] && carry_over.is_empty() {
+        carry_over.push(words::NO_CARRY_OVER.to_owned() + &missed);
     }
     found.extend(told);
+    found.extend(carry_over.into_iter().map(|text| Check::new("carry-over", text)));
     found
+}
+
+/// Returns what `test` finds in each question, for the questions in which it finds something.
+fn of_each<'q, 'a, T>(
+    questions: &[&'q Question<'a>],
+    test: impl Fn(&'q Question<'a>) -> Option<T>,
+) -> Vec<(&'q Question<'a>, T)> {
+    questions.iter().filter_map(|question| Some((*question, test(question)?))).collect()
 }
 
 /// Arms that are invalid stand in the table and nowhere else.
@@ -110,7 +100,7 @@ pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option
         known.map(|question| question.arms.len()).sum()
     };
     let invalid = count(all) - count(sound);
-    (invalid > 0).then(|| check("invalid", words::left_out(invalid)))
+    (invalid > 0).then(|| Check::new("invalid", words::left_out(invalid)))
 }
 
 /// What may be said where nothing was seen: only of what could be looked for.
@@ -155,16 +145,12 @@ fn clearest_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64
 
 /// A baseline over the study: its slope, and from its first trial to its last.
 fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
-    let points: Vec<(f64, f64)> = baseline
-        .first
-        .values()
-        .filter(|run| !run.disturbed)
-        .filter_map(|run| Some((f64::from(run.order?), run.level)))
-        .collect();
-    if points.len() < FEWEST {
+    let undisturbed = baseline.first.values().filter(|run| !run.disturbed);
+    let points = undisturbed.filter_map(|run| Some((f64::from(run.order?), run.level)));
+    let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
+    if x.len() < FEWEST {
         return None;
     }
-    let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
     let ends = x.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)]);
     Some((slope(&x, &y)?, ends[1] - ends[0]))
 }
@@ -174,7 +160,8 @@ fn drift(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> C
         Scale::Ratio => Some((line.slope * span).exp() - 1.0),
         Scale::Difference => None,
     };
-    check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
+    let text = words::drift(question.workload, question.metric, change, line.p, design.order);
+    Check::new("drift", text)
 }
 
 struct Neighbours<'a> {
@@ -240,8 +227,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// Whether the arm that ran before makes a difference to the one that runs after it; none where
-/// the order does not tell.
+/// Tests whether the arm that ran before affects a trial; `None` if the order does not tell.
 fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
     let before = |order: u32| {
@@ -252,8 +238,7 @@ fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest
     carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
 }
 
-/// Whether the arm that ended a replicate makes a difference to the first trial of the next one, in
-/// spite of the lead-in between them (R2c).
+/// Tests whether the last arm of a replicate affects the first trial of the next one despite the warm-up (R2c).
 fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
     // Behind all arms: a trial that follows no lead-in.

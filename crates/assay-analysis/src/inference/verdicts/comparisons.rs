@@ -2,19 +2,19 @@
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::{
-    FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve,
-    sign_flip,
+    self, FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out,
+    replicates_to_resolve, sign_flip, welch,
 };
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use assay_study::results::design::{Design, Stopping};
 use assay_workloads::metrics::is_of_speed;
 
-use super::arms::{Question, Sides};
+use super::arms::{Question, Runs, Sides};
 use super::bound::{Bound, exp};
+use super::load::add;
 use super::notes;
 use super::pairs::{Pairs, pairs};
-use super::unpaired;
 use super::words;
 
 /// Pairs that the exact sign-flip test can enumerate.
@@ -22,11 +22,11 @@ const MOST_FOR_SIGN_FLIP: usize = 20;
 
 /// The comparisons of one workload and metric, in the order of the arms.
 pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
-    let compared: Vec<Sides<'_, '_>> = question
-        .arms
-        .iter()
-        .filter_map(|arm| Some(Sides { baseline: question.baseline_of(design, arm.arm)?, arm }))
-        .collect();
+    let mut compared: Vec<Sides<'_, '_>> = Vec::new();
+    for arm in &question.arms {
+        let baseline = question.baseline_of(design, arm.arm);
+        compared.extend(baseline.map(|baseline| Sides { baseline, arm }));
+    }
     let family = if question.primary { compared.len() * question.sharing } else { 1 };
     let ruler = Ruler::new(design, family, question.better);
     let mut found: Vec<Comparison> =
@@ -76,22 +76,20 @@ impl Ruler {
 
     /// The same on a metric that is compared by difference: a margin has no meaning there.
     fn verdict_on(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
-        match scale {
-            Scale::Ratio => self.verdict(sample),
-            Scale::Difference => {
-                let family = self.family.interval(sample)?;
-                Some(judge(family, [f64::MIN, f64::MAX], self.margin, self.higher_is_better))
-            }
+        if scale == Scale::Ratio {
+            return self.verdict(sample);
         }
+        let family = self.family.interval(sample)?;
+        Some(judge(family, [f64::MIN, f64::MAX], self.margin, self.higher_is_better))
     }
 }
 
-pub(crate) fn word(verdict: assay_core::stats::Verdict) -> Verdict {
+pub(crate) fn word(verdict: stats::Verdict) -> Verdict {
     match verdict {
-        assay_core::stats::Verdict::Better => Verdict::Better,
-        assay_core::stats::Verdict::Worse => Verdict::Worse,
-        assay_core::stats::Verdict::Equivalent => Verdict::Equivalent,
-        assay_core::stats::Verdict::Inconclusive => Verdict::Inconclusive,
+        stats::Verdict::Better => Verdict::Better,
+        stats::Verdict::Worse => Verdict::Worse,
+        stats::Verdict::Equivalent => Verdict::Equivalent,
+        stats::Verdict::Inconclusive => Verdict::Inconclusive,
     }
 }
 
@@ -123,8 +121,7 @@ fn comparison(
         ci95_simultaneous: family.filter(|_| ratios && question.primary).and_then(exp),
         ci_equivalence: sample
             .filter(|_| ratios && question.primary && design.margin.is_some())
-            .and_then(|sample| ruler.equivalence.interval(&sample))
-            .and_then(exp),
+            .and_then(|sample| exp(ruler.equivalence.interval(&sample)?)),
         difference: told.filter(|_| !ratios).map(|sample| Difference {
             value: sample.mean,
             ci95,
@@ -145,13 +142,17 @@ fn comparison(
             [baseline.arm.clone(), arm.arm.clone()],
         )
     };
-    let is_open = matches!(design.stopping, Stopping::Open { .. });
-    if verdict == Some(Verdict::Inconclusive) && ratios && !is_open {
+    if verdict == Some(Verdict::Inconclusive) && ratios {
         found.replicates_needed =
-            sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
+            sample.as_ref().and_then(|sample| replicates_needed(design, sample, ruler));
     }
     if !design.order.tells_arms_from_time() {
-        unpaired::put(&mut found, sides, &[ruler.single.alpha, ruler.family.alpha], question.scale);
+        compare_groups(
+            &mut found,
+            sides,
+            &[ruler.single.alpha, ruler.family.alpha],
+            question.scale,
+        );
     }
     let mut told = notes::notes(design, question, sides, &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
@@ -190,7 +191,7 @@ pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
         one.keep_notes(|note| !note.is_of_the_verdict());
         if had {
             one.text = words::emulated(one, design);
-            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+            add(one, Note::Emulated);
         }
     }
 }
@@ -218,8 +219,11 @@ fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
         .then(|| sign_flip(differences))?
 }
 
-/// Replicates that would tell a difference as large as the margin.
-pub(super) fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
+/// Replicates that would tell a difference as large as the margin, in a study with a fixed number of them.
+pub(super) fn replicates_needed(design: &Design, sample: &Sample, ruler: &Ruler) -> Option<u32> {
+    if matches!(design.stopping, Stopping::Open { .. }) {
+        return None;
+    }
     let needed = replicates_to_resolve(sample.sd?, sample.n, ruler.margin, ruler.family.alpha)?;
     u32::try_from(needed.max(sample.n + 1)).ok()
 }
@@ -228,18 +232,16 @@ pub(super) fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
 fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<Note> {
     let mut told = Vec::new();
     let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
-    if judged.verdict != assay_core::stats::Verdict::Inconclusive {
+    let flips = |sample: &Sample| again(sample).filter(|verdict| *verdict != judged.verdict);
+    if judged.verdict != stats::Verdict::Inconclusive {
         let without = leave_one_out(&pairs.differences());
-        let flips =
-            pairs.undisturbed.iter().zip(&without).filter(|(_, sample)| {
-                again(sample).is_some_and(|verdict| verdict != judged.verdict)
-            });
-        let replicates: Vec<u32> = flips.map(|(pair, _)| pair.replicate).collect();
+        let without = pairs.undisturbed.iter().zip(&without);
+        let decisive = without.filter(|(_, sample)| flips(sample).is_some());
+        let replicates: Vec<u32> = decisive.map(|(pair, _)| pair.replicate).collect();
         told.extend((!replicates.is_empty()).then_some(Note::Fragile { replicates }));
     }
     if pairs.all.len() > pairs.undisturbed.len() {
-        let all = Sample::of(&pairs.all).as_ref().and_then(again);
-        let other = all.filter(|all| *all != judged.verdict);
+        let other = Sample::of(&pairs.all).as_ref().and_then(flips);
         told.extend(other.map(|all| Note::Disturbed { verdict: word(all) }));
     }
     told
@@ -251,5 +253,49 @@ pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
     for (one, p) in told.iter_mut().zip(holm(&p)) {
         one.p_holm = Some(p);
+    }
+}
+
+/// Puts the difference of two groups in the place of that of their pairs.
+fn compare_groups(
+    found: &mut Comparison,
+    Sides { baseline, arm }: Sides<'_, '_>,
+    alphas: &[f64; 2],
+    scale: Scale,
+) {
+    let levels = |runs: &Runs<'_>| -> Vec<f64> {
+        let undisturbed = runs.first.values().filter(|run| !run.disturbed);
+        let mut levels: Vec<f64> = undisturbed.map(|run| run.level).collect();
+        // A sum of rounded numbers depends on their order, and nothing else may.
+        levels.sort_unstable_by(f64::total_cmp);
+        levels
+    };
+    let sides = [levels(baseline), levels(arm)];
+    found.kind = Kind::Unpaired;
+    found.n = sides[0].len().min(sides[1].len());
+    (found.means, found.ratio, found.difference) = (None, None, None);
+    (found.ci95, found.ci95_simultaneous, found.ci_equivalence) = (None, None, None);
+    (found.sd_log, found.p_holm, found.p_sign_flip) = (None, None, None);
+    (found.within_margin, found.replicates_needed) = (false, None);
+    let samples = [Sample::of(&sides[0]), Sample::of(&sides[1])];
+    let [Some(first), Some(second)] = samples else { return };
+    // A ratio of one or two is chance, and looks like a finding. A count of nothing is told as it is.
+    if found.n < FEWEST_FOR_INTERVAL && scale == Scale::Ratio {
+        return;
+    }
+    // Groups that do not scatter have no interval.
+    let test = welch(&first, &second).filter(|_| found.n >= FEWEST_FOR_INTERVAL);
+    let [single, family] = alphas.map(|alpha| test.and_then(|test| test.interval(alpha)));
+    let family = family.filter(|_| found.primary);
+    found.p_holm = test.map(|test| test.p);
+    let value = second.mean - first.mean;
+    if scale == Scale::Ratio {
+        found.means = Some([second.mean.exp(), first.mean.exp()]);
+        found.ratio = Some(value.exp()).filter(|ratio| ratio.is_finite());
+        (found.ci95, found.ci95_simultaneous) = (single.and_then(exp), family.and_then(exp));
+    } else {
+        found.means = Some([second.mean, first.mean]);
+        found.difference =
+            Some(Difference { value, ci95: single, ci95_simultaneous: family, sd: None });
     }
 }

@@ -22,18 +22,15 @@ pub(super) struct Contrast {
     pub than: Arm,
     pub ratio: f64,
     pub ends: [f64; 2],
-    /// Inconclusive where the difference is one that identical arms may show, or that does not
-    /// matter.
+    /// Inconclusive if the difference is within the noise floor or the margin.
     pub verdict: Verdict,
     pub sure: bool,
     pub suspect: bool,
-    /// Averaged over the levels of other factors.
     pub averaged: bool,
 }
 
-/// Every level that the baseline names another one of. Where main effects tell of a workload, they
-/// do, the levels of a grid, and beside them the arms that are surely worse by one level that is
-/// not so everywhere; else its arms do.
+/// Levels against the baseline's: by main effects where a grid has them, with arms that are worse by one level alone;
+/// else by comparisons of arms.
 pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
     let mut all = Vec::new();
     for question in evidence.questions {
@@ -47,10 +44,7 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
         let named = |effect: &&Effect| evidence.design.baseline.contains_key(&effect.factor);
         let before = all.len();
         all.extend(own.filter(named).filter_map(|effect| ruler.of_effect(effect)));
-        let own = evidence
-            .comparisons
-            .iter()
-            .filter(|found| found.primary && found.workload == question.workload);
+        let own = evidence.of_workload(question);
         if all.len() == before {
             all.extend(own.filter_map(|found| ruler.of_comparison(found)));
             continue;

@@ -1,12 +1,11 @@
-//! Main effects of factors and what they have to do with each other (amendment to R5): means of
-//! logarithms over the other factors' levels within a replicate, paired over replicates. Those of a
-//! workload are one family (R5b): a grid has many more of them than it has factors. And those of several
-//! workloads are one until any of them shows something. The classes of a workload stay one family.
+//! Main effects and interactions (amendment to R5): means of logarithms over the other factors' levels within a replicate,
+//! paired over replicates. The effects of a workload are one family (R5b), and those of several workloads until any shows
+//! something. The classes of a workload stay one family.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::{Effect, Effects, Interaction, Verdict};
-use assay_study::results::design::{Design, Factor, Stopping};
+use assay_study::results::design::{Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
@@ -44,15 +43,13 @@ fn shows_anything(found: &Effects) -> bool {
 /// The share of the error that main effects have: they are what a grid is run for.
 const OF_EFFECTS: f64 = 0.8;
 
-/// The bounds of what is said of so many workloads, or classes of one, all at once.
 struct Family {
     effects: Bound,
     interactions: Bound,
 }
 
 impl Family {
-    /// Main effects are of a level against the baseline's; interactions of a level of one factor at a level
-    /// of another against both baselines'.
+    /// Main effects compare a level with the baseline; interactions compare effects at two levels of another factor.
     fn new(design: &Design, workloads: usize) -> Self {
         let others: Vec<usize> = design
             .varied()
@@ -91,49 +88,36 @@ fn of_factor(
 ) -> Vec<Effect> {
     let Some((base, others)) = levels(design, factor) else { return Vec::new() };
     let name = &factor.name;
-    others
-        .into_iter()
-        .filter_map(|level| {
-            let corners = Corners::new(question, &[(name, base)], &[&[], &[(name, level)]]);
-            let differences = corners.by_replicate(|means| means[1] - means[0]);
-            let sample =
-                Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
-            let mut found = effect(question, factor, [base, level], &sample, ruler);
-            let is_open = matches!(design.stopping, Stopping::Open { .. });
-            if found.verdict == Some(Verdict::Inconclusive) && !is_open {
-                found.replicates_needed = replicates_needed(&sample, ruler);
-            }
-            Some(found)
-        })
-        .collect()
-}
-
-fn effect(
-    question: &Question<'_>,
-    factor: &Factor,
-    levels: [&str; 2],
-    sample: &Sample,
-    ruler: &Ruler,
-) -> Effect {
-    let [ci95, family] = ruler.intervals(sample);
-    let judged = ruler.verdict(sample).map(|judged| word(judged.verdict));
-    let mut effect = Effect {
-        workload: question.workload.to_owned(),
-        metric: question.metric.to_owned(),
-        better: question.better,
-        factor: factor.name.clone(),
-        baseline: levels[0].to_owned(),
-        level: levels[1].to_owned(),
-        n: sample.n,
-        ratio: sample.mean.exp(),
-        ci95: ci95.and_then(exp),
-        ci95_simultaneous: family.and_then(exp),
-        verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
-        replicates_needed: None,
-        text: String::new(),
-    };
-    effect.text = words::effect(&effect);
-    effect
+    let mut found = Vec::new();
+    for level in others {
+        let corners = Corners::new(question, &[(name, base)], &[&[], &[(name, level)]]);
+        let sample = Sample::of(&corners.by_replicate(|means| means[1] - means[0]));
+        let Some(sample) = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL) else {
+            continue;
+        };
+        let [ci95, family] = ruler.intervals(&sample);
+        let judged = ruler.verdict(&sample).map(|judged| word(judged.verdict));
+        let verdict = judged.unwrap_or(Verdict::Inconclusive);
+        let is_open = verdict == Verdict::Inconclusive;
+        let mut effect = Effect {
+            workload: question.workload.to_owned(),
+            metric: question.metric.to_owned(),
+            better: question.better,
+            factor: name.clone(),
+            baseline: base.clone(),
+            level: level.clone(),
+            n: sample.n,
+            ratio: sample.mean.exp(),
+            ci95: ci95.and_then(exp),
+            ci95_simultaneous: family.and_then(exp),
+            verdict: Some(verdict),
+            replicates_needed: replicates_needed(design, &sample, ruler).filter(|_| is_open),
+            text: String::new(),
+        };
+        effect.text = words::effect(&effect);
+        found.push(effect);
+    }
+    found
 }
 
 /// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
@@ -142,7 +126,7 @@ fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec
     let mut found = Vec::new();
     for (index, first) in factors.iter().enumerate() {
         for second in &factors[index + 1..] {
-            found.extend(interaction(design, question, first, second, family));
+            found.extend(interaction(design, question, [first, second], family));
         }
     }
     found
@@ -151,10 +135,10 @@ fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec
 fn interaction(
     design: &Design,
     question: &Question<'_>,
-    first: &Factor,
-    second: &Factor,
+    factors: [&Factor; 2],
     family: &Bound,
 ) -> Option<Interaction> {
+    let [first, second] = factors;
     let (base1, others1) = levels(design, first)?;
     let (base2, others2) = levels(design, second)?;
     let mut clearest: Option<(f64, Interaction)> = None;
@@ -171,8 +155,7 @@ fn interaction(
     clearest.map(|(_, found)| found)
 }
 
-/// How much the effect of one level differs between two levels of another factor, with how clear
-/// that is; none where it is not clear.
+/// The difference of an effect between two levels of another factor, and its clarity; `None` if not significant.
 fn contrast(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
@@ -217,19 +200,14 @@ struct Corners<'a> {
 }
 
 impl<'a> Corners<'a> {
-    /// Arms at the fixed levels, moved to each corner; a combination counts where all its corners
-    /// were measured.
+    /// Arms at the fixed levels, moved to each corner; combinations without all corners are left out.
     fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
         let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
         let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
             corners.iter().map(|moved| question.find(&at(arm, moved))).collect()
         };
-        let contexts: Vec<Vec<&Runs<'_>>> = question
-            .arms
-            .iter()
-            .filter(|runs| fits(runs.arm))
-            .filter_map(|runs| complete(runs.arm))
-            .collect();
+        let own = question.arms.iter().filter(|runs| fits(runs.arm));
+        let contexts: Vec<Vec<&Runs<'_>>> = own.filter_map(|runs| complete(runs.arm)).collect();
         let corner = |index: usize| contexts.iter().map(move |own: &Vec<&'a Runs<'a>>| own[index]);
         let arms = (0..corners.len()).flat_map(corner).collect();
         Self { arms, contexts: contexts.len() }
@@ -241,19 +219,16 @@ impl<'a> Corners<'a> {
         let Some(first) = self.arms.first().filter(|_| self.contexts > 0) else {
             return Vec::new();
         };
-        first
-            .first
-            .keys()
-            .filter_map(|replicate| {
-                let levels = together(&self.arms, *replicate)?;
-                let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
-                Some(value(&means)).map(|found| if found.abs() < ROUNDING { 0.0 } else { found })
-            })
-            .collect()
+        let of_replicate = |replicate: &u32| {
+            let levels = together(&self.arms, *replicate)?;
+            let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
+            let found = value(&means);
+            Some(if found.abs() < ROUNDING { 0.0 } else { found })
+        };
+        first.first.keys().filter_map(of_replicate).collect()
     }
 }
 
-/// An arm with other levels of some factors.
 fn at(arm: &Arm, settings: &[Setting<'_>]) -> Arm {
     let mut arm = arm.clone();
     arm.extend(settings.iter().map(|(name, level)| ((*name).clone(), (*level).clone())));

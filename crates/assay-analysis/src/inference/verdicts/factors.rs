@@ -1,23 +1,18 @@
 //! What a grid says of each of its factors as a whole: which level to take, or that this cannot be told.
 
-use assay_study::findings::{Effect, Effects, Trust};
+use assay_study::findings::{Effect, Effects};
 use assay_study::results::design::{Design, Factor};
 use assay_workloads::is_work;
 
 use super::arms::Question;
-use super::words;
+use super::{is_suspect, words};
 
-/// A sentence a factor with main effects: what the study compares before where it does so. Factors whose
-/// levels are different work are no choice.
+/// A sentence per factor with main effects, compared factors first. Factors of different work are not a choice.
 pub(super) fn told(
     design: &Design,
     grid: &[&Question<'_>],
     found: &Effects,
 ) -> Vec<(String, String)> {
-    let is_suspect = |workload: &str| {
-        let own = grid.iter().filter(|question| question.workload == workload);
-        own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
-    };
     let choices = design.varied().filter(|factor| !is_work(&factor.name));
     let mut choices: Vec<&Factor> = choices.collect();
     choices.sort_by_key(|factor| !design.baseline.contains_key(&factor.name));
@@ -25,7 +20,7 @@ pub(super) fn told(
         let own = found.main.iter().filter(|one| one.factor == factor.name);
         let own: Vec<&Effect> = own.collect();
         let text = words::factor(design, &factor.name, &own, &found.interactions)?;
-        let doubted = own.iter().any(|effect| is_suspect(&effect.workload));
+        let doubted = own.iter().any(|effect| is_suspect(grid, &effect.workload));
         let text = if doubted { words::from_suspect_numbers(&text) } else { text };
         Some((factor.name.clone(), text))
     };
@@ -34,7 +29,7 @@ pub(super) fn told(
 
 #[cfg(test)]
 mod tests {
-    use assay_study::findings::Findings;
+    use assay_study::findings::{Findings, Trust};
 
     use super::super::tests::{Study, arm, grid};
     use super::*;

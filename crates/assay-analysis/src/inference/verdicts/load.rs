@@ -1,5 +1,5 @@
-//! Rule `unequal-load`: under others' work the load of two levels may differ, and explain what looks
-//! like their difference. The rates at which a class was served are compared like its latency.
+//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. The rates at which a class was
+//! served are compared like its latency.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::{self, Statistic};
@@ -49,9 +49,8 @@ pub(super) fn judge(
     for one in found.iter_mut().filter(|one| of_others(one)) {
         let Some(unequal) = unequal(design, questions, one) else { continue };
         withdraw(one);
-        one.text = words::unequal_load(one, design, &unequal);
-        let words = words::note(&unequal, ["", ""]);
-        one.add(unequal, words);
+        add(one, unequal);
+        one.text = words::without_verdict(one, design, &unequal_load(one).unwrap_or_default());
     }
 }
 
@@ -94,8 +93,7 @@ fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -
     explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
 
-/// The same of two results, whose rates stand among what is compared; `is_live` tells of a workload and a
-/// class whether it was others' work.
+/// The same for two results, whose rates are compared too; `is_live` tells whether a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let unequal: Vec<Option<Note>> =
         found.iter().map(|one| between(found, one, &is_live)).collect();
@@ -103,15 +101,17 @@ pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'st
         let Some(unequal) = unequal else { continue };
         one.verdict = Some(Verdict::Inconclusive);
         one.within_margin = false;
-        let load = words::load(&unequal).unwrap_or_default();
         let head = words::across(one);
-        one.text = format!(
-            "{} No verdict: the load differed ({load}) and could explain the result.",
-            head.trim_end()
-        );
-        let words = words::note(&unequal, ["", ""]);
-        one.add(unequal, words);
+        add(one, unequal);
+        let why = unequal_load(one).unwrap_or_default();
+        one.text = format!("{} No verdict: {why}.", head.trim_end());
     }
+}
+
+/// Adds a remark that names neither side.
+pub(crate) fn add(one: &mut Comparison, note: Note) {
+    let words = words::note(&note, ["", ""]);
+    one.add(note, words);
 }
 
 /// The rate of two results that differs so that it may explain a verdict on them.
@@ -138,8 +138,7 @@ fn between(
     clearest(rates, verdict)
 }
 
-/// Whether another load may be all that a verdict says: fewer requests are served sooner, more later,
-/// and behind either an equal latency may hide a difference.
+/// Whether another load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.
 fn explains(way: Way, verdict: Verdict) -> bool {
     match verdict {
         Verdict::Better => way == Way::Lower,
@@ -149,7 +148,6 @@ fn explains(way: Way, verdict: Verdict) -> bool {
     }
 }
 
-/// Whether a comparison has no verdict because of the load.
 pub(super) fn is_unequal(one: &Comparison) -> bool {
     unequal_load(one).is_some()
 }

@@ -1,5 +1,4 @@
-//! Verdicts: arms against their baseline, and what else a grid of arms can be asked (rules R3 to
-//! R8, R10, R11). Pure; the one place where better, worse and equivalent are said.
+//! Verdicts: arms against their baseline, and what else a grid shows (rules R3 to R8, R10, R11).
 
 mod advice;
 mod answers;
@@ -20,17 +19,15 @@ mod orders;
 mod outliers;
 mod pairs;
 mod ranks;
-mod tied;
 mod trends;
 mod unknowable;
-mod unpaired;
 pub(super) mod words;
 mod words_of_advice;
 
 pub(super) use advice::Stage;
 pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
-pub(super) use load::judge_across;
+pub(super) use load::{add as add_note, judge_across};
 pub(super) use outliers::mark;
 pub(super) use unknowable::unknowable;
 pub(super) use words::across as across_words;
@@ -63,9 +60,8 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
     bound::Bound::new(design, comparisons).alpha
 }
 
-/// Compares all arms of all workloads and returns what a grid says of each of its factors, in words. `stage`
-/// says whether the study is the first one or confirms another; on an emulated machine nothing is said from
-/// times and rates.
+/// Compares all arms of all workloads, and returns a sentence per factor of a grid. An emulated machine gets no verdict
+/// on times and rates.
 pub(super) fn compare(
     found: &mut Findings,
     measured: &Measurements,
@@ -162,18 +158,20 @@ pub(super) fn compare(
     factors
 }
 
+/// Whether any number of a workload is suspect.
+fn is_suspect(grid: &[&Question<'_>], workload: &str) -> bool {
+    let own = grid.iter().filter(|question| question.workload == workload);
+    own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
+}
+
 /// Says of what rests on several arms at once that some of their numbers are suspect.
 fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
-    let own = |name: &str| {
-        let of = grid.iter().filter(|question| question.workload == name);
-        of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
-    };
     let ranks = found.effects.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
     let effects = found.effects.main.iter_mut().map(|one| (&one.workload, &mut one.text));
     let both = found.effects.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
     let trends = found.effects.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
     for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
-        if own(name) {
+        if is_suspect(grid, name) {
             *text = words::from_suspect_numbers(text);
         }
     }

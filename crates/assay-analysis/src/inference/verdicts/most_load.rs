@@ -84,7 +84,6 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     known.into_iter().map(rate).collect()
 }
 
-/// One rate, by the percentiles and by the operations per second of its trials.
 fn rate(
     arm: &Arm,
     per_s: f64,
@@ -120,8 +119,7 @@ fn rate(
     }
 }
 
-/// How far the numbers of a rate can be trusted. That operations were not issued on time is no reason to doubt that
-/// it fails: it is why.
+/// The trust in the numbers of a rate. Late operations do not cast doubt on a failing rate: they are its cause.
 fn trust(series: &Series, fails: bool) -> Option<Trust> {
     let others = series.because.iter().filter(|because| because.rule != BEHIND);
     let doubt = others.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
@@ -129,7 +127,6 @@ fn trust(series: &Series, fails: bool) -> Option<Trust> {
     if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
 }
 
-/// Trials whose number counts, the undisturbed ones.
 fn counting(series: &Series) -> impl Iterator<Item = &TrialValue> {
     series.trials.iter().filter(|trial| trial.status == Status::Ok && trial.value.is_some())
 }

@@ -49,8 +49,7 @@ pub(super) struct Reach {
     different: bool,
 }
 
-/// What the second copy of the baseline says of a workload; none without a control arm, and with
-/// too few pairs for an interval.
+/// The noise floor of a workload; `None` without a control arm, or with too few pairs for a CI.
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let sample = of(question)?;
     let [low, high] = Bound::new(design, 1).interval(&sample)?;
@@ -60,8 +59,7 @@ pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
 }
 
 impl Reach {
-    /// Whether a ratio lies beyond it: by its estimate, or where the bench tells identical arms
-    /// apart, with its whole interval.
+    /// Whether a ratio lies beyond the floor: by its estimate, or by its whole CI if identical arms differ.
     pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
         let far = |ratio: f64| ratio.ln().abs() > self.far;
         let one_side = |[low, high]: [f64; 2]| (low > 1.0) == (high > 1.0);
@@ -72,7 +70,6 @@ impl Reach {
     }
 }
 
-/// The differences of the second copy from the first.
 fn of(question: &Question<'_>) -> Option<Sample> {
     let control = question.control.as_ref().filter(|_| question.scale == Scale::Ratio)?;
     let first = question.find(control.arm)?;

@@ -1,6 +1,5 @@
-//! Carry-over between two arms (R2d). A lead-in runs a replicate's first arm, so that first places follow
-//! their own arm and second places the other one: where one arm changes what runs after it, the ratio is
-//! one thing in one order and another in the other. Then there is no verdict.
+//! Carry-over between two arms (R2d). After a warm-up with the same arm, first trials follow their own arm and second trials
+//! the other one. If the ratio depends on the order, there is no verdict.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, Welch, t_quantile, welch};
@@ -10,6 +9,7 @@ use assay_study::results::design::{ALPHA, Design, Order};
 
 use super::arms::Question;
 use super::comparisons::withdraw;
+use super::load::add;
 use super::pairs::{Pair, Pairs, pairs};
 use super::{is_gated, words};
 
@@ -23,7 +23,6 @@ pub(super) struct Orders {
     first: Sample,
     /// Where it ran after it.
     second: Sample,
-    /// Whether both are the same.
     pub test: Welch,
 }
 
@@ -93,10 +92,9 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Co
 fn take_back(design: &Design, one: &mut Comparison, note: Note) {
     if one.verdict.is_some() {
         withdraw(one);
-        one.text = words::two_orders(one, design, &note);
+        one.text = words::without_verdict(one, design, &words::orders(&note).unwrap_or_default());
     }
-    let words = words::note(&note, ["", ""]);
-    one.add(note, words);
+    add(one, note);
 }
 
 /// Why nothing can be told from a comparison, if its order is why.

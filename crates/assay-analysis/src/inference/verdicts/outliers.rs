@@ -1,5 +1,4 @@
-//! Trials that stand apart from what their replicate and arm let expect (R11c): marked, never
-//! removed.
+//! Trials that depart from what their replicate and arm predict (R11c): marked, never removed.
 
 use std::collections::BTreeMap;
 

@@ -45,8 +45,7 @@ impl Pairs {
     }
 }
 
-/// The pairs of two arms. A pair needs both; nothing is imputed. A disturbed pair is left out, and
-/// its repeat stands in for it where there is one.
+/// The pairs of two arms, without imputation. The repeat of a disturbed pair replaces the pair.
 pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     let mut found = Pairs { undisturbed: Vec::new(), all: Vec::new() };
     for (&replicate, base) in baseline.first.iter() {
@@ -64,8 +63,7 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     found
 }
 
-/// The levels of several arms that stand for a replicate: their first runs where nothing disturbed
-/// them, else those of one repeat of the replicate. Arms of different times are never mixed.
+/// The levels of several arms in one replicate: first runs, or one undisturbed repeat of all. Times are never mixed.
 pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
     let first: Option<Vec<Run>> =
         arms.iter().map(|runs| runs.first.get(replicate).copied()).collect();
@@ -75,17 +73,20 @@ pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
     if quiet(&first) {
         return Some(levels(first));
     }
-    let rounds = arms.first()?.repeats.get(&replicate)?.iter().map(|(round, _)| *round);
-    let of_round = |runs: &Runs<'_>, round: u32| {
-        let own = runs.repeats.get(&replicate)?.iter().find(|(other, _)| *other == round)?;
-        Some(own.1)
-    };
-    rounds
-        .filter_map(|round| {
-            arms.iter().map(|runs| of_round(runs, round)).collect::<Option<Vec<Run>>>()
-        })
-        .find(quiet)
-        .map(levels)
+    let mut rounds = arms.first()?.repeats.get(&replicate)?.iter().filter_map(|(round, _)| {
+        let of_round = |runs: &&Runs<'_>| {
+            let own = runs.repeats.get(&replicate)?.iter().find(|(other, _)| other == round)?;
+            Some(own.1)
+        };
+        arms.iter().map(of_round).collect::<Option<Vec<Run>>>()
+    });
+    rounds.find(quiet).map(levels)
+}
+
+/// Returns an interval times a sign, the lower end first.
+pub(super) fn signed(ends: [f64; 2], sign: f64) -> [f64; 2] {
+    let [one, other] = ends.map(|end| sign * end);
+    [one.min(other), one.max(other)]
 }
 
 fn undisturbed(one: &Run, other: &Run) -> bool {
@@ -96,11 +97,8 @@ fn undisturbed(one: &Run, other: &Run) -> bool {
 fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(Run, Run)> {
     let of = |runs: &Runs<'_>| runs.repeats.get(&replicate).cloned().unwrap_or_default();
     let others = of(arm);
-    of(baseline)
-        .into_iter()
-        .filter_map(|(round, base)| {
-            let other = others.iter().find(|(other, _)| *other == round)?;
-            Some((base, other.1))
-        })
-        .collect()
+    let pair = |(round, base): (u32, Run)| {
+        Some((base, others.iter().find(|(other, _)| *other == round)?.1))
+    };
+    of(baseline).into_iter().filter_map(pair).collect()
 }

@@ -1,5 +1,4 @@
-//! Arms in order, with the places that the numbers allow each of them: arms that cannot be told
-//! apart share places.
+//! Ranks of arms with the range that the numbers allow: arms without a significant difference share ranks.
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::Sample;
@@ -9,15 +8,14 @@ use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
-use super::pairs::pairs;
+use super::pairs::{pairs, signed};
 use super::words;
 use crate::inference::cells;
 
 /// Arms from which there is an order to speak of.
 const FEWEST_ARMS: usize = 3;
 
-/// The places of all arms of a workload. `all` has the question with all of its arms, also those whose numbers
-/// are invalid; `compared` are the comparisons with the baseline, which the sentence must not contradict.
+/// The ranks of a workload. `all` includes invalid arms; the sentence must agree with `compared`.
 pub(super) fn rank(
     design: &Design,
     question: &Question<'_>,
@@ -28,7 +26,7 @@ pub(super) fn rank(
         return None;
     }
     // More load never is the better configuration.
-    let is_load = design.factors.iter().all(|factor| !factor.varies() || factor.name == RATE);
+    let is_load = design.varied().all(|factor| factor.name == RATE);
     let runs = placed(question);
     if is_load || runs.len() < FEWEST_ARMS {
         return None;
@@ -47,12 +45,8 @@ pub(super) fn rank(
         .collect();
     let sign = question.better.sign();
     places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
-    let mut rank = Rank {
-        workload: question.workload.to_owned(),
-        metric: question.metric.to_owned(),
-        ranks: places,
-        text: String::new(),
-    };
+    let (workload, metric) = (question.workload.to_owned(), question.metric.to_owned());
+    let mut rank = Rank { workload, metric, ranks: places, text: String::new() };
     rank.text = words::rank(&rank, design, compared);
     Some(rank)
 }
@@ -70,8 +64,7 @@ pub(super) struct Best {
     pub candidates: Vec<bool>,
 }
 
-/// The arm with the best mean, and all arms that no other one beats clearly, where so many tables
-/// share the error.
+/// The arm with the best mean, and all arms that none beats significantly; `tables` share the error.
 pub(super) fn could_be_best(
     design: &Design,
     better: Better,
@@ -108,22 +101,15 @@ struct RankTable {
 impl RankTable {
     fn new(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
         let count = runs.len();
-        let mut table = Self {
-            means: runs.iter().map(|runs| own_mean(runs)).collect(),
-            ahead: vec![0; count],
-            behind: vec![0; count],
-        };
+        let means = runs.iter().map(|runs| own_mean(runs)).collect();
+        let mut table = Self { means, ahead: vec![0; count], behind: vec![0; count] };
         for first in 0..count {
             for second in first + 1..count {
                 let differences = pairs(runs[first], runs[second]).differences();
                 let clear = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
-                let Some([low, high]) = clear.map(|ends| ends.map(|end| better.sign() * end))
-                else {
-                    continue;
-                };
-                let (ahead, behind) = match (low.min(high) > 0.0, low.max(high) < 0.0) {
-                    (true, _) => (second, first),
-                    (_, true) => (first, second),
+                let (ahead, behind) = match clear.map(|ends| signed(ends, better.sign())) {
+                    Some([low, _]) if low > 0.0 => (second, first),
+                    Some([_, high]) if high < 0.0 => (first, second),
                     _ => continue,
                 };
                 table.behind[ahead] += 1;

@@ -1,7 +1,5 @@
-//! A metric over a numeric factor: where it is best, and how it gets there (R5b). All trends of a
-//! workload are one family, those of its classes are another, and one is told where the interval lies beyond
-//! the margin. A slope is told of what is a line through logarithms, and of nothing else: what levels off is
-//! told by its knee.
+//! A metric over a numeric factor: its best level and its shape (R5b). All trends of a workload are one family, and those of
+//! its classes another. A slope describes only a line through logarithms; a curve that levels off has a knee.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +11,7 @@ use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
-use super::pairs::{pairs, together};
+use super::pairs::{pairs, signed, together};
 use super::ranks::{best_within, mean, pairs_of};
 use super::words;
 
@@ -25,17 +23,14 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return Vec::new();
     }
-    let curves: Vec<Curve<'_, '_>> = design
-        .factors
-        .iter()
-        .filter_map(|factor| Some((factor, numbers(factor)?)))
-        .flat_map(|(factor, levels)| {
-            contexts(question, &factor.name)
-                .into_iter()
-                .filter_map(move |others| Curve::new(question, factor, &levels, others))
-        })
-        .collect();
-    let statements: usize = curves.iter().map(Curve::statements).sum();
+    let mut curves: Vec<Curve<'_, '_>> = Vec::new();
+    for factor in &design.factors {
+        let Some(levels) = numbers(factor) else { continue };
+        let contexts = contexts(question, &factor.name).into_iter();
+        curves.extend(contexts.filter_map(|others| Curve::new(question, factor, &levels, others)));
+    }
+    // An interval for each pair of levels, and one for the slope.
+    let statements: usize = curves.iter().map(|curve| pairs_of(curve.levels.len()) + 1).sum();
     let bound = Bound::new(design, statements * question.sharing);
     let margin = design.margin.unwrap_or(0.0).ln_1p();
     curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
@@ -87,11 +82,6 @@ impl<'q, 'a> Curve<'q, 'a> {
         (levels.len() >= FEWEST_LEVELS).then_some(Self { question, factor, others, levels, runs })
     }
 
-    /// How many intervals are looked at: of each pair of levels, and of the slope.
-    fn statements(&self) -> usize {
-        pairs_of(self.levels.len()) + 1
-    }
-
     /// What there is to tell; none where no interval lies beyond the margin, a logarithm.
     fn trend(&self, bound: &Bound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
@@ -110,7 +100,7 @@ impl<'q, 'a> Curve<'q, 'a> {
             metric: self.question.metric.to_owned(),
             factor: self.factor.name.clone(),
             configuration: self.others.clone(),
-            n: self.replicates(),
+            n: by_replicate(&self.runs, |_| ()).len(),
             peak: self.levels[best.best],
             peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],
             shape,
@@ -127,10 +117,6 @@ impl<'q, 'a> Curve<'q, 'a> {
         }
         trend.text = words::trend(&trend, better, self.factor);
         Some(trend)
-    }
-
-    fn replicates(&self) -> usize {
-        by_replicate(&self.runs, |_| ()).len()
     }
 
     /// The slope and its interval, where the curve is a line and its ends lie apart beyond the margin.
@@ -152,10 +138,9 @@ impl<'q, 'a> Curve<'q, 'a> {
         (0..x.len()).all(|level| {
             let own: Vec<f64> = departures.iter().map(|of| of[level]).collect();
             let Some(sample) = Sample::of(&own) else { return false };
-            let surely =
-                single.interval(&sample).is_some_and(|[low, high]| low > 0.0 || high < 0.0);
-            let seen = sample.mean.abs() > DUST;
-            sample.mean.abs() <= margin && !(surely && seen)
+            let ends = single.interval(&sample).filter(|_| sample.mean.abs() > DUST);
+            let departs = ends.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+            sample.mean.abs() <= margin && !departs
         })
     }
 
@@ -171,17 +156,13 @@ impl<'q, 'a> Curve<'q, 'a> {
             let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
             Level {
                 mean: sample.map(|sample| sign * sample.mean),
-                ends: ends.map(|ends| {
-                    let [one, other] = ends.map(|end| sign * end);
-                    [one.min(other), one.max(other)]
-                }),
+                ends: ends.map(|ends| signed(ends, sign)),
             }
         };
         self.runs.iter().enumerate().map(level).collect()
     }
 
-    /// Where the curve levels off: the levels around the best one that do as much, if they reach an end of
-    /// what was tried. A level that does so behind one that does not is chance.
+    /// The levels around the best that do as much, if they reach an end of the range; others are chance.
     fn level_off(&self, trend: &mut Trend, levels: &[Level], best: usize, margin: f64) {
         let last = levels.len() - 1;
         let reach = |does: &dyn Fn(&Level) -> bool| {
@@ -190,10 +171,8 @@ impl<'q, 'a> Curve<'q, 'a> {
             [from.unwrap_or(best), to.unwrap_or(best)]
         };
         let [from, to] = reach(&|level| level.does_as_much(margin));
-        let (surely, could) = (
-            reach(&|level| level.surely_does(margin)),
-            reach(&|level| !level.is_surely_behind(margin)),
-        );
+        let surely = reach(&|level| level.surely_does(margin));
+        let could = reach(&|level| !level.is_surely_behind(margin));
         trend.near = Some([from, to].map(|at| self.levels[at]));
         let (shape, knee, ends) = match (from == 0, to == last) {
             (false, true) if from < last => (Shape::Saturates, from, [could[0], surely[0]]),

@@ -1,5 +1,4 @@
-//! What no number of replicates would tell: a metric of which nobody says which direction is better, and times of
-//! a clock whose steps are as large as the difference.
+//! What no number of replicates decides: metrics without a better direction, and differences within a clock step.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +58,7 @@ fn values(runs: &Runs<'_>) -> Vec<f64> {
     counts.filter_map(|trial| trial.value).collect()
 }
 
-/// The step of the clock that times were taken by: the largest of which all are multiples. Our own clocks count
-/// in ns; what a program or a table prints may be rounded.
+/// The largest step of which all times are multiples. Assay's clocks count ns; printed times may be rounded.
 fn step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
@@ -90,8 +88,7 @@ fn divisor(mut one: u64, mut other: u64) -> u64 {
     one
 }
 
-/// Whether rounding may be all that a comparison shows: the means differ by a step at most, and a side scatters
-/// too little for its mean to lie truly between two steps.
+/// Whether rounding explains a comparison: means within one step, and too little scatter for a mean between steps.
 fn is_hidden(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
     let sides =
         [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));

@@ -4,20 +4,18 @@ mod answers;
 mod factors;
 pub(super) mod most_load;
 mod notes;
-mod trends;
 
 pub(crate) use crate::import::words::listed;
 pub(crate) use answers::SUSPECT;
 pub(super) use answers::*;
-pub(super) use factors::factor;
+pub(super) use factors::{factor, trend};
 pub use notes::note;
 pub(super) use notes::orders;
 pub(crate) use notes::{load, no_direction};
-pub(super) use trends::trend;
 
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show::{self, share as percent};
-use assay_core::stats::FEWEST_FOR_INTERVAL;
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
     Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Place, Rank, Verdict,
@@ -49,31 +47,36 @@ pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
     arm_in_words(arm.iter().filter(|(factor, _)| design.tells(factor)))
 }
 
-/// `1 replicate`, `6 replicates`.
-pub(super) fn replicates(count: usize) -> String {
-    counted(count, "replicate")
+/// The names of the two arms of a comparison, the baseline last.
+fn names(found: &Comparison, design: &Design) -> [String; 2] {
+    [&found.configuration, &found.baseline].map(|arm| short_words(arm, design))
 }
 
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// `2 better, 1 worse`, without what there is none of.
+pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
+    let known = counts.iter().filter(|(count, _)| *count > 0);
+    known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+}
+
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
-    let (name, base) =
-        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let [name, base] = names(found, design);
     let Some(amount) = amount(found) else {
-        return match found.n {
-            n if found.kind == Kind::Unpaired => {
-                let few = counted(n, "value");
-                format!(
-                    "{name} and {base}: too few trials ({few} on one side; a comparison needs 3)."
-                )
+        let (values, pairs) = (counted(found.n, "value"), counted(found.n, "pair"));
+        let why = match found.n {
+            _ if found.kind == Kind::Unpaired => {
+                format!("too few trials ({values} on one side; a comparison needs 3)")
             }
-            0 => format!("{name} and {base}: inconclusive (no complete, undisturbed pair)."),
-            n => format!("{name} and {base}: inconclusive ({}; a CI needs 3).", counted(n, "pair")),
+            0 => "inconclusive (no complete, undisturbed pair)".to_owned(),
+            _ => format!("inconclusive ({pairs}; a CI needs 3)"),
         };
+        return format!("{name} and {base}: {why}.");
     };
     let interval = interval(found, design);
+    let margin = found.margin.map(percent).unwrap_or_default();
     let plain = match found.difference {
         None if found.cannot_tell() => format!("{name} and {base}: the CI is too wide"),
         _ => format!("{name} against {base}: {amount}"),
@@ -85,16 +88,20 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{plain}{interval}; {why}.")
         }
         Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
-            let word = if verdict == Verdict::Better { "better" } else { "worse" };
-            let small = if found.within_margin { small(found) } else { String::new() };
+            let small = format!("; the difference is smaller than the margin of {margin}");
+            let small = if found.within_margin { small.as_str() } else { "" };
+            let word = verdict_word(verdict);
             format!("{name} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
-            let margin = found.margin.map(percent).unwrap_or_default();
             let told = one_sided(found).unwrap_or(interval);
             format!("{name} is equivalent to {base} within {margin}: {amount}{told}.")
         }
-        Some(Verdict::Inconclusive) => format!("{plain}{interval}: inconclusive{}.", needed(found)),
+        Some(Verdict::Inconclusive) => {
+            let needed = Needed::of(found.replicates_needed, found.margin.unwrap_or_default());
+            let needed = needed.map(|needed| format!("; {}", needed.words())).unwrap_or_default();
+            format!("{plain}{interval}: inconclusive{needed}.")
+        }
     }
 }
 
@@ -104,11 +111,7 @@ pub(super) fn amount(found: &Comparison) -> Option<String> {
         (Some(difference), _) => {
             Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
         }
-        (None, Some(ratio)) => {
-            let ratio = ratio_text(found, ratio);
-            Some(change(&ratio, &found.metric))
-        }
-        (None, None) => None,
+        (None, ratio) => Some(change(&ratio_text(found, ratio?), &found.metric)),
     }
 }
 
@@ -158,16 +161,6 @@ fn one_sided(found: &Comparison) -> Option<String> {
     let ends = found.ci_equivalence?;
     let [ratio, low, high] = show::ratios(found.ratio?, ends);
     Some(format!(" (ratio {ratio}, TOST, 90% CI {low}-{high}, n = {})", found.n))
-}
-
-fn small(found: &Comparison) -> String {
-    let margin = found.margin.map(percent).unwrap_or_default();
-    format!("; the difference is smaller than the margin of {margin}")
-}
-
-fn needed(found: &Comparison) -> String {
-    let needed = Needed::of(found.replicates_needed, found.margin.unwrap_or_default());
-    needed.map_or_else(String::new, |needed| format!("; {}", needed.words()))
 }
 
 /// Workloads that are named where the numbers of several tell nothing.
@@ -232,15 +225,12 @@ pub(super) fn left_out(arms: usize) -> String {
 }
 
 pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
-    let (name, base) =
-        (short_words(&found.configuration, design), short_words(&found.baseline, design));
-    match amount(found) {
-        Some(amount) => format!(
-            "{name} against {base} so far: {amount} (n = {}); no verdict before the study ends.",
-            found.n
-        ),
-        None => format!("{name} and {base}: no verdict before the study ends."),
-    }
+    let ([name, base], n) = (names(found, design), found.n);
+    let head = match amount(found) {
+        Some(amount) => format!("{name} against {base} so far: {amount} (n = {n});"),
+        None => format!("{name} and {base}:"),
+    };
+    format!("{head} no verdict before the study ends.")
 }
 
 pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
@@ -248,21 +238,9 @@ pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
     format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
 }
 
-pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
-    let load = load(unequal).unwrap_or_default();
-    let why = format!("the load differed ({load}) and could explain the result");
-    without_verdict(found, design, &why)
-}
-
-/// A comparison of two arms that differs by which of them ran first.
-pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
-    without_verdict(found, design, &orders(note).unwrap_or_default())
-}
-
 /// A comparison with its numbers, and why nothing follows from them.
 pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
-    let (name, base) =
-        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let [name, base] = names(found, design);
     let head = match amount(found) {
         None => format!("{name} and {base}"),
         Some(amount) => format!("{name} against {base}: {amount}"),
@@ -288,8 +266,7 @@ pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 /// An effect of ten times, beyond which a number says no more than that any size went unseen.
 const LARGEST_EFFECT: f64 = 9.0;
 
-/// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
-/// effect of their order is looked for.
+/// The largest carry-over that may have gone undetected, and advice. Two arms in random order have an order effect.
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
     let what = if of_orders { "an order effect" } else { "a carry-over effect" };
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
@@ -358,19 +335,19 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
 
 pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
     let p = p_words(p);
-    let head = format!(
-        "{workload}: the first trial of a replicate depends on the last configuration of the previous replicate ({p})"
-    );
-    match lead_in {
-        LeadIn::Half => format!(
-            "{head}: the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"whole\""
-        ),
-        LeadIn::Full => format!(
-            "{head}: the carry-over effect outlasts even whole warm-ups; longer trials or recreating conditions may \
-             help"
-        ),
-        LeadIn::None => format!("{head}, and no warm-up ran in between; remove warmup_trial"),
-    }
+    let why = match lead_in {
+        LeadIn::Half => {
+            ": the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"whole\""
+        }
+        LeadIn::Full => {
+            ": the carry-over effect outlasts even whole warm-ups; longer trials or recreating conditions may help"
+        }
+        LeadIn::None => ", and no warm-up ran in between; remove warmup_trial",
+    };
+    format!(
+        "{workload}: the first trial of a replicate depends on the last configuration of the previous replicate \
+         ({p}){why}"
+    )
 }
 
 pub(super) const UNGUARDED: &str = "nothing reduces carry-over: no warm-up ran before the replicates (warmup_trial = \
@@ -383,24 +360,19 @@ fn p_words(p: f64) -> String {
 pub(super) fn noise_floor(floor: &NoiseFloor, ends: [f64; 2]) -> String {
     let [low, high] = ends;
     let [ratio, from, to] = show::ratios(floor.ratio, ends);
-    let had = format!(
-        "{} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
+    let most = percent((low.ln().abs()).max(high.ln().abs()).exp() - 1.0);
+    let head = match () {
+        () if floor.different => format!("do not trust differences below {most} on this machine"),
+        // The word is read at 1% and the interval at 5%: where they part, that is said.
+        () if low > 1.0 || high < 1.0 => "significant at p = 0.05 but not at p = 0.01".to_owned(),
+        () => "no significant difference".to_owned(),
+    };
+    format!(
+        "A/A control: {head}; {} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {}).",
         change(&ratio, &floor.metric),
         floor.workload,
         floor.n
-    );
-    if floor.different {
-        let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
-        return format!(
-            "A/A control: do not trust differences below {} on this machine; {had}.",
-            percent(most)
-        );
-    }
-    // The word is read at 1% and the interval at 5%: where they part, that is said.
-    if low > 1.0 || high < 1.0 {
-        return format!("A/A control: significant at p = 0.05 but not at p = 0.01; {had}.");
-    }
-    format!("A/A control: no significant difference; {had}.")
+    )
 }
 
 pub(super) fn effect(effect: &Effect) -> String {
@@ -427,13 +399,12 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
     }
 }
 
-/// Two factors that depend on each other; `low` and `high` are the first factor's effects at the
-/// second one's baseline and at its other level.
+/// An interaction; `low` and `high` are the first factor's effects at the second one's baseline and other level.
 pub(super) fn interaction(
     found: &Interaction,
     corner: [&str; 2],
-    low: assay_core::stats::Sample,
-    high: assay_core::stats::Sample,
+    low: Sample,
+    high: Sample,
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
@@ -453,19 +424,15 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
     format!("{} (from suspect numbers).", text.trim_end_matches('.'))
 }
 
-/// Who ranks first, and who cannot be told from it. All pairs share the error of the places, and only those
-/// with the baseline that of the comparisons: where these tell more, the sentence says what it rests on.
+/// The best arm and its ties. All pairs share the error of ranks, so comparisons may show more: then say so.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &Place| short_words(&place.configuration, design);
     let tied: Vec<String> =
         others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
-    let (count, what) = (rank.ranks.len(), noun(&rank.metric));
-    let head = format!(
-        "{}: {} is the best of {count} configurations in {what}",
-        rank.workload,
-        name(first)
-    );
+    let (count, what, workload) = (rank.ranks.len(), noun(&rank.metric), &rank.workload);
+    let best = name(first);
+    let head = format!("{workload}: {best} is the best of {count} configurations in {what}");
     let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
     let from = format!("{head}; no significant difference from");
     // Arms that the first one does not clearly beat, named where they are the ones in front.
@@ -475,16 +442,14 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
             format!("{head}, significantly better than each of the others (95% confidence).")
         }
         many if many.len() == count - 1 => format!(
-            "{}: the {count} configurations do not differ significantly in {what}{basis}; {} has the best mean.",
-            rank.workload,
-            name(first)
+            "{workload}: the {count} configurations do not differ significantly in {what}{basis}; {best} has the best \
+             mean."
         ),
         many if many.len() != near || near > 4 => {
             format!("{from} {}{basis}.", counted(near, "other"))
         }
-        [one] => format!("{from} {one}{basis}."),
-        [before @ .., last] => format!("{from} {} and {last}{basis}.", before.join(", ")),
         [] => format!("{head}."),
+        few => format!("{from} {}{basis}.", listed(few)),
     }
 }
 
@@ -500,11 +465,9 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
     };
     let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
     let from_first = |place: &&Place| {
-        let both = [
-            (&place.configuration, &first.configuration),
-            (&first.configuration, &place.configuration),
-        ];
-        clear.iter().any(|one| both.contains(&(&one.configuration, &one.baseline)))
+        let arms = [&place.configuration, &first.configuration];
+        let is_own = |one: &[&Arm; 2]| *one == arms || *one == [arms[1], arms[0]];
+        clear.iter().any(|one| is_own(&[&one.configuration, &one.baseline]))
     };
     let is_tied = |place: &&Place| place.rank_range[0] == 1;
     if others.iter().all(|place| is_tied(&place)) {
@@ -519,7 +482,6 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
 
 /// Two results of different days or machines: what the numbers suggest.
 pub(crate) fn across(found: &Comparison) -> String {
-    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
     let mut levels = found.configuration.clone();
     levels.remove("result");
     let what = if levels.is_empty() {
@@ -527,7 +489,7 @@ pub(crate) fn across(found: &Comparison) -> String {
     } else {
         format!("{} ({})", found.workload, arm_in_words(levels.iter()))
     };
-    let (later, earlier) = (result(&found.configuration), result(&found.baseline));
+    let [later, earlier] = results(found);
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
         let why = if found.n < FEWEST_FOR_INTERVAL {
             "have too few trials for a comparison"
@@ -563,6 +525,11 @@ pub(crate) fn across(found: &Comparison) -> String {
     )
 }
 
+fn results(found: &Comparison) -> [String; 2] {
+    let arms = [&found.configuration, &found.baseline];
+    arms.map(|arm| arm.get("result").cloned().unwrap_or_default())
+}
+
 /// One result per side: its trials say nothing of days, so that no direction is suggested.
 fn one_day(
     found: &Comparison,
@@ -578,16 +545,12 @@ fn one_day(
         (ratio, basis)
     });
     let (ratio, basis) = amount.unwrap_or_default();
-    let [loss, gain] = match found.better {
-        Better::Higher | Better::Unknown => [1.0 - seen[0], seen[1] - 1.0],
-        Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
-    };
+    let [down, up] = [1.0 - seen[0], seen[1] - 1.0].map(percent);
+    let [loss, gain] = if found.better == Better::Lower { [up, down] } else { [down, up] };
+    let change = change(&ratio, &found.metric);
     format!(
-        "{what}: {} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; smallest \
-         detectable loss {}, gain {} (80% power).",
-        change(&ratio, &found.metric),
-        percent(loss),
-        percent(gain)
+        "{what}: {change} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; \
+         smallest detectable loss {loss}, gain {gain} (80% power)."
     )
 }
 
@@ -614,11 +577,8 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
         return None;
     }
     let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
-    let ratios = ratios?;
-    let low = ratios.iter().copied().reduce(f64::min)?;
-    let high = ratios.iter().copied().reduce(f64::max)?;
-    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
-    let (later, earlier) = (result(&first.configuration), result(&first.baseline));
+    let [low, high] = extremes(&ratios?)?;
+    let [later, earlier] = results(first);
     let says = match first.verdict? {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
@@ -631,22 +591,24 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
         }
         Verdict::Inconclusive => return Some(no_difference(found, &later, &earlier)),
     };
+    let all = found.len();
     Some(format!(
-        "All {} rows agree: {later} has {} to {} times the value of {earlier}. Across days or machines, {says}.",
-        found.len(),
-        show::ratio(low),
-        show::ratio(high)
+        "All {all} rows agree: {later} has {low} to {high} times the value of {earlier}. Across days or machines, \
+         {says}."
     ))
 }
 
-/// Rows of two results of which none shows a difference. A ratio that the table of its row calls unknown is
-/// not told here either.
+fn extremes(ratios: &[f64]) -> Option<[String; 2]> {
+    let [low, high] = [f64::min, f64::max].map(|pick| ratios.iter().copied().reduce(pick));
+    Some([low?, high?].map(show::ratio))
+}
+
+/// Rows without a significant difference; a ratio that the table calls unknown is left out.
 fn no_difference(found: &[&Comparison], later: &str, earlier: &str) -> String {
     let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
     let known: Vec<f64> = known.collect();
-    let ends = known.iter().copied().reduce(f64::min).zip(known.iter().copied().reduce(f64::max));
     let head = format!("None of {} rows differs significantly", found.len());
-    let Some([low, high]) = ends.map(|(low, high)| [low, high].map(show::ratio)) else {
+    let Some([low, high]) = extremes(&known) else {
         return format!("{head}: the CIs are too wide for a ratio.");
     };
     let unknown = match found.len() - known.len() {

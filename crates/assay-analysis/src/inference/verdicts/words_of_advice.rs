@@ -6,9 +6,8 @@ use assay_study::results::design::Design;
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::change;
 
-use super::advice::{Bad, Stage};
+use super::advice::{Bad, Stage, Tied};
 use super::contrasts::Contrast;
-use super::tied::Tied;
 use super::words::{amount, interval, short_words};
 
 pub(super) fn candidate(

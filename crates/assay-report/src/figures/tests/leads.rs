@@ -48,7 +48,6 @@ pub(crate) fn flash() -> Evidence {
     found.study.lead_figure = lead_of("flash");
     let beside = |item: &str, iops: f64, kind: &str, writes: bool| Beside {
         item: item.to_owned(),
-        metric: "4K".to_owned(),
         iops,
         kind: kind.to_owned(),
         place: Standing::Below,

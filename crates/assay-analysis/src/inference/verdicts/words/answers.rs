@@ -9,7 +9,7 @@ use assay_study::findings::answers::Claim;
 use assay_workloads::metrics::{change, noun};
 
 use super::counted;
-use crate::inference::verdicts::answers::Case;
+use crate::inference::verdicts::answers::{Case, PlaceCheck};
 
 const MOST_TOLD: usize = 5;
 
@@ -40,8 +40,7 @@ pub(crate) fn answer(verdict: Claim, cases: &[Case]) -> String {
 /// What stands beside a case whose numbers decide nothing.
 pub(crate) const SUSPECT: &str = "from suspect numbers";
 
-/// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
-/// the way.
+/// What the claim would be without suspicion; `None` if that is not the obstacle.
 fn would_be(cases: &[Case]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
@@ -75,10 +74,6 @@ pub(crate) const DISTURBED: &str = "has too few undisturbed trials";
 pub(crate) const FEW: &str = "has too few trials";
 pub(crate) const NOT_TOGETHER: &str = "has no replicate with all required measurements";
 
-pub(crate) fn missing(name: &str, why: &str) -> String {
-    format!("{name} {why}")
-}
-
 /// A workload that was measured without the number that is asked for.
 pub(crate) fn no_metric(name: &str, metric: &str) -> String {
     format!("{name}: its {} was not measured", noun(metric))
@@ -105,106 +100,6 @@ pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
     }
 }
 
-pub(crate) fn peak_is(
-    name: &str,
-    metric: &str,
-    best: &str,
-    could: &[&str],
-    levels: usize,
-) -> String {
-    let head = format!("{name}: best {} at {best}", noun(metric));
-    match could {
-        [_] => format!("{head} (significant)"),
-        all if all.len() == levels => format!("{head}; any of the {levels} levels could be best"),
-        several => format!("{head}; the best level could be {}", choice(several)),
-    }
-}
-
-pub(crate) fn slope_is(
-    name: &str,
-    metric: &str,
-    factor: &str,
-    slope: f64,
-    ends: Option<[f64; 2]>,
-) -> String {
-    let what = noun(metric);
-    match ends {
-        Some(ends) => {
-            let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
-            format!(
-                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 means proportional, 1 \
-                 means no effect)"
-            )
-        }
-        None => format!("{name}: too few replicates for a slope"),
-    }
-}
-
-/// Who is the best, or the worst, and who could be.
-pub(crate) fn foremost_is(name: &str, last: bool, could: &[&str], levels: usize) -> String {
-    let word = if last { "worst" } else { "best" };
-    match could {
-        [one] => format!("{name}: {one} is the {word} (significant)"),
-        all if all.len() == levels => {
-            format!("{name}: any of the {levels} levels could be the {word}")
-        }
-        several => format!("{name}: {} could be the {word}", choice(several)),
-    }
-}
-
-/// The ends of an interval, where there is one, and of how many cases at once it is.
-#[derive(Clone, Copy)]
-pub(crate) struct AtOnce {
-    pub ends: Option<[f64; 2]>,
-    pub cases: usize,
-}
-
-pub(crate) fn two_are(
-    name: &str,
-    metric: &str,
-    level: &str,
-    over: &str,
-    sample: Option<Sample>,
-    AtOnce { ends, cases }: AtOnce,
-) -> String {
-    match (sample, ends) {
-        (Some(sample), Some(ends)) => {
-            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
-            let at_once = at_once(cases);
-            format!(
-                "{name}: {level} has {} compared with {over} (ratio {ratio}, 95% CI{at_once} {low}-{high})",
-                change(&ratio, metric)
-            )
-        }
-        _ => format!("{name}: too few pairs of {level} and {over} for a CI"),
-    }
-}
-
-pub(crate) fn knee_is(
-    name: &str,
-    metric: &str,
-    most: f64,
-    found: Option<(String, f64)>,
-    next: Option<(String, f64)>,
-) -> String {
-    let (what, unit) = (noun(metric), Unit::of_metric(metric));
-    let most = unit.text(most);
-    let next = next.map(|(level, worst)| format!("{level} has {}", unit.text(worst)));
-    match (found, next) {
-        (Some((level, worst)), next) => {
-            let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
-            format!(
-                "{name}: {level} is the highest level whose median {what} is below {most} ({}); {next}",
-                unit.text(worst)
-            )
-        }
-        (None, Some(next)) => {
-            format!("{name}: the {what} is not below {most} at any level; {next}")
-        }
-        (None, None) => format!("{name}: the {what} is not below {most} at any level"),
-    }
-}
-
 /// From which level on a metric is as good as anywhere, and how the level of the claim stands.
 pub(crate) struct Enough<'a> {
     pub from: &'a str,
@@ -215,31 +110,120 @@ pub(crate) struct Enough<'a> {
     pub margin: f64,
 }
 
-pub(crate) fn enough_is(
-    name: &str,
-    metric: &str,
-    better: Better,
-    &Enough { from, best, claimed, is_smallest, margin }: &Enough<'_>,
-    shown: Option<(Sample, [f64; 2])>,
-) -> String {
-    let (what, margin) = (noun(metric), show::share(margin));
-    let most = match better {
-        Better::Higher | Better::Unknown => "highest",
-        Better::Lower => "lowest",
-    };
-    let head = match () {
-        () if is_smallest => format!("{name}: {most} {what} at {best}, the smallest level"),
-        () if from == best => format!(
-            "{name}: {most} {what} at {best}; no smaller level is within {margin} of that value"
-        ),
-        () => format!("{name}: {most} {what} at {best}; within {margin} of that value from {from}"),
-    };
-    match shown {
-        Some((sample, ends)) => {
-            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
-            format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
+impl PlaceCheck<'_, '_, '_> {
+    fn what(&self) -> &str {
+        noun(self.place.question.metric)
+    }
+
+    fn show(&self, value: f64) -> String {
+        Unit::of_metric(self.place.question.metric).text(value)
+    }
+
+    pub fn peak(&self, best: &str, could: &[&str]) -> String {
+        let (head, levels) =
+            (format!("{}: best {} at {best}", self.name, self.what()), self.curve.len());
+        match could {
+            [_] => format!("{head} (significant)"),
+            all if all.len() == levels => {
+                format!("{head}; any of the {levels} levels could be best")
+            }
+            several => format!("{head}; the best level could be {}", choice(several)),
         }
-        None => head,
+    }
+
+    pub fn slope(&self, factor: &str, slope: f64, ends: Option<[f64; 2]>) -> String {
+        let (name, what) = (self.name, self.what());
+        let Some(ends) = ends else { return format!("{name}: too few replicates for a slope") };
+        let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
+        format!(
+            "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 means proportional, 1 \
+             means no effect)"
+        )
+    }
+
+    pub fn foremost(&self, word: &str, could: &[&str]) -> String {
+        let (name, levels) = (self.name, self.curve.len());
+        match could {
+            [one] => format!("{name}: {one} is the {word} (significant)"),
+            all if all.len() == levels => {
+                format!("{name}: any of the {levels} levels could be the {word}")
+            }
+            several => format!("{name}: {} could be the {word}", choice(several)),
+        }
+    }
+
+    /// Compares two levels; `cases` is how many cases the interval covers at once.
+    pub fn two(
+        &self,
+        level: &str,
+        over: &str,
+        shown: Option<(Sample, [f64; 2])>,
+        cases: usize,
+    ) -> String {
+        let name = self.name;
+        let Some((sample, ends)) = shown else {
+            return format!("{name}: too few pairs of {level} and {over} for a CI");
+        };
+        let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+        let change = change(&ratio, self.place.question.metric);
+        let at_once = at_once(cases);
+        format!(
+            "{name}: {level} has {change} compared with {over} (ratio {ratio}, 95% CI{at_once} {low}-{high})"
+        )
+    }
+
+    /// `found` and `next`: the highest level below the bound, and the level above it, with their medians.
+    pub fn knee(&self, most: f64, found: Option<(&str, f64)>, next: Option<(&str, f64)>) -> String {
+        let (name, what, most) = (self.name, self.what(), self.show(most));
+        let next = next.map(|(level, worst)| format!("{level} has {}", self.show(worst)));
+        match (found, next) {
+            (Some((level, worst)), next) => {
+                let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
+                let worst = self.show(worst);
+                format!(
+                    "{name}: {level} is the highest level whose median {what} is below {most} ({worst}); {next}"
+                )
+            }
+            (None, Some(next)) => {
+                format!("{name}: the {what} is not below {most} at any level; {next}")
+            }
+            (None, None) => format!("{name}: the {what} is not below {most} at any level"),
+        }
+    }
+
+    pub fn enough(&self, told: &Enough<'_>, shown: Option<(Sample, [f64; 2])>) -> String {
+        let Enough { from, best, claimed, is_smallest, margin } = *told;
+        let (name, what, margin) = (self.name, self.what(), show::share(margin));
+        let most = match self.place.question.better {
+            Better::Higher | Better::Unknown => "highest",
+            Better::Lower => "lowest",
+        };
+        let head = match () {
+            () if is_smallest => format!("{name}: {most} {what} at {best}, the smallest level"),
+            () if from == best => format!(
+                "{name}: {most} {what} at {best}; no smaller level is within {margin} of that value"
+            ),
+            () => format!(
+                "{name}: {most} {what} at {best}; within {margin} of that value from {from}"
+            ),
+        };
+        let Some((sample, ends)) = shown else { return head };
+        let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+        format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
+    }
+
+    /// `is_decimal`: in MB/s, as the limit.
+    pub fn level(&self, is_decimal: bool, mean: f64, ends: Option<[f64; 2]>) -> String {
+        let (name, what) = (self.name, self.what());
+        let show = |value: f64| {
+            if is_decimal { format!("{} MB/s", show::mb_per_s(value)) } else { self.show(value) }
+        };
+        let mean = show(mean);
+        let Some(ends) = ends else {
+            return format!("{name}: {what} {mean} (too few trials for a CI)");
+        };
+        let [low, high] = ends.map(show);
+        format!("{name}: {what} {mean} (95% CI{} {low} to {high})", at_once(self.cases))
     }
 }
 
@@ -248,30 +232,5 @@ fn at_once(cases: usize) -> String {
     match cases {
         0 | 1 => String::new(),
         count => format!(" over all {count} cases"),
-    }
-}
-
-/// `is_decimal`: in MB/s, as the limit.
-pub(crate) fn level_is(
-    name: &str,
-    metric: &str,
-    is_decimal: bool,
-    mean: f64,
-    AtOnce { ends, cases }: AtOnce,
-) -> String {
-    let interval = format!("95% CI{}", at_once(cases));
-    let unit = Unit::of_metric(metric);
-    let show = |value: f64| {
-        if is_decimal { format!("{} MB/s", show::mb_per_s(value)) } else { unit.text(value) }
-    };
-    match ends {
-        Some([low, high]) => format!(
-            "{name}: {} {} ({interval} {} to {})",
-            noun(metric),
-            show(mean),
-            show(low),
-            show(high)
-        ),
-        None => format!("{name}: {} {} (too few trials for a CI)", noun(metric), show(mean)),
     }
 }

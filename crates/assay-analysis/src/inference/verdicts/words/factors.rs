@@ -1,14 +1,18 @@
-//! The sentence of a factor of a grid.
+//! The sentences on factors: of a grid, and of trends.
 
-use assay_study::findings::{Effect, Interaction, Needed, Verdict};
-use assay_study::results::design::Design;
-use assay_study::results::plan::level_words;
+use assay_core::quantity::units::show::share as percent;
+use assay_core::quantity::{Better, level_number};
+use assay_study::findings::{Effect, Interaction, Needed, Shape, Trend, Verdict};
+use assay_study::results::course::RATE;
+use assay_study::results::design::{Design, Factor};
+use assay_study::results::plan::{arm_in_words, level_words};
+use assay_workloads::metrics::noun;
 
+use super::with_interval;
 use crate::import::words::listed;
 use crate::inference::distinct;
 
-/// Which level of a factor to take, by its main effects in all workloads, and on which other factors that
-/// depends; nothing where it has no effects.
+/// The best level of a factor by its main effects, and the factors on which it depends; `None` without effects.
 pub(crate) fn factor(
     design: &Design,
     name: &str,
@@ -69,8 +73,7 @@ fn of_workloads(shown: usize, all: usize) -> String {
     if all == 1 { String::new() } else { format!(" in {shown} of {all} workloads") }
 }
 
-/// On which other factors the effect of one depends: what holds on average may not hold at each level of
-/// those.
+/// The factors that interact with one: an average need not hold at each of their levels.
 fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<String> {
     let mut found: Vec<(&str, usize)> = Vec::new();
     for one in interactions {
@@ -94,4 +97,67 @@ fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -
     let counts = open.filter_map(|effect| effect.replicates_needed);
     let needed = Needed::of(counts, design.margin.unwrap_or_default());
     needed.map_or_else(|| "less variation between trials would decide".to_owned(), Needed::words)
+}
+
+pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
+    let name = |level: f64| name(factor, level);
+    let place = if trend.configuration.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", arm_in_words(trend.configuration.iter()))
+    };
+    let best = match better {
+        Better::Higher | Better::Unknown => "highest",
+        Better::Lower => "lowest",
+    };
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let range = range(trend.peak_range, &name);
+    let peak = name(trend.peak);
+    let how = how(trend, &name);
+    let next = match factor.as_str() {
+        RATE => " Next: `assay run max-rate` finds the highest rate below a latency limit.",
+        _ => "",
+    };
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.{next}", trend.workload)
+}
+
+fn name(factor: &Factor, level: f64) -> String {
+    let named = |text: &&String| level_number(text) == Some(level);
+    factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
+}
+
+/// Levels between which something may lie; nothing where it is one.
+fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
+    let [from, to] = ends;
+    if from == to {
+        String::new()
+    } else {
+        format!(" (95% confidence: {} to {})", name(from), name(to))
+    }
+}
+
+fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let margin = percent(trend.margin.unwrap_or_default());
+    match (trend.shape, trend.slope, trend.knee) {
+        (Shape::Linear, Some(slope), _) => {
+            let ends = trend.ci95.map(|ends| ends.map(f64::exp2));
+            let [times, basis] = with_interval(slope.exp2(), ends, trend.n);
+            format!("on average, doubling {factor} multiplies {what} by {times} ({basis})")
+        }
+        (Shape::Saturates, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
+            format!("within {margin} of that value from {}{range}", name(knee))
+        }
+        (Shape::FlatUpTo, _, Some(knee)) => {
+            let range = range(trend.knee_range.unwrap_or([knee; 2]), name);
+            format!("within {margin} of that value up to {}{range}", name(knee))
+        }
+        _ => match trend.near {
+            Some([from, to]) if from < to => {
+                format!("within {margin} of that value from {} to {}", name(from), name(to))
+            }
+            _ => format!("no adjacent level is within {margin} of that value"),
+        },
+    }
 }

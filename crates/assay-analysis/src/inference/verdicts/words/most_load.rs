@@ -14,8 +14,7 @@ pub(crate) const NOTHING: &str = "Assay tested no rate, so there is no answer.";
 pub(crate) const EMULATED: &str =
     "No verdict: times and rates of an emulated machine do not describe hardware.";
 
-/// `p99 < 2 ms: holds at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); between them this
-/// study cannot tell.`
+/// `p99 < 2 ms: passes at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); the limit is between them`
 pub(crate) fn answer(found: &MostLoad, limit: Limit) -> String {
     format!("{}.", head(found, limit))
 }

@@ -4,7 +4,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::notes::{Failures, Note, Side};
 use assay_workloads::metrics::{change, is_told, noun};
 
-use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, replicates, rounded, verdict_word};
+use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, rounded, verdict_word};
 use crate::inference::verdicts::notes::SETTLED;
 
 /// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
@@ -25,7 +25,9 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
             let (own, other) = (failed(*own, arm), failed(*other, baseline));
             format!("{own} and {other} failed{}", more.unwrap_or_default())
         }
-        Note::RatioOnly { pairs } => format!("ratio only: no verdict with {}", replicates(*pairs)),
+        Note::RatioOnly { pairs } => {
+            format!("ratio only: no verdict with {}", counted(*pairs, "replicate"))
+        }
         Note::Secondary => "secondary metric, unadjusted".to_owned(),
         Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
         Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
@@ -58,10 +60,8 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
         ),
         Note::Fragile { replicates } => fragile(replicates),
         Note::Disturbed { verdict } => {
-            format!(
-                "the verdict would be \"{}\" if Assay included the disturbed trials",
-                verdict_word(*verdict)
-            )
+            let word = verdict_word(*verdict);
+            format!("the verdict would be \"{word}\" if Assay included the disturbed trials")
         }
         Note::UnequalLoad { .. } => "the load differed and could explain the result".to_owned(),
         Note::TwoOrders { .. } => {
@@ -73,24 +73,21 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
     }
 }
 
-/// By how much the load differed: `40% fewer reads per second, ratio 0.6, 95% CI 0.5-0.7`; none of
-/// another remark.
+/// The difference in load, `40% fewer reads per second, ratio 0.6, 95% CI 0.5-0.7`; `None` for other notes.
 pub(crate) fn load(note: &Note) -> Option<String> {
     let Note::UnequalLoad { metric, ratio, ci95_family } = note else { return None };
     let [ratio, low, high] = show::ratios(*ratio, *ci95_family);
     Some(format!("{}, ratio {ratio}, 95% CI {low}-{high}", change(&ratio, metric)))
 }
 
-/// What a comparison is in each order: `1.03 where it ran first (3 replicates), 1.44 where it ran second
-/// (3 replicates; p = 0.01)`; none of another remark.
+/// The ratio in each order, `ratio 1.03 when run first (3 replicates), ...`; `None` for other notes.
 pub(crate) fn orders(note: &Note) -> Option<String> {
     let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
+    let [first, second] = [*first, *second].map(show::ratio);
+    let [one, other] = [*one, *other].map(|count| counted(count, "replicate"));
     Some(format!(
-        "ratio {} when run first ({}), {} when run second ({}; {}): one configuration affects the next",
-        show::ratio(*first),
-        replicates(*one),
-        show::ratio(*second),
-        replicates(*other),
+        "ratio {first} when run first ({one}), {second} when run second ({other}; {}): one configuration affects the \
+         next",
         p_words(*p)
     ))
 }
@@ -107,8 +104,7 @@ pub(crate) fn no_direction(metric: &str) -> String {
 }
 
 fn failed(own: Failures, name: &str) -> String {
-    let trials = if own.started == 1 { "trial" } else { "trials" };
-    format!("{} of {} {trials} of {name}", own.failed, own.started)
+    format!("{} of {} of {name}", own.failed, counted(own.started as usize, "trial"))
 }
 
 fn fragile(replicates: &[u32]) -> String {

@@ -1,23 +1,73 @@
-//! How fast an array brought its members in line, by what went on meanwhile, in one sentence an arm.
+//! Layers that a study makes: how long it took to encrypt a device in place, and how fast arrays resync.
 
 use assay_core::quantity::units::show;
-use assay_machine::factors::layers;
+use assay_machine::factors::layers::{self, CONVERSION};
+use assay_machine::system::site::Site;
 use assay_study::findings::{Findings, Measurement, Sentence, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
+use super::rows::WorkloadTrials;
+
+const CRYPT: &str = "crypt";
+
+/// A device that was encrypted with what lay on it.
+pub(super) struct Conversion {
+    bytes: u64,
+    took_ns: u64,
+}
+
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Conversion> {
+    let (factor, level) = CONVERSION;
+    let in_place = row.arm.get(factor).is_some_and(|own| own == level);
+    let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };
+    let made = row.trials.iter().filter_map(|trial| trial.record.spent?.made_ns);
+    made.map(|took_ns| Conversion { bytes, took_ns }).collect()
+}
+
+/// A sentence where devices of one size were.
+pub(super) fn encryption(all: &[Conversion]) -> Option<Sentence> {
+    let bytes = all.first()?.bytes;
+    if all.iter().any(|one| one.bytes != bytes) {
+        return None;
+    }
+    let mut took_ns: Vec<u64> = all.iter().map(|one| one.took_ns).collect();
+    took_ns.sort_unstable();
+    let (first, last) = (*took_ns.first()?, *took_ns.last()?);
+    let middle = took_ns[took_ns.len() / 2];
+    let times = match took_ns.len() {
+        1 => "once".to_owned(),
+        count => {
+            let [first, last] = [first, last].map(|ns| show::duration(ns as f64));
+            format!("median of {count} runs, {first} to {last}")
+        }
+    };
+    let text = format!(
+        "Encrypting {} in place took {} ({times}, including the layers above): {} on the otherwise idle device.",
+        show::bytes(bytes),
+        show::duration(middle as f64),
+        show::rate(bytes as f64 / (middle as f64 / 1e9)),
+    );
+    Some(Sentence::finding("encryption", text))
+}
+
+fn encrypted(site: &Site) -> Option<u64> {
+    let named = |name: &String| site.layers.iter().find(|layer| layer.name == *name);
+    let volume = site.layers.iter().find(|layer| layer.kind == CRYPT)?;
+    Some(volume.below.first().and_then(named)?.size_bytes)
+}
 
 const ARRAY: &str = "raid";
 
 /// A sentence for each arm in which an array did.
-pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
+pub(super) fn resyncs(found: &Findings) -> Vec<Sentence> {
     let rates =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
     let arms = distinct(rates().map(|cell| &cell.configuration));
     let of_arm = |arm: &Arm| {
         let own = rates().filter(|cell| cell.configuration == *arm);
-        let told: Vec<String> = own.filter_map(|cell| of_workload(cell, found)).collect();
+        let told: Vec<String> = own.filter_map(|cell| resync(cell, found)).collect();
         let levels = arm
             .iter()
             .filter(|(name, _)| name.as_str() == ARRAY || layers::goes_with(name) == Some(ARRAY));
@@ -36,7 +86,7 @@ fn is_sound(cell: &Measurement) -> bool {
 }
 
 /// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
-fn of_workload(cell: &Measurement, found: &Findings) -> Option<String> {
+fn resync(cell: &Measurement, found: &Findings) -> Option<String> {
     let rate = show::mb_per_s(cell.value()?);
     let whole =
         found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Measurement::value);
