@@ -1,25 +1,27 @@
 //! The terminal: its other screen, its keys, and how it is put back on every way out.
 
-use std::io::{self, IsTerminal, Stderr, Stdout, Write};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui::crossterm::{cursor, execute};
-
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use crate::watch::page::{Looks, Page};
 use assay_core::failure::{Failure, Outcome};
 
-static ON_ERRORS: AtomicBool = AtomicBool::new(false);
-static ON_OUTPUT: AtomicBool = AtomicBool::new(false);
+/// The stream that has a page, and the modes of its terminal before that.
+static OPENED: Mutex<Option<(Stream, Termios)>> = Mutex::new(None);
+
+// Control sequences of xterm.
+const OPEN: &str = "\x1b[?1049h\x1b[?25l";
+const CLOSE: &str = "\x1b[?1049l\x1b[?25h";
+const HOME: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[2K";
+
+/// Size of a terminal that does not know its own.
+const USUAL_SIZE: (u16, u16) = (80, 24);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -28,48 +30,43 @@ pub enum Stream {
     Errors,
 }
 
-enum Opened {
-    Output(Stdout),
-    Errors(Stderr),
-}
-
 impl Stream {
-    fn open(self) -> Opened {
+    fn print(self, text: &str) -> io::Result<()> {
         match self {
-            Self::Output => Opened::Output(io::stdout()),
-            Self::Errors => Opened::Errors(io::stderr()),
+            Self::Output => {
+                let mut output = io::stdout().lock();
+                output.write_all(text.as_bytes())?;
+                output.flush()
+            }
+            Self::Errors => io::stderr().write_all(text.as_bytes()),
         }
     }
 
-    fn flag(self) -> &'static AtomicBool {
+    fn size(self) -> (u16, u16) {
+        let size = match self {
+            Self::Output => tcgetwinsize(io::stdout()),
+            Self::Errors => tcgetwinsize(io::stderr()),
+        };
+        let size = size.map(|size| (size.ws_col, size.ws_row));
+        size.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL_SIZE)
+    }
+
+    /// Where keys are read: standard input, or the terminal of the page if standard input is something else.
+    fn keys(self) -> Box<dyn AsFd> {
         match self {
-            Self::Output => &ON_OUTPUT,
-            Self::Errors => &ON_ERRORS,
+            _ if io::stdin().is_terminal() => Box::new(io::stdin()),
+            Self::Output => Box::new(io::stdout()),
+            Self::Errors => Box::new(io::stderr()),
         }
     }
 
-    fn put_back(self) {
-        if self.flag().swap(false, Ordering::SeqCst) {
-            // There is nobody to tell where the terminal is gone.
-            let _ = execute!(self.open(), LeaveAlternateScreen, cursor::Show);
-            let _ = disable_raw_mode();
-        }
-    }
-}
-
-impl Write for Opened {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Output(stream) => stream.write(bytes),
-            Self::Errors(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Output(stream) => stream.flush(),
-            Self::Errors(stream) => stream.flush(),
-        }
+    fn open(self) -> io::Result<()> {
+        let modes = tcgetattr(self.keys())?;
+        let mut raw = modes.clone();
+        raw.make_raw();
+        *OPENED.lock().unwrap_or_else(PoisonError::into_inner) = Some((self, modes));
+        tcsetattr(self.keys(), OptionalActions::Now, &raw)?;
+        self.print(OPEN)
     }
 }
 
@@ -90,45 +87,58 @@ pub enum Key {
 /// The terminal while a page is on it; put back when dropped.
 pub struct Screen {
     stream: Stream,
-    terminal: Terminal<CrosstermBackend<Opened>>,
+    /// Columns and rows of the last page.
+    size: (u16, u16),
     pub looks: Looks,
     keys: bool,
-    /// Whether they come from standard input; else from the controlling terminal.
-    from_input: bool,
 }
 
 impl Screen {
     pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
-        let refused = |error: io::Error| {
-            stream.put_back();
-            Failure::refused(format!("cannot draw on the terminal: {error}"))
-        };
         put_back_on_panic();
-        stream.flag().store(true, Ordering::SeqCst);
-        enable_raw_mode().map_err(refused)?;
-        execute!(stream.open(), EnterAlternateScreen, cursor::Hide).map_err(refused)?;
-        let terminal = Terminal::new(CrosstermBackend::new(stream.open())).map_err(refused)?;
-        let from_input = io::stdin().is_terminal();
-        Ok(Self { stream, terminal, looks, keys: true, from_input })
+        let size = stream.size();
+        let screen = Self { stream, size, looks, keys: true };
+        match stream.open() {
+            Ok(()) => Ok(screen),
+            Err(error) => Err(Failure::refused(format!("cannot draw on the terminal: {error}"))),
+        }
     }
 
     pub fn draw(&mut self, page: &Page<'_>) -> io::Result<()> {
-        self.terminal.draw(|frame| page.draw(frame)).map(|_| ())
+        self.size = self.stream.size();
+        let (columns, rows) = self.size;
+        let lines = page.draw(columns.into(), rows.into());
+        let lines = lines.join(&format!("\r\n{CLEAR_LINE}"));
+        self.stream.print(&format!("{HOME}{CLEAR_LINE}{lines}"))
     }
 
     /// The next key, if one comes in time.
-    pub fn key(&mut self, wait: Duration) -> io::Result<Option<Key>> {
-        if !self.keys {
-            return Err(io::Error::from(io::ErrorKind::Unsupported));
+    pub fn key(&mut self, wait: Duration) -> Option<Key> {
+        match self.read(wait) {
+            Ok(None) if self.stream.size() != self.size => Some(Key::Other),
+            Ok(key) => key,
+            Err(_) => {
+                self.keys = false;
+                None
+            }
         }
-        let there = if self.from_input { typed(wait) } else { event::poll(wait) };
-        if !there.inspect_err(|_| self.keys = false)? {
+    }
+
+    fn read(&self, wait: Duration) -> io::Result<Option<Key>> {
+        let keys = self.stream.keys();
+        if !is_readable(&keys, wait)? {
             return Ok(None);
         }
-        Ok(match event::read()? {
-            Event::Key(key) => (key.kind != KeyEventKind::Release).then(|| meaning(key)),
-            _ => Some(Key::Other),
-        })
+        let mut first = [0];
+        if rustix::io::read(&keys, &mut first)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // Escape alone is a key; with more behind it, it is one that has no meaning here.
+        if first == [ESCAPE] && is_readable(&keys, Duration::ZERO)? {
+            rustix::io::read(&keys, &mut [0; 32])?;
+            return Ok(Some(Key::Other));
+        }
+        Ok(Some(meaning(first[0])))
     }
 
     pub const fn has_keys(&self) -> bool {
@@ -138,24 +148,16 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.stream.put_back();
+        put_back();
     }
 }
 
-/// Whether a key was typed in time. A terminal that has hung up is told before the library asks it:
-/// that would be asked for ever.
-fn typed(wait: Duration) -> io::Result<bool> {
-    readable(Duration::ZERO)?;
-    // What came together is read together: some of it may wait inside the library.
-    if event::poll(Duration::ZERO)? {
-        return Ok(true);
-    }
-    Ok(readable(wait)? && event::poll(Duration::ZERO)?)
-}
-
-fn readable(wait: Duration) -> io::Result<bool> {
-    let input = io::stdin();
-    let mut looked = [PollFd::new(&input, PollFlags::IN)];
+/// Whether there is something to read in time.
+///
+/// # Errors
+/// The terminal has hung up.
+fn is_readable(keys: &dyn AsFd, wait: Duration) -> io::Result<bool> {
+    let mut looked = [PollFd::from_borrowed_fd(keys.as_fd(), PollFlags::IN)];
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
     let ready = match poll(&mut looked, Some(&wait)) {
         // A signal: the caller looks what it was.
@@ -163,29 +165,35 @@ fn readable(wait: Duration) -> io::Result<bool> {
         other => other?,
     };
     if looked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-        return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        return Err(io::ErrorKind::BrokenPipe.into());
     }
     Ok(ready > 0)
 }
 
-fn meaning(key: KeyEvent) -> Key {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    match key.code {
-        KeyCode::Char('c') if control => Key::Interrupt,
-        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Key::Quit,
-        KeyCode::Char('p' | ' ') => Key::Pause,
-        KeyCode::Char('r') => Key::Reset,
-        KeyCode::Char('c') => Key::Class,
-        KeyCode::Char('d') | KeyCode::Tab => Key::Device,
-        KeyCode::Char('?' | 'h') => Key::Help,
+const ESCAPE: u8 = 0x1b;
+const CTRL_C: u8 = 0x03;
+
+fn meaning(byte: u8) -> Key {
+    match byte {
+        CTRL_C => Key::Interrupt,
+        b'q' | b'Q' | ESCAPE => Key::Quit,
+        b'p' | b' ' => Key::Pause,
+        b'r' => Key::Reset,
+        b'c' => Key::Class,
+        b'd' | b'\t' => Key::Device,
+        b'?' | b'h' => Key::Help,
         _ => Key::Other,
     }
 }
 
-/// Puts the terminal back, whichever stream has a page: for ends that drop nothing.
+/// Puts the terminal back if a page is on it: also for ends that drop nothing.
 pub fn put_back() {
-    Stream::Output.put_back();
-    Stream::Errors.put_back();
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((stream, modes)) = opened {
+        // There is nobody to tell where the terminal is gone.
+        let _ = stream.print(CLOSE);
+        let _ = tcsetattr(stream.keys(), OptionalActions::Now, &modes);
+    }
 }
 
 /// Restores the terminal before a panic prints its message.

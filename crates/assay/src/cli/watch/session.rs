@@ -153,7 +153,7 @@ impl Session<'_, '_> {
             return None;
         }
         // Without keys it goes on until the time or a signal ends it.
-        screen.key(wait).unwrap_or_default()
+        screen.key(wait)
     }
 
     fn wait_until(&self, next_ns: u64) -> Duration {

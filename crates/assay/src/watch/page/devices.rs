@@ -1,9 +1,6 @@
 //! The table of devices: rates, queue, share of the time.
 
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span as Piece};
-
-use super::{Page, cut};
+use super::{BOLD, Page, RED, cut, paint};
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{depth, percent, rate};
 use assay_core::quantity::units::show;
@@ -19,7 +16,7 @@ pub(super) fn table(
     chosen: usize,
     wide: usize,
     room: usize,
-) -> Vec<Line<'static>> {
+) -> Vec<String> {
     let Some(rows) = room.checked_sub(1) else { return Vec::new() };
     // The chosen one is always there.
     let place = shown.iter().position(|at| *at == chosen).unwrap_or_default();
@@ -27,7 +24,7 @@ pub(super) fn table(
     let some: Vec<usize> = shown.iter().skip(from).take(rows).copied().collect();
     let hidden = shown.len() - some.len();
     let name = if hidden > 0 { format!("+{hidden} more") } else { "device".to_owned() };
-    let mut lines = vec![super::heading(cut(&heading(&name, wide), wide))];
+    let mut lines = vec![paint(BOLD, &cut(&heading(&name, wide), wide))];
     for at in some {
         lines.push(row(page, &page.state.last.disks[at], at == chosen, wide));
     }
@@ -52,13 +49,13 @@ fn heading(name: &str, wide: usize) -> String {
     )
 }
 
-fn row(page: &Page<'_>, disk: &DiskSpan, chosen: bool, wide: usize) -> Line<'static> {
+fn row(page: &Page<'_>, disk: &DiskSpan, chosen: bool, wide: usize) -> String {
     let mark = if chosen && page.state.shown().len() > 1 { ">" } else { " " };
     let [columns, queue, busy_columns] = widths(wide);
     let name = cut(&disk.name, columns - 1);
     let Some(counters) = disk.counters.value() else {
         let reason = disk.counters.reason().unwrap_or_default();
-        return cut(&format!("{mark}{name:<columns$} gone: {reason}"), wide).into();
+        return cut(&format!("{mark}{name:<columns$} gone: {reason}"), wide);
     };
     let span = &page.state.last;
     let per_s = |count: u64| show::per_second(span.per_s(count).round());
@@ -76,8 +73,11 @@ fn row(page: &Page<'_>, disk: &DiskSpan, chosen: bool, wide: usize) -> Line<'sta
         rate(span.per_s(counters.written_bytes)),
         depth(span.queue(counters)),
     );
-    let style = if busy >= BUSY { page.bold(Color::Red) } else { Style::new() };
-    let busy = Piece::styled(format!("{:>busy_columns$}", percent(busy)), style);
-    let line = Line::from(vec![Piece::raw(text), busy]);
-    if chosen { line.patch_style(Style::new().add_modifier(Modifier::BOLD)) } else { line }
+    let mut share = format!("{:>busy_columns$}", percent(busy));
+    if busy >= BUSY {
+        share = page.bold(RED, &share);
+    } else if chosen {
+        share = paint(BOLD, &share);
+    }
+    if chosen { paint(BOLD, &text) + &share } else { text + &share }
 }

@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-use ratatui::style::{Color, Style};
-use ratatui::text::{Line, Span as Piece};
-
-use super::{Page, bar, cut, dim, heading};
+use super::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Page, YELLOW, bar, cut, paint};
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{RARE, USUAL, classes, compact, counted_means};
 use assay_core::presence::Presence;
@@ -23,7 +20,7 @@ const USUAL_ROWS: usize = 8;
 
 struct Column {
     name: String,
-    colour: Color,
+    colour: &'static str,
     latencies: Latencies,
     /// Requests, of the whole and per second now.
     numbers: Option<(u64, f64)>,
@@ -41,12 +38,7 @@ pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
     }
 }
 
-pub(super) fn section(
-    page: &Page<'_>,
-    chosen: usize,
-    wide: usize,
-    room: usize,
-) -> Vec<Line<'static>> {
+pub(super) fn section(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<String> {
     let disk = page.state.disk(chosen);
     let mut lines = match &disk.classes {
         Presence::Present(_) => traced(page, chosen, wide, room),
@@ -56,19 +48,19 @@ pub(super) fn section(
     lines
 }
 
-fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<Line<'static>> {
+fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<String> {
     let all = columns(page, chosen, wide);
     let name = &page.state.disks[chosen].name;
     let most = room.saturating_sub(AROUND).max(LEAST_ROWS);
     let rows = rows(&all, most);
     let mut lines = vec![title(page, name, wide)];
     let width = (wide.saturating_sub(LABEL) / all.len().max(1)).min(46);
-    let mut names = vec![Piece::raw(format!("{:>LABEL$}", "from"))];
+    let mut names = format!("{:>LABEL$}", "from");
     for column in &all {
         let text = cut(&column.name, width - 1);
-        names.push(Piece::styled(format!(" {text:<w$}", w = width - 1), page.bold(column.colour)));
+        names += &page.bold(column.colour, &format!(" {text:<w$}", w = width - 1));
     }
-    lines.push(names.into());
+    lines.push(names);
     for (from_ns, to_ns) in rows {
         lines.push(row(page, &all, from_ns..to_ns, width));
     }
@@ -76,12 +68,12 @@ fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<Line<
     lines
 }
 
-fn title(page: &Page<'_>, name: &str, wide: usize) -> Line<'static> {
+fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
     let text = match page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
         Some(class) => format!(" latency of {name}, {class} only, since the start"),
         None => format!(" latency of {name} by class, since the start"),
     };
-    heading(cut(&text, wide))
+    paint(BOLD, &cut(&text, wide))
 }
 
 /// The classes side by side, as many as there is room for; or both intervals of one.
@@ -115,11 +107,11 @@ fn column(
     pick: fn(&ClassSpan) -> &Latencies,
 ) -> Column {
     let colour = match class {
-        "read" => Color::Cyan,
-        "write" => Color::Yellow,
-        "flush" => Color::Magenta,
-        "discard" => Color::Green,
-        _ => Color::Blue,
+        "read" => CYAN,
+        "write" => YELLOW,
+        "flush" => MAGENTA,
+        "discard" => GREEN,
+        _ => BLUE,
     };
     Column {
         name: name.to_owned(),
@@ -159,26 +151,25 @@ fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
     latencies.by_doubling().into_iter().map(inside).sum()
 }
 
-fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> Line<'static> {
+fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> String {
     let from = show::duration(range.start as f64);
-    let mut pieces = vec![Piece::raw(format!("{from:>LABEL$}"))];
+    let mut line = format!("{from:>LABEL$}");
+    let edge = paint(DIM, if page.looks.blocks { "│" } else { "|" });
     for column in all {
         let many = count(&column.latencies, &range);
         let share = many as f64 / (column.latencies.len() as f64).max(1.0);
         let length = width.saturating_sub(COUNT + 2);
         let bar = bar(share, length, page.looks.blocks);
-        let edge = if page.looks.blocks { "│" } else { "|" };
-        pieces.push(dim(edge.to_owned()));
-        pieces.push(Piece::styled(format!("{bar:<length$}"), page.tint(column.colour)));
+        let bar = page.tint(column.colour, &format!("{bar:<length$}"));
         let many = if many > 0 { compact(many) } else { String::new() };
-        pieces.push(Piece::raw(format!("{many:>COUNT$} ")));
+        line += &format!("{edge}{bar}{many:>COUNT$} ");
     }
-    pieces.into()
+    line
 }
 
 /// The numbers below the histograms: requests, per second now, mean now and since the beginning,
 /// 99th percentile, and what the longest one stayed below.
-fn numbers(all: &[Column], width: usize) -> Vec<Line<'static>> {
+fn numbers(all: &[Column], width: usize) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
     let requests = |column: &Column| {
         let Some((many, now)) = column.numbers else { return "-".to_owned() };
@@ -197,12 +188,12 @@ fn numbers(all: &[Column], width: usize) -> Vec<Line<'static>> {
     let late = |column: &Column| time(column.latencies.percentile_ns(0.99));
     let longest = |column: &Column| time(column.latencies.highest_ns().map(|ns| ns as f64));
     let line = |name: &str, words: &dyn Fn(&Column) -> String| {
-        let mut pieces = vec![dim(format!("{name:>LABEL$}"))];
+        let mut line = paint(DIM, &format!("{name:>LABEL$}"));
         for column in all {
             let text = cut(&words(column), width - 2);
-            pieces.push(Piece::styled(format!("{text:>w$}  ", w = width - 2), Style::new()));
+            line += &format!("{text:>w$}  ", w = width - 2);
         }
-        Line::from(pieces)
+        line
     };
     vec![
         line("requests", &requests),
@@ -214,25 +205,26 @@ fn numbers(all: &[Column], width: usize) -> Vec<Line<'static>> {
 }
 
 /// Where requests are not traced: what the kernel's own counters tell, and why there is no more.
-fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<Line<'static>> {
+fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<String> {
     let name = &disk.name;
-    let mut lines = vec![heading(cut(&format!(" latency of {name}: means only"), wide))];
+    let mut lines = vec![paint(BOLD, &cut(&format!(" latency of {name}: means only"), wide))];
     let words: Vec<&str> = reason.split_whitespace().collect();
     let mut line = " classes unavailable:".to_owned();
     for word in words {
         if line.chars().count() + 1 + word.chars().count() > wide {
-            lines.push(dim(std::mem::replace(&mut line, " ".to_owned())).into());
+            lines.push(paint(DIM, &cut(&line, wide)));
+            line = " ".to_owned();
         }
         line.push(' ');
         line.push_str(word);
     }
-    lines.push(dim(line).into());
+    lines.push(paint(DIM, &cut(&line, wide)));
     let Some(counters) = disk.counters.value() else { return lines };
-    lines.push(Line::default());
-    lines.push(format!(" {:<9}{:>10}{:>25}", "", "requests", "mean (kernel counters)").into());
+    lines.push(String::new());
+    lines.push(format!(" {:<9}{:>10}{:>25}", "", "requests", "mean (kernel counters)"));
     for (class, many, mean_ns) in counted_means(counters) {
         let mean = mean_ns.map_or_else(|| "-".to_owned(), show::duration);
-        lines.push(format!(" {class:<9}{:>10}{mean:>25}", show::count(many)).into());
+        lines.push(format!(" {class:<9}{:>10}{mean:>25}", show::count(many)));
     }
     lines
 }

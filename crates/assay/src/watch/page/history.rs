@@ -1,9 +1,6 @@
 //! What the last minutes were like: a sign for each moment, the latest at the right.
 
-use ratatui::style::Color;
-use ratatui::text::{Line, Span as Piece};
-
-use super::{Page, cut};
+use super::{CYAN, Page, cut};
 use crate::watch::words::{clock, rate};
 
 /// Columns of a line's heading, as the machine's lines have them.
@@ -38,7 +35,7 @@ pub(super) fn of_disks(
     chosen: usize,
     wide: usize,
     lines: usize,
-) -> Vec<Line<'static>> {
+) -> Vec<String> {
     let columns = wide.saturating_sub(HEAD + TAIL + 1);
     let reach = clock(page.state.past_seconds().round() as u64);
     let line = |at: &usize| {
@@ -46,11 +43,9 @@ pub(super) fn of_disks(
         let most = past.iter().copied().fold(0.0, f64::max);
         let shares: Vec<f64> = past.iter().map(|one| one / most.max(1.0)).collect();
         let name = format!(" {}", cut(&page.state.disks[*at].name, HEAD - 2));
-        Line::from(vec![
-            Piece::raw(format!("{name:<HEAD$}")),
-            Piece::styled(signs(&shares, columns, page.looks.blocks), page.tint(Color::Cyan)),
-            Piece::raw(format!(" {:<TAIL$}", format!("{} top, {reach}", rate(most)))),
-        ])
+        let signs = page.tint(CYAN, &signs(&shares, columns, page.looks.blocks));
+        let tail = format!("{} top, {reach}", rate(most));
+        format!("{name:<HEAD$}{signs} {tail:<TAIL$}")
     };
     // Where there is room for one, it is that of the chosen one.
     let told = shown.iter().filter(|at| lines > 1 || **at == chosen);

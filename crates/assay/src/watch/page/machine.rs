@@ -1,10 +1,7 @@
 //! The machine around the devices: processors, pressure, memory, temperature, programs.
 
-use ratatui::style::Color;
-use ratatui::text::{Line, Span as Piece};
-
 use super::history::{level, signs};
-use super::{Page, Shares, cut, dim};
+use super::{DIM, GREEN, Page, Shares, cut, paint};
 use crate::watch::sampler::{Load, User};
 use crate::watch::words::{percent, rate};
 use assay_core::presence::Presence;
@@ -32,7 +29,7 @@ pub(super) fn users(page: &Page<'_>) -> usize {
     users.busiest.len().max(1) + usize::from(users.hidden > 0)
 }
 
-pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Line<'static>> {
+pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<String> {
     let mut lines = vec![all_processors(page, wide)];
     lines.extend(each_processor(page, wide, shares.processors));
     lines.push(pressure(page, wide));
@@ -44,12 +41,12 @@ pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Line
 }
 
 /// One sign a processor, or for several of them their mean, then the sums.
-fn all_processors(page: &Page<'_>, wide: usize) -> Line<'static> {
+fn all_processors(page: &Page<'_>, wide: usize) -> String {
     let head = format!("{:<HEAD$}", " cpu");
     let (Some(all), Some(load)) = (page.state.last.processors.value(), page.state.last.load())
     else {
         let reason = page.state.last.processors.reason().unwrap_or_default();
-        return cut(&format!("{head}{reason}"), wide).into();
+        return cut(&format!("{head}{reason}"), wide);
     };
     let sums = format!(
         " user {} sys {} wait {} steal {}",
@@ -65,29 +62,25 @@ fn all_processors(page: &Page<'_>, wide: usize) -> Line<'static> {
         sum.divided_by(some.len() as f64).busy()
     };
     let signs: String = all.chunks(each).map(|some| level(mean(some), page.looks.blocks)).collect();
-    let signs = Piece::styled(format!("[{signs}]"), page.tint(Color::Green));
-    vec![Piece::raw(head), signs, Piece::raw(cut(&sums, wide.saturating_sub(HEAD + 2)))].into()
+    let signs = page.tint(GREEN, &format!("[{signs}]"));
+    head + &signs + &cut(&sums, wide.saturating_sub(HEAD + 2))
 }
 
 /// The last minutes of each, two a line, and its share at work now.
-fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
+fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
     let Some(all) = page.state.last.processors.value() else { return Vec::new() };
     let columns = wide.saturating_sub(2) / 2;
     let length = columns.saturating_sub(HEAD + 8);
     let of = |(number, load): (usize, &Load)| {
         let past = signs(&page.state.past_of_processor(number), length, page.looks.blocks);
-        let name = format!("  cpu {number}");
-        [
-            Piece::raw(format!("{name:<HEAD$}")),
-            Piece::styled(past, page.tint(Color::Green)),
-            Piece::raw(format!(" {:>6} ", percent(load.busy()))),
-        ]
+        let (name, past) = (format!("  cpu {number}"), page.tint(GREEN, &past));
+        format!("{name:<HEAD$}{past} {:>6} ", percent(load.busy()))
     };
-    let pieces: Vec<_> = all.iter().enumerate().map(of).collect();
-    pieces.chunks(2).take(lines).map(|pair| Line::from(pair.concat())).collect()
+    let all: Vec<String> = all.iter().enumerate().map(of).collect();
+    all.chunks(2).take(lines).map(<[String]>::concat).collect()
 }
 
-fn pressure(page: &Page<'_>, wide: usize) -> Line<'static> {
+fn pressure(page: &Page<'_>, wide: usize) -> String {
     let words = match &page.state.last.pressure {
         Presence::Present(pressure) => format!(
             "io {} (all {}) cpu {} memory {}",
@@ -102,10 +95,10 @@ fn pressure(page: &Page<'_>, wide: usize) -> Line<'static> {
         format!("  used {}, dirty {}", percent(memory.used()), show::bytes(memory.dirty_bytes))
     });
     let memory = memory.unwrap_or_default();
-    cut(&format!("{:<HEAD$}{words}{memory}", " pressure"), wide).into()
+    cut(&format!("{:<HEAD$}{words}{memory}", " pressure"), wide)
 }
 
-fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
+fn heat(page: &Page<'_>, wide: usize) -> String {
     let words = match &page.state.last.sensors {
         Presence::Present(all) => {
             // The hottest first: where there is no room for all, they matter most.
@@ -119,25 +112,25 @@ fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
     };
     let throttled = page.state.whole.throttle_events.value().filter(|events| **events > 0);
     let throttled = throttled.map(|events| format!("throttled {events} times  "));
-    cut(&format!("{:<HEAD$}{}{words}", " heat", throttled.unwrap_or_default()), wide).into()
+    cut(&format!("{:<HEAD$}{}{words}", " heat", throttled.unwrap_or_default()), wide)
 }
 
-fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
+fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
     let users = &page.state.last.users;
-    let mut told: Vec<Line<'static>> = users
+    let mut told: Vec<String> = users
         .busiest
         .iter()
         .enumerate()
         .take(lines)
-        .map(|(at, user)| cut(&program(page, at == 0, user), wide).into())
+        .map(|(at, user)| cut(&program(page, at == 0, user), wide))
         .collect();
     if told.is_empty() {
-        told.push(format!("{:<HEAD$}no I/O by programs", " programs").into());
+        told.push(format!("{:<HEAD$}no I/O by programs", " programs"));
     }
     if users.hidden > 0 {
         let hidden =
             format!("{:<HEAD$}{} of other users hidden; run as root to see all", "", users.hidden);
-        told.push(dim(cut(&hidden, wide)).into());
+        told.push(paint(DIM, &cut(&hidden, wide)));
     }
     told
 }

@@ -5,17 +5,24 @@ mod histograms;
 mod history;
 mod machine;
 
-use ratatui::Frame;
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span as Piece};
-use ratatui::widgets::Paragraph;
-
 use super::State;
 use super::words::{self, RARE, USUAL, clock};
 use crate::store::progress::StudyProgress;
+use assay_core::quantity::units::show;
 
 /// The smallest terminal on which the page can be read.
-const SMALLEST: (u16, u16) = (40, 12);
+const SMALLEST: (usize, usize) = (40, 12);
+
+// Codes of ECMA-48 (select graphic rendition).
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const REVERSED: &str = "7";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const BLUE: &str = "34";
+const MAGENTA: &str = "35";
+const CYAN: &str = "36";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looks {
@@ -56,21 +63,21 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    pub fn draw(&self, frame: &mut Frame<'_>) {
-        let area = frame.area();
-        let lines = self.lines(area.width, area.height);
-        frame.render_widget(Paragraph::new(lines), area);
+    /// The lines of a terminal, one per row, with escape sequences for colors.
+    pub fn draw(&self, wide: usize, high: usize) -> Vec<String> {
+        let (columns, rows) = SMALLEST;
+        let mut lines = if wide < columns || high < rows {
+            vec![format!("terminal too small: needs {columns} x {rows}")]
+        } else if self.view.help {
+            explained(high)
+        } else {
+            self.lines(wide, high)
+        };
+        lines.resize(high, String::new());
+        lines.iter().map(|line| clip(line, wide)).collect()
     }
 
-    fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
-        let (wide, high) = (usize::from(width), usize::from(height));
-        if (width, height) < SMALLEST || height < SMALLEST.1 {
-            let (columns, rows) = SMALLEST;
-            return vec![format!("terminal too small: needs {columns} x {rows}").into()];
-        }
-        if self.view.help {
-            return explained(high);
-        }
+    fn lines(&self, wide: usize, high: usize) -> Vec<String> {
         let shown = self.state.shown();
         let chosen = shown.get(self.view.disk).or(shown.first()).copied().unwrap_or_default();
         let mut lines = vec![self.title(chosen, wide)];
@@ -79,34 +86,33 @@ impl Page<'_> {
         let shares = Shares::new(self, &shown, chosen, room);
         lines.extend(devices::table(self, &shown, chosen, wide, shares.devices));
         if shares.apart {
-            lines.push(Line::default());
+            lines.push(String::new());
         }
         lines.extend(histograms::section(self, chosen, wide, shares.latency));
         if shares.apart {
-            lines.push(Line::default());
+            lines.push(String::new());
         }
         lines.extend(history::of_disks(self, &shown, chosen, wide, shares.history));
         lines.extend(machine::section(self, wide, &shares));
         lines.truncate(high - 2);
-        lines.resize(high - 2, Line::default());
+        lines.resize(high - 2, String::new());
         lines.push(self.warning(wide));
         lines.push(self.keys(wide));
         lines
     }
 
-    fn title(&self, chosen: usize, wide: usize) -> Line<'static> {
+    fn title(&self, chosen: usize, wide: usize) -> String {
         let disk = &self.state.disks[chosen];
         let time = clock(self.state.whole.seconds().round() as u64);
         let left = self.length_s.map(|length| format!(" of {}", clock(length))).unwrap_or_default();
         let right = format!("{}{time}{left} ", if self.view.paused { "PAUSED  " } else { "" });
         let room = wide.saturating_sub(right.chars().count() + 1);
         let left = cut(&format!(" assay watch  {}  ({})", disk.name, disk.words), room);
-        let line = format!("{left:<room$} {right}");
-        Piece::styled(line, Style::new().add_modifier(Modifier::REVERSED)).into()
+        paint(REVERSED, &format!("{left:<room$} {right}"))
     }
 
     /// A study that runs: its title and how far it is, then what it does.
-    fn study(&self, wide: usize) -> Vec<Line<'static>> {
+    fn study(&self, wide: usize) -> Vec<String> {
         let Some(strip) = self.strip else { return Vec::new() };
         let left = strip.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
         let far = match strip.planned {
@@ -114,36 +120,33 @@ impl Page<'_> {
             planned => format!("trial {} of {planned}{left}  ", (strip.done + 1).min(planned)),
         };
         let title = cut(&strip.title, wide.saturating_sub(far.len() + 9));
-        let head = Piece::styled(format!("{title}  "), self.bold(Color::Cyan));
-        let first = vec![Piece::raw(" study  "), head, Piece::raw(far)];
-        vec![first.into(), cut(&format!("        {}", strip.now), wide).into()]
+        let title = self.bold(CYAN, &format!("{title}  "));
+        vec![format!(" study  {title}{far}"), cut(&format!("        {}", strip.now), wide)]
     }
 
-    fn warning(&self, wide: usize) -> Line<'static> {
+    fn warning(&self, wide: usize) -> String {
         let all = words::warnings(self.state, self.strip);
-        let Some(first) = all.first() else { return Line::default() };
+        let Some(first) = all.first() else { return String::new() };
         let more =
             if all.len() > 1 { format!(" (and {} more)", all.len() - 1) } else { String::new() };
-        let text = cut(&format!(" ! {first}{more}"), wide);
-        Piece::styled(text, self.bold(Color::Red)).into()
+        self.bold(RED, &cut(&format!(" ! {first}{more}"), wide))
     }
 
-    fn keys(&self, wide: usize) -> Line<'static> {
-        let text = " q quit  p pause  r reset  c class  d device  ? help";
+    fn keys(&self, wide: usize) -> String {
         let text = if self.strip.is_some_and(|strip| strip.own) {
             " Ctrl-C end the study  q leave the page  p pause  r reset  c class  d device  ? help"
         } else {
-            text
+            " q quit  p pause  r reset  c class  d device  ? help"
         };
-        dim(cut(text, wide)).into()
+        paint(DIM, &cut(text, wide))
     }
 
-    fn bold(&self, colour: Color) -> Style {
-        self.tint(colour).add_modifier(Modifier::BOLD)
+    fn bold(&self, colour: &str, text: &str) -> String {
+        paint(BOLD, &self.tint(colour, text))
     }
 
-    fn tint(&self, colour: Color) -> Style {
-        if self.looks.colour { Style::new().fg(colour) } else { Style::new() }
+    fn tint(&self, colour: &str, text: &str) -> String {
+        if self.looks.colour { paint(colour, text) } else { text.to_owned() }
     }
 }
 
@@ -189,29 +192,39 @@ impl Shares {
 }
 
 /// The explanation of the keys, as long as the terminal is high.
-fn explained(high: usize) -> Vec<Line<'static>> {
-    let mut lines = help();
-    lines.truncate(high - 1);
-    lines.resize(high - 1, Line::default());
-    lines.push(dim(" any key: back".to_owned()).into());
+fn explained(high: usize) -> Vec<String> {
+    let mut lines: Vec<String> = HELP.lines().map(str::to_owned).collect();
+    lines.resize(high - 1, String::new());
+    lines.push(paint(DIM, " any key: back"));
     lines
 }
 
-fn dim(text: String) -> Piece<'static> {
-    Piece::styled(text, Style::new().add_modifier(Modifier::DIM))
+fn paint(code: &str, text: &str) -> String {
+    format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-fn heading(text: String) -> Line<'static> {
-    Piece::styled(text, Style::new().add_modifier(Modifier::BOLD)).into()
-}
-
+/// Shortens a text, in which no character moves the cursor afterwards.
 fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
+    let mut text = show::clean(text);
+    if let Some((end, _)) = text.char_indices().nth(columns) {
+        let kept = text[..end].char_indices().nth_back(1).map_or(0, |(at, _)| at);
+        text.replace_range(kept.., "..");
     }
-    let mut cut: String = text.chars().take(columns.saturating_sub(2)).collect();
-    cut.push_str("..");
-    cut
+    text
+}
+
+/// Removes what is wider than the terminal, but no escape sequence.
+fn clip(line: &str, columns: usize) -> String {
+    let (mut clipped, mut used, mut is_escape) = (String::new(), 0, false);
+    for sign in line.chars() {
+        is_escape |= sign == '\x1b';
+        if is_escape || used < columns {
+            clipped.push(sign);
+        }
+        used += usize::from(!is_escape);
+        is_escape &= sign != 'm';
+    }
+    clipped
 }
 
 /// A bar of a share in columns, with at least a trace of what is not nothing.
@@ -231,8 +244,7 @@ fn bar(share: f64, columns: usize, blocks: bool) -> String {
     bar
 }
 
-fn help() -> Vec<Line<'static>> {
-    const TEXT: &str = " assay watch: live activity of block devices
+const HELP: &str = " assay watch: live activity of block devices
 
  q, Esc, Ctrl-C   quit and restore the terminal
  p, Space         pause the page; counting continues
@@ -251,8 +263,6 @@ fn help() -> Vec<Line<'static>> {
  cpu              user and system time over the last two minutes
  history          bytes read and written per second, over time
  programs         bytes through block devices; caches are written back later";
-    TEXT.lines().map(|line| Line::from(line.to_owned())).collect()
-}
 
 #[cfg(test)]
 mod tests;
