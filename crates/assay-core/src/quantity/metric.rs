@@ -199,6 +199,10 @@ pub(super) const fn of_latencies(
     Metric { of: Of::Latencies, ..metric(name, better, noun, summary) }
 }
 
+const fn time(name: &'static str, side: Side, noun: &'static str, summary: &'static str) -> Metric {
+    Metric { side, ..of_latencies(name, Better::Lower, noun, summary) }
+}
+
 const fn of_class(
     class: &'static str,
     what: Statistic,
@@ -210,542 +214,182 @@ const fn of_class(
     Metric { of: Of::Class { class, what }, ..metric(name, better, noun, summary) }
 }
 
+/// Rows of metrics of sums and counters: name, direction, noun, summary, and what is special.
+macro_rules! metrics {
+    ($($name:literal, $better:ident, $noun:literal, $summary:literal $(, $special:ident($($probe:literal)?))*;)*) => {
+        &[$(metric($name, Better::$better, $noun, $summary)$(.$special($($probe)?))*),*]
+    };
+}
+
+/// Mean, quantiles and maximum of the times of single operations, which is the noun, too.
+macro_rules! times {
+    ($key:literal, $side:ident, $mean:literal, [$($point:literal $word:literal),*], $what:literal, $slowest:literal) => {
+        &[
+            time(concat!($key, "_mean_ns"), Side::$side, concat!("mean ", $key), $mean),
+            $(time(
+                concat!($key, "_", $point, "_ns"),
+                Side::$side,
+                concat!($word, " ", $key),
+                concat!($word, " ", $what),
+            ),)*
+            time(concat!($key, "_max_ns"), Side::$side, concat!("longest ", $key), $slowest),
+        ]
+    };
+}
+
+/// Rows of metrics of requests: class, statistic, direction and name, noun, summary.
+macro_rules! class_metrics {
+    ($($class:literal $what:ident $better:ident $name:literal, $noun:literal, $summary:literal;)*) => {
+        &[$(of_class($class, Statistic::$what, $name, Better::$better, $noun, $summary)),*]
+    };
+}
+
 pub const IOPS: Metric = metric("iops", Better::Higher, "IOPS", "operations completed per second");
 
 pub const BANDWIDTH: Metric =
     metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second");
 
-pub const LATENCY: &[Metric] = &[
-    of_latencies(
-        "latency_mean_ns",
-        Better::Lower,
-        "mean latency",
-        "mean service time of one operation",
-    ),
-    of_latencies(
-        "latency_p50_ns",
-        Better::Lower,
-        "median latency",
-        "median service time of an operation",
-    ),
-    of_latencies(
-        "latency_p90_ns",
-        Better::Lower,
-        "p90 latency",
-        "p90 service time of an operation",
-    ),
-    of_latencies(
-        "latency_p99_ns",
-        Better::Lower,
-        "p99 latency",
-        "p99 service time of an operation",
-    ),
-    of_latencies(
-        "latency_p999_ns",
-        Better::Lower,
-        "p99.9 latency",
-        "p99.9 service time of an operation",
-    ),
-    of_latencies(
-        "latency_p9999_ns",
-        Better::Lower,
-        "p99.99 latency",
-        "p99.99 service time of an operation",
-    ),
-    of_latencies(
-        "latency_max_ns",
-        Better::Lower,
-        "longest latency",
-        "service time of the slowest operation",
-    ),
-];
+pub const LATENCY: &[Metric] = times!(
+    "latency", Both, "mean service time of one operation",
+    ["p50" "median", "p90" "p90", "p99" "p99", "p999" "p99.9", "p9999" "p99.99"], "service time of an operation",
+    "service time of the slowest operation"
+);
 
 /// What an open loop is compared by where the study does not say.
 pub const RESPONSE_P99: &str = "response_p99_ns";
 
 /// Of work whose operations are meant to start by the clock: what a user waits for, the time included that an
 /// operation stood in line before it was handed over.
-pub const RESPONSE: &[Metric] = &[
-    of_latencies(
-        "response_mean_ns",
-        Better::Lower,
-        "mean response",
-        "mean response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        "response_p50_ns",
-        Better::Lower,
-        "median response",
-        "median response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        "response_p90_ns",
-        Better::Lower,
-        "p90 response",
-        "p90 response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        RESPONSE_P99,
-        Better::Lower,
-        "p99 response",
-        "p99 response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        "response_p999_ns",
-        Better::Lower,
-        "p99.9 response",
-        "p99.9 response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        "response_p9999_ns",
-        Better::Lower,
-        "p99.99 response",
-        "p99.99 response time, from the intended start of an operation to its completion",
-    ),
-    of_latencies(
-        "response_max_ns",
-        Better::Lower,
-        "longest response",
-        "response time of the slowest operation, from its intended start to its completion",
-    ),
-];
+pub const RESPONSE: &[Metric] = times!(
+    "response", Both, "mean response time, from the intended start of an operation to its completion",
+    ["p50" "median", "p90" "p90", "p99" "p99", "p999" "p99.9", "p9999" "p99.99"],
+    "response time, from the intended start of an operation to its completion",
+    "response time of the slowest operation, from its intended start to its completion"
+);
 
 /// What a histogram is called that holds the `fdatasync`s behind writes, without the writes.
 pub const FDATASYNCS: &str = "fdatasync";
 
 /// Of writes with an `fdatasync` behind them: the sync alone, where the engine times it apart.
-pub const FDATASYNC: &[Metric] = &[
-    of_latencies(
-        "fdatasync_mean_ns",
-        Better::Lower,
-        "mean fdatasync",
-        "mean time of the fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-    of_latencies(
-        "fdatasync_p50_ns",
-        Better::Lower,
-        "median fdatasync",
-        "median time of the fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-    of_latencies(
-        "fdatasync_p90_ns",
-        Better::Lower,
-        "p90 fdatasync",
-        "p90 time of the fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-    of_latencies(
-        "fdatasync_p99_ns",
-        Better::Lower,
-        "p99 fdatasync",
-        "p99 time of the fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-    of_latencies(
-        "fdatasync_p999_ns",
-        Better::Lower,
-        "p99.9 fdatasync",
-        "p99.9 time of the fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-    of_latencies(
-        "fdatasync_max_ns",
-        Better::Lower,
-        "longest fdatasync",
-        "time of the slowest fdatasync after a write, excluding the write",
-    )
-    .of_writes(),
-];
+pub const FDATASYNC: &[Metric] = times!(
+    "fdatasync", Writes, "mean time of the fdatasync after a write, excluding the write",
+    ["p50" "median", "p90" "p90", "p99" "p99", "p999" "p99.9"], "time of the fdatasync after a write, excluding the write",
+    "time of the slowest fdatasync after a write, excluding the write"
+);
 
 /// Metrics of all work, told by probes of what it claims to have moved.
-pub static SHARED: &[Metric] = &[
-    metric(
-        "cpu_s_per_gib",
-        Better::Lower,
-        "CPU time per GiB",
-        "CPU seconds of the measuring threads per GiB moved",
-    )
-    .by("cpu-time"),
-    metric(
-        "kernel_cpu_s_per_gib",
-        Better::Lower,
-        "kernel threads' time per GiB",
-        "CPU seconds of all kernel threads per GiB moved, including work for other programs",
-    )
-    .by("cpu-time"),
-    metric(
-        "machine_cpu_s_per_gib",
-        Better::Lower,
-        "machine's CPU time per GiB",
-        "CPU seconds of the whole machine per GiB moved, including other programs",
-    )
-    .by("cpu-time"),
-    metric(
-        "cpu_s",
-        Better::Lower,
-        "CPU time",
-        "CPU seconds of a command, or of the measuring threads and all kernel threads during a \
-         trial; to compare trials that moved different amounts, use the values per GiB",
-    )
-    .by("cpu-time"),
-    metric(
-        "write_amplification",
-        Better::Lower,
-        "write amplification",
-        "bytes written by the device (for an array, by its members) per requested byte",
-    )
-    .traffic()
-    .by("disk"),
-    metric(
-        "read_amplification",
-        Better::Lower,
-        "read amplification",
+pub static SHARED: &[Metric] = metrics! {
+    "cpu_s_per_gib", Lower, "CPU time per GiB", "CPU seconds of the measuring threads per GiB moved", by("cpu-time");
+    "kernel_cpu_s_per_gib", Lower, "kernel threads' time per GiB",
+        "CPU seconds of all kernel threads per GiB moved, including work for other programs", by("cpu-time");
+    "machine_cpu_s_per_gib", Lower, "machine's CPU time per GiB",
+        "CPU seconds of the whole machine per GiB moved, including other programs", by("cpu-time");
+    "cpu_s", Lower, "CPU time",
+        "CPU seconds of a command, or of the measuring threads and all kernel threads during a trial; to compare \
+         trials that moved different amounts, use the values per GiB",
+        by("cpu-time");
+    "write_amplification", Lower, "write amplification",
+        "bytes written by the device (for an array, by its members) per requested byte", traffic(), by("disk");
+    "read_amplification", Lower, "read amplification",
         "bytes read by the device (for an array, by its members) per byte requested for reading or writing",
-    )
-    .traffic()
-    .by("disk"),
-    metric(
-        "device_bytes_per_operation",
-        Better::Lower,
-        "bytes moved per operation",
-        "bytes read and written by the device (for an array, by its members) per operation, until \
-         all data is written back",
-    )
-    .traffic()
-    .by("disk"),
-    metric(
-        "device_requests_per_operation",
-        Better::Lower,
-        "device requests per operation",
-        "device requests completed per operation; below 1: merged or served from memory; above 1: \
-         split or additional",
-    )
-    .by("disk"),
-    metric(
-        "background_bandwidth_bytes_per_s",
-        Better::Higher,
-        "bandwidth of the background load",
-        "bytes moved per second by the background load",
-    ),
-    metric(
-        "device_busy_s_per_gib",
-        Better::Lower,
-        "device's busy time per GiB",
-        "seconds that the device was busy per GiB moved, summed over devices",
-    )
-    .by("disk"),
-    metric(
-        "resync_bytes_per_s",
-        Better::Higher,
-        "resync rate",
-        "bytes resynced per second on each member (raid10: on the whole array)",
-    )
-    .by("raid-resync"),
-    metric(
-        "resync_total_s",
-        Better::Lower,
-        "total resync time",
-        "time to resync the whole array at the measured rate",
-    )
-    .by("raid-resync"),
-    metric(
-        "energy_j",
-        Better::Lower,
-        "energy",
-        "energy used during a trial, until all data is written back; the result names the source",
-    )
-    .by("energy"),
-    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved")
-    .by("energy"),
-    metric("power_w", Better::Lower, "power", "mean power over a trial")
-    .by("energy"),
-    metric(
-        "energy_above_idle_j",
-        Better::Lower,
-        "energy above idle",
-        "energy used during a trial minus the idle energy over the same time",
-    )
-    .by("energy"),
-];
+        traffic(), by("disk");
+    "device_bytes_per_operation", Lower, "bytes moved per operation",
+        "bytes read and written by the device (for an array, by its members) per operation, until all data is \
+         written back",
+        traffic(), by("disk");
+    "device_requests_per_operation", Lower, "device requests per operation",
+        "device requests completed per operation; below 1: merged or served from memory; above 1: split or additional",
+        by("disk");
+    "background_bandwidth_bytes_per_s", Higher, "bandwidth of the background load",
+        "bytes moved per second by the background load";
+    "device_busy_s_per_gib", Lower, "device's busy time per GiB",
+        "seconds that the device was busy per GiB moved, summed over devices", by("disk");
+    "resync_bytes_per_s", Higher, "resync rate",
+        "bytes resynced per second on each member (raid10: on the whole array)", by("raid-resync");
+    "resync_total_s", Lower, "total resync time", "time to resync the whole array at the measured rate",
+        by("raid-resync");
+    "energy_j", Lower, "energy",
+        "energy used during a trial, until all data is written back; the result names the source", by("energy");
+    "energy_j_per_gib", Lower, "energy per GiB", "energy per GiB moved", by("energy");
+    "power_w", Lower, "power", "mean power over a trial", by("energy");
+    "energy_above_idle_j", Lower, "energy above idle",
+        "energy used during a trial minus the idle energy over the same time", by("energy");
+};
 
 /// Metrics of the classes of requests that devices complete, for the probe `block-latency`.
-pub static CLASS_METRICS: &[Metric] = &[
-    of_class(
-        "read",
-        Statistic::Mean,
-        "block_read_mean_ns",
-        Better::Lower,
-        "mean request latency",
-        "mean latency of reads, from arrival in the block layer to completion",
-    ),
-    of_class(
-        "read",
-        Statistic::P50,
-        "block_read_p50_ns",
-        Better::Lower,
-        "median request latency",
-        "median latency of device reads, including queueing",
-    ),
-    of_class(
-        "read",
-        Statistic::P90,
-        "block_read_p90_ns",
-        Better::Lower,
-        "p90 request latency",
-        "p90 latency of device reads, including queueing",
-    ),
-    of_class(
-        "read",
-        Statistic::P99,
-        "block_read_p99_ns",
-        Better::Lower,
-        "p99 request latency",
-        "p99 latency of device reads, including queueing",
-    ),
-    of_class(
-        "read",
-        Statistic::Rate,
-        "block_read_iops",
-        Better::Higher,
-        "reads per second",
-        "reads that the device completed per second, from all programs",
-    ),
-    of_class(
-        "write",
-        Statistic::Mean,
-        "block_write_mean_ns",
-        Better::Lower,
-        "mean request latency",
-        "mean latency of writes, from arrival in the block layer to completion",
-    ),
-    of_class(
-        "write",
-        Statistic::P50,
-        "block_write_p50_ns",
-        Better::Lower,
-        "median request latency",
-        "median latency of device writes, including queueing",
-    ),
-    of_class(
-        "write",
-        Statistic::P90,
-        "block_write_p90_ns",
-        Better::Lower,
-        "p90 request latency",
-        "p90 latency of device writes, including queueing",
-    ),
-    of_class(
-        "write",
-        Statistic::P99,
-        "block_write_p99_ns",
-        Better::Lower,
-        "p99 request latency",
-        "p99 latency of device writes, including queueing",
-    ),
-    of_class(
-        "write",
-        Statistic::Rate,
-        "block_write_iops",
-        Better::Higher,
-        "writes per second",
-        "writes that the device completed per second, from all programs",
-    ),
-    of_class(
-        "flush",
-        Statistic::Mean,
-        "block_flush_mean_ns",
-        Better::Lower,
-        "mean request latency",
-        "mean latency of flushes, from arrival in the block layer to completion",
-    ),
-    of_class(
-        "flush",
-        Statistic::P50,
-        "block_flush_p50_ns",
-        Better::Lower,
-        "median request latency",
-        "median latency of device flushes, including queueing",
-    ),
-    of_class(
-        "flush",
-        Statistic::P90,
-        "block_flush_p90_ns",
-        Better::Lower,
-        "p90 request latency",
-        "p90 latency of device flushes, including queueing",
-    ),
-    of_class(
-        "flush",
-        Statistic::P99,
-        "block_flush_p99_ns",
-        Better::Lower,
-        "p99 request latency",
-        "p99 latency of device flushes, including queueing",
-    ),
-    of_class(
-        "flush",
-        Statistic::Rate,
-        "block_flush_iops",
-        Better::Higher,
-        "flushes per second",
-        "flushes per second that the device completed, from all programs",
-    ),
-    of_class(
-        "discard",
-        Statistic::Mean,
-        "block_discard_mean_ns",
-        Better::Lower,
-        "mean request latency",
-        "mean latency of discards, from arrival in the block layer to completion",
-    ),
-    of_class(
-        "discard",
-        Statistic::P50,
-        "block_discard_p50_ns",
-        Better::Lower,
-        "median request latency",
-        "median latency of device discards, including queueing",
-    ),
-    of_class(
-        "discard",
-        Statistic::P90,
-        "block_discard_p90_ns",
-        Better::Lower,
-        "p90 request latency",
-        "p90 latency of device discards, including queueing",
-    ),
-    of_class(
-        "discard",
-        Statistic::P99,
-        "block_discard_p99_ns",
-        Better::Lower,
-        "p99 request latency",
-        "p99 latency of device discards, including queueing",
-    ),
-    of_class(
-        "discard",
-        Statistic::Rate,
-        "block_discard_iops",
-        Better::Higher,
-        "discards per second",
-        "discards that the device completed per second, from all programs",
-    ),
-    of_class(
-        "read",
-        Statistic::Deviation,
-        "block_read_stddev_ns",
-        Better::Lower,
-        "standard deviation of the request latency",
-        "standard deviation of the latency of reads, including queueing",
-    ),
-    of_class(
-        "write",
-        Statistic::Deviation,
-        "block_write_stddev_ns",
-        Better::Lower,
-        "standard deviation of the request latency",
-        "standard deviation of the latency of writes, including queueing",
-    ),
-    of_class(
-        "flush",
-        Statistic::Deviation,
-        "block_flush_stddev_ns",
-        Better::Lower,
-        "standard deviation of the request latency",
-        "standard deviation of the latency of flushes, including queueing",
-    ),
-    of_class(
-        "discard",
-        Statistic::Deviation,
-        "block_discard_stddev_ns",
-        Better::Lower,
-        "standard deviation of the request latency",
-        "standard deviation of the latency of discards, including queueing",
-    ),
-    of_class(
-        "read",
-        Statistic::Bytes,
-        "block_read_bytes_per_s",
-        Better::Higher,
-        "bytes of reads per second",
-        "bytes that the device read per second, for all programs",
-    ),
-    of_class(
-        "write",
-        Statistic::Bytes,
-        "block_write_bytes_per_s",
-        Better::Higher,
-        "bytes of writes per second",
-        "bytes that the device wrote per second, for all programs",
-    ),
-    of_class(
-        "discard",
-        Statistic::Bytes,
-        "block_discard_bytes_per_s",
-        Better::Higher,
-        "bytes of discards per second",
-        "bytes that the device discarded per second, for all programs",
-    ),
-    of_class(
-        "read",
-        Statistic::Size,
-        "block_read_request_bytes",
-        Better::Higher,
-        "size of reads",
-        "mean size of the reads that the device completed, from all programs",
-    ),
-    of_class(
-        "write",
-        Statistic::Size,
-        "block_write_request_bytes",
-        Better::Higher,
-        "size of writes",
-        "mean size of the writes that the device completed, from all programs",
-    ),
-    of_class(
-        "read",
-        Statistic::Requests,
-        "block_read_requests",
-        Better::Higher,
-        "number of reads",
-        "reads that the device completed during a trial, from all programs",
-    ),
-    of_class(
-        "write",
-        Statistic::Requests,
-        "block_write_requests",
-        Better::Higher,
-        "number of writes",
-        "writes that the device completed during a trial, from all programs",
-    ),
-    of_class(
-        "flush",
-        Statistic::Requests,
-        "block_flush_requests",
-        Better::Higher,
-        "number of flushes",
-        "flushes that the device completed during a trial, from all programs",
-    ),
-    of_class(
-        "discard",
-        Statistic::Requests,
-        "block_discard_requests",
-        Better::Higher,
-        "number of discards",
-        "discards that the device completed during a trial, from all programs",
-    ),
-];
+pub static CLASS_METRICS: &[Metric] = class_metrics! {
+    "read" Mean Lower "block_read_mean_ns", "mean request latency",
+        "mean latency of reads, from arrival in the block layer to completion";
+    "read" P50 Lower "block_read_p50_ns", "median request latency",
+        "median latency of device reads, including queueing";
+    "read" P90 Lower "block_read_p90_ns", "p90 request latency", "p90 latency of device reads, including queueing";
+    "read" P99 Lower "block_read_p99_ns", "p99 request latency", "p99 latency of device reads, including queueing";
+    "read" Rate Higher "block_read_iops", "reads per second",
+        "reads that the device completed per second, from all programs";
+    "write" Mean Lower "block_write_mean_ns", "mean request latency",
+        "mean latency of writes, from arrival in the block layer to completion";
+    "write" P50 Lower "block_write_p50_ns", "median request latency",
+        "median latency of device writes, including queueing";
+    "write" P90 Lower "block_write_p90_ns", "p90 request latency", "p90 latency of device writes, including queueing";
+    "write" P99 Lower "block_write_p99_ns", "p99 request latency", "p99 latency of device writes, including queueing";
+    "write" Rate Higher "block_write_iops", "writes per second",
+        "writes that the device completed per second, from all programs";
+    "flush" Mean Lower "block_flush_mean_ns", "mean request latency",
+        "mean latency of flushes, from arrival in the block layer to completion";
+    "flush" P50 Lower "block_flush_p50_ns", "median request latency",
+        "median latency of device flushes, including queueing";
+    "flush" P90 Lower "block_flush_p90_ns", "p90 request latency",
+        "p90 latency of device flushes, including queueing";
+    "flush" P99 Lower "block_flush_p99_ns", "p99 request latency",
+        "p99 latency of device flushes, including queueing";
+    "flush" Rate Higher "block_flush_iops", "flushes per second",
+        "flushes per second that the device completed, from all programs";
+    "discard" Mean Lower "block_discard_mean_ns", "mean request latency",
+        "mean latency of discards, from arrival in the block layer to completion";
+    "discard" P50 Lower "block_discard_p50_ns", "median request latency",
+        "median latency of device discards, including queueing";
+    "discard" P90 Lower "block_discard_p90_ns", "p90 request latency",
+        "p90 latency of device discards, including queueing";
+    "discard" P99 Lower "block_discard_p99_ns", "p99 request latency",
+        "p99 latency of device discards, including queueing";
+    "discard" Rate Higher "block_discard_iops", "discards per second",
+        "discards that the device completed per second, from all programs";
+    "read" Deviation Lower "block_read_stddev_ns", "standard deviation of the request latency",
+        "standard deviation of the latency of reads, including queueing";
+    "write" Deviation Lower "block_write_stddev_ns", "standard deviation of the request latency",
+        "standard deviation of the latency of writes, including queueing";
+    "flush" Deviation Lower "block_flush_stddev_ns", "standard deviation of the request latency",
+        "standard deviation of the latency of flushes, including queueing";
+    "discard" Deviation Lower "block_discard_stddev_ns", "standard deviation of the request latency",
+        "standard deviation of the latency of discards, including queueing";
+    "read" Bytes Higher "block_read_bytes_per_s", "bytes of reads per second",
+        "bytes that the device read per second, for all programs";
+    "write" Bytes Higher "block_write_bytes_per_s", "bytes of writes per second",
+        "bytes that the device wrote per second, for all programs";
+    "discard" Bytes Higher "block_discard_bytes_per_s", "bytes of discards per second",
+        "bytes that the device discarded per second, for all programs";
+    "read" Size Higher "block_read_request_bytes", "size of reads",
+        "mean size of the reads that the device completed, from all programs";
+    "write" Size Higher "block_write_request_bytes", "size of writes",
+        "mean size of the writes that the device completed, from all programs";
+    "read" Requests Higher "block_read_requests", "number of reads",
+        "reads that the device completed during a trial, from all programs";
+    "write" Requests Higher "block_write_requests", "number of writes",
+        "writes that the device completed during a trial, from all programs";
+    "flush" Requests Higher "block_flush_requests", "number of flushes",
+        "flushes that the device completed during a trial, from all programs";
+    "discard" Requests Higher "block_discard_requests", "number of discards",
+        "discards that the device completed during a trial, from all programs";
+};
 
 /// Metrics of other kinds of work: their names are known, so that numbers that are brought along
 /// need not say which way is better.
-pub static OTHERS: &[Metric] = &[
-    metric("duration_s", Better::Lower, "time", "run time of a command"),
-    metric("peak_rss_bytes", Better::Lower, "peak memory", "maximum resident memory").amount(),
-    metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
-    metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
-];
+pub static OTHERS: &[Metric] = metrics! {
+    "duration_s", Lower, "time", "run time of a command";
+    "peak_rss_bytes", Lower, "peak memory", "maximum resident memory", amount();
+    "ping_p50_ms", Lower, "median round trip", "median round trip under load";
+    "ping_p95_ms", Lower, "p95 round trip", "p95 of the round trip under load";
+};
 
 /// The class of requests that a metric is of, and what of them; none of another metric.
 pub fn class(name: &str) -> Option<(&'static str, Statistic)> {
