@@ -4,7 +4,7 @@
 //!
 //! Formulas with their sources belong here, not what a study makes of them (units, directions, sentences): `assay-analysis`.
 //!
-//! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Equivalence`], [`Verdict`].
+//! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Verdict`].
 
 #![warn(missing_docs)]
 
@@ -32,28 +32,21 @@ mod tests;
 
 pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
 pub use effects::{Effects, fit_effects};
-pub use equivalence::{Equivalence, tost};
 pub use exact::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};
-pub use multiple::{
-    PooledRatio, RankTest, benjamini_hochberg, bonferroni, friedman, holm, pooled_ratios,
-};
-pub use order_statistics::{
-    QuantileRanks, median, observations_needed, percentile_is_supported, quantile_ranks,
-};
+pub use multiple::{bonferroni, holm};
+pub use order_statistics::{median, observations_needed, percentile_is_supported};
 pub use outlier::{MODIFIED_Z_LIMIT, leave_one_out, modified_z};
 pub use power::{
-    equivalence_power, replicates_for, replicates_to_resolve, smallest_detectable_shift,
-    t_test_power, upper_sd_factor,
+    replicates_for, replicates_to_resolve, smallest_detectable_shift, t_test_power, upper_sd_factor,
 };
 pub use race::{moderated_variance, normal_mixture_half_width};
 pub use ratio::{RatioOfSums, batch_sums, ratio_of_sums};
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
 pub use session::{BetweenSessions, between_sessions, normal_quantile};
 pub use steady_state::{
-    ChangePoint, RampAdvice, SNIA_ROUNDS, SniaWindow, SteadyState, batch_means, change_criterion,
-    change_interval, change_point, correlated_change_interval, correlated_change_point,
-    correlated_changes, mser5, ramp_advice, snia,
+    ChangePoint, SNIA_ROUNDS, SniaWindow, change_criterion, correlated_change_interval,
+    correlated_change_point, correlated_changes,
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
 pub use verdict::{Judgement, Verdict, judge};

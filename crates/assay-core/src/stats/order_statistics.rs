@@ -1,24 +1,11 @@
 //! Medians, and how far percentiles of one trial can be told (rule R12).
 
-use statrs::distribution::{Binomial, DiscreteCDF};
-
 /// Observations that must lie above a percentile before it is reported (R12).
 const FEWEST_ABOVE: u128 = 10;
 
 /// Probabilities are taken to this many parts, so that 0.9 means nine tenths and not the nearest
 /// binary fraction: `100 * (1 - 0.9)` is 9.999999999999998 in floating point.
 const PARTS: u128 = 1_000_000_000;
-
-/// Ranks (from 1, in ascending order) of the observations that enclose a quantile.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct QuantileRanks {
-    /// Rank of the lower end; none where there are too few observations for one.
-    pub lower: Option<u64>,
-    /// Rank of the upper end; none where there are too few observations for one.
-    pub upper: Option<u64>,
-    /// Probability that the quantile lies between the two, for independent observations.
-    pub coverage: f64,
-}
 
 /// Median, in the unit of the values: the middle one, or the mean of the middle two.
 ///
@@ -60,39 +47,4 @@ fn parts_above(q: f64) -> Option<u128> {
     }
     let below = (q * PARTS as f64).round() as u128;
     (below < PARTS).then(|| PARTS - below)
-}
-
-/// Ranks of a two-sided 95% CI of quantile `q` from `count` independent observations.
-///
-/// Source: R12; the ranks are `binom.ppf(0.025, count, q)` and `binom.ppf(0.975, count, q) + 1`
-/// (David and Nagaraja, "Order Statistics", section 7.1). The observations of one trial are
-/// correlated, so this interval speaks of that trial alone; trials are compared by
-/// [`crate::stats::interval`]. None for no observations and outside 0 < q < 1.
-pub fn quantile_ranks(count: u64, q: f64) -> Option<QuantileRanks> {
-    parts_above(q)?;
-    if count == 0 {
-        return None;
-    }
-    let binomial = Binomial::new(q, count).ok()?;
-    let low = binomial_quantile(&binomial, count, 0.025);
-    let high = binomial_quantile(&binomial, count, 0.975) + 1;
-    let lower = (low >= 1).then_some(low);
-    let upper = (high <= count).then_some(high);
-    let up_to = upper.map_or(1.0, |rank| binomial.cdf(rank - 1));
-    let below = lower.map_or(0.0, |rank| binomial.cdf(rank - 1));
-    Some(QuantileRanks { lower, upper, coverage: up_to - below })
-}
-
-/// Smallest k with `P(X <= k) >= probability`.
-fn binomial_quantile(binomial: &Binomial, count: u64, probability: f64) -> u64 {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if binomial.cdf(middle) >= probability {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
 }

@@ -6,10 +6,9 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use statrs::function::erf::erfc;
-use statrs::function::gamma::ln_gamma;
 
 use crate::stats::equivalence::margin_on_log_scale;
-use crate::stats::sample::{FEWEST_FOR_INTERVAL, t_quantile, two_sided_quantile};
+use crate::stats::sample::{FEWEST_FOR_INTERVAL, two_sided_quantile};
 
 /// Power that a study is planned for.
 const WANTED_POWER: f64 = 0.8;
@@ -22,9 +21,6 @@ const MOST_REPLICATES: usize = 10_000;
 
 /// Points where the logarithm of the density is this far below its peak are left out.
 const NEGLIGIBLE: f64 = 34.0;
-
-/// Steps of Simpson's rule; even.
-const STEPS: u32 = 1000;
 
 /// Power of the two-sided paired (one-sample) t test with `n` replicates at level `alpha`, where
 /// the true mean is `shift_in_sd` standard deviations of the differences from 0.
@@ -161,41 +157,4 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
     // A shift beyond this needs no more than the minimum, whatever its exact size.
     let shift = (bound / (sd * factor)).min(1e6);
     if sd == 0.0 { Some(FEWEST_FOR_INTERVAL) } else { replicates_for(shift, alpha, WANTED_POWER) }
-}
-
-/// Power of the two one-sided tests at level `alpha` each (0.05: the 90% CI inside the
-/// margin) with `n` replicates, where there is no difference and the margin is `margin_in_sd`
-/// standard deviations of the log differences.
-///
-/// Source: R6's table; Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18 (1990):
-/// given s, the mean must lie within margin - t s / sqrt n of 0; integrated over s by Simpson's
-/// rule. None below three replicates, for a margin that is not positive and finite, and for an
-/// alpha outside 0 to 0.5.
-pub fn equivalence_power(n: usize, margin_in_sd: f64, alpha: f64) -> Option<f64> {
-    if n < FEWEST_FOR_INTERVAL || !(margin_in_sd > 0.0 && margin_in_sd.is_finite() && alpha < 0.5) {
-        return None;
-    }
-    let freedom = (n - 1) as f64;
-    let critical = -t_quantile(alpha, freedom)?;
-    let bound = margin_in_sd * (n as f64).sqrt();
-    let spread = 9.0 / (2.0 * freedom).sqrt();
-    let (low, high) = ((1.0 - spread).max(0.0), (1.0 + spread).min(bound / critical));
-    let log_scale = freedom / 2.0 * (freedom / 2.0).ln() - ln_gamma(freedom / 2.0);
-    let power = simpson(low, high, |s| {
-        let density = 2.0 * (log_scale + (freedom - 1.0) * s.ln() - freedom * s * s / 2.0).exp();
-        density * (1.0 - 2.0 * normal_cdf(critical * s - bound)).max(0.0)
-    });
-    Some(power.clamp(0.0, 1.0))
-}
-
-/// Integral from `low` to `high`; 0 where they are not in order.
-fn simpson(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
-    if high <= low {
-        return 0.0;
-    }
-    let step = (high - low) / f64::from(STEPS);
-    let inner: f64 = (1..STEPS)
-        .map(|point| f(low + f64::from(point) * step) * if point % 2 == 1 { 4.0 } else { 2.0 })
-        .sum();
-    (f(low) + inner + f(high)) * step / 3.0
 }

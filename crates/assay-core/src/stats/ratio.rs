@@ -42,7 +42,7 @@ pub fn ratio_of_sums(counted: &[f64], within: &[f64], alpha: f64) -> Option<Rati
 
 /// Sums of so many batches of neighbours, as equally long as can be; all values are in one of them.
 ///
-/// Source: batch means, as [`crate::stats::batch_means`]. None for no batch and for fewer values than batches.
+/// Source: batch means (Law, "Simulation Modeling and Analysis", section 9.5). None for no batch and for fewer values than batches.
 pub fn batch_sums(series: &[f64], batches: usize) -> Option<Vec<f64>> {
     if batches == 0 || series.len() < batches {
         return None;

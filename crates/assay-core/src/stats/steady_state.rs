@@ -1,4 +1,4 @@
-//! Series inside one trial: warm-up, steady state, change points (rule R9).
+//! Series inside one trial: steady state and change points (rule R9).
 //!
 //! These describe one trial for plots and advice; none of them makes a verdict.
 
@@ -6,26 +6,11 @@ use crate::stats::drift::slope;
 use crate::stats::sample::{Sample, two_sided_p};
 
 /// Rounds of the window in which steady state is judged.
-const WINDOW: usize = SNIA_ROUNDS;
-
-/// Rounds of the window of [`snia`].
 pub const SNIA_ROUNDS: usize = 5;
 
-/// Values of one batch of MSER-5.
-const BATCH: usize = 5;
-
-/// Fewest batches for which a cut is looked for.
-const FEWEST_BATCHES: usize = 4;
-
-/// Level of the slope test on what a cut keeps (R9 c).
-const SLOPE_LEVEL: f64 = 0.01;
-
-/// Fewest values on each side of a change point.
-const FEWEST_IN_SEGMENT: usize = 3;
-
-/// The same of values that are like their neighbours: fewer do not tell how alike they are, and two that
-/// are far off would make a level of their own.
-const FEWEST_OF_CORRELATED: usize = 8;
+/// Fewest values on each side of a change point: fewer do not tell how alike neighbours are, and two that are
+/// far off would make a level of their own.
+const FEWEST_IN_SEGMENT: usize = 8;
 
 /// More alike than this, nothing can be told of them.
 const MOST_ALIKE: f64 = 0.99;
@@ -36,38 +21,6 @@ const UNSURE: u32 = 2;
 
 /// Squares below this share of the whole are what rounding leaves.
 const EXACT: f64 = 1e-24;
-
-/// The first window of a series that meets the SNIA conditions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteadyState {
-    /// Last round of the window, counted from 1.
-    pub round: usize,
-    /// Least squares slope in the window, in the unit of the series for each round.
-    pub slope_per_round: f64,
-    /// Mean of the window, in the unit of the series.
-    pub mean: f64,
-}
-
-/// First round (from 1) at which the last five meet both conditions for steady state: largest less
-/// smallest at most 20% of their mean, and four times the least squares slope at most 10% of it.
-///
-/// `rounds` are positive values of one unit. The conditions are loose: an exponential warm-up with
-/// a time constant of five rounds passes while still 14% off, so the slope is given too. Source:
-/// R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". None below five
-/// rounds, where no window passes, and for a value that is not finite; a window whose mean is not
-/// positive does not pass.
-pub fn snia(rounds: &[f64]) -> Option<SteadyState> {
-    if rounds.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    rounds.windows(WINDOW).zip(WINDOW..).find_map(|(window, round)| steady(window, round))
-}
-
-fn steady(window: &[f64], round: usize) -> Option<SteadyState> {
-    let found = SniaWindow::of(window)?;
-    let SniaWindow { mean, slope_per_round, .. } = found;
-    found.is_steady().then_some(SteadyState { round, slope_per_round, mean })
-}
 
 /// Five rounds, held against both conditions of steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,9 +38,11 @@ pub struct SniaWindow {
 impl SniaWindow {
     /// The window of these rounds.
     ///
-    /// Source: R9 b; as [`snia`]. None unless they are five, and for a value that is not finite.
+    /// Source: R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". The
+    /// conditions are loose: an exponential warm-up with a time constant of five rounds passes while still 14%
+    /// off, so the slope is given too. None unless they are five, and for a value that is not finite.
     pub fn of(rounds: &[f64]) -> Option<Self> {
-        if rounds.len() != WINDOW {
+        if rounds.len() != SNIA_ROUNDS {
             return None;
         }
         let mean = Sample::of(rounds)?.mean;
@@ -97,7 +52,7 @@ impl SniaWindow {
             rounds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(*value), high.max(*value))
             });
-        let rise = slope_per_round.abs() * (WINDOW - 1) as f64;
+        let rise = slope_per_round.abs() * (SNIA_ROUNDS - 1) as f64;
         Some(Self { mean, range: most - least, rise, slope_per_round })
     }
 
@@ -105,108 +60,6 @@ impl SniaWindow {
     pub fn is_steady(&self) -> bool {
         self.mean > 0.0 && self.range <= 0.2 * self.mean && self.rise <= 0.1 * self.mean
     }
-}
-
-/// How many values at the beginning of `series` (any unit, equal time steps) are warm-up: the cut,
-/// a multiple of five and at most half of the series, that makes the standard error of the mean of
-/// the rest smallest.
-///
-/// Source: R9 c; MSER-5: White, "An effective truncation heuristic for bias reduction in
-/// simulation output", Simulation 69 (1997), on means of five as in White, Cobb and Spratt (WSC
-/// 2000). Values after the last full batch of five are not looked at. None below 20 values and for
-/// a value that is not finite.
-pub fn mser5(series: &[f64]) -> Option<usize> {
-    let batches = batches_of_five(series)?;
-    let mut tail = Tail::default();
-    let mut best = (f64::INFINITY, 0);
-    for (cut, value) in batches.iter().enumerate().rev() {
-        tail.add(*value);
-        let statistic = tail.squares / (tail.n * tail.n);
-        // Among equals the shortest cut wins: it comes last.
-        if cut <= batches.len() / 2 && statistic <= best.0 {
-            best = (statistic, cut);
-        }
-    }
-    Some(best.1 * BATCH)
-}
-
-/// Means of full batches of five; none for too few of them and for values that are not finite.
-fn batches_of_five(series: &[f64]) -> Option<Vec<f64>> {
-    let batches: Vec<f64> = series
-        .chunks_exact(BATCH)
-        .map(|batch| Some(Sample::of(batch)?.mean))
-        .collect::<Option<_>>()?;
-    let usable = batches.len() >= FEWEST_BATCHES && series.iter().all(|value| value.is_finite());
-    usable.then_some(batches)
-}
-
-/// Sum of squared distances from the mean of values that come one by one (Welford 1962).
-#[derive(Default)]
-struct Tail {
-    n: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Tail {
-    fn add(&mut self, value: f64) {
-        self.n += 1.0;
-        let apart = value - self.mean;
-        self.mean += apart / self.n;
-        self.squares += apart * (value - self.mean);
-    }
-}
-
-/// Advice on the warm-up of a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RampAdvice {
-    /// So many values at the beginning are warm-up; the rest is steady.
-    Cut(usize),
-    /// No steady state was seen: lengthen the trial.
-    NoSteadyState,
-}
-
-/// Advice from one series (any unit, equal time steps): the cut of [`mser5`], unless it reaches
-/// its limit of half the series or the rest still has a slope with p < 0.01.
-///
-/// The slope is tested on the means of five, which are less correlated than single values. Source:
-/// R9 c: a cut at the limit is what MSER-5 makes of a linear drift, and a cliff in the second half
-/// it does not see at all. Series that are too short to tell (below 20 values) or that have a
-/// value that is not finite are `NoSteadyState` too: the advice is the same.
-pub fn ramp_advice(series: &[f64]) -> RampAdvice {
-    advice(series).unwrap_or(RampAdvice::NoSteadyState)
-}
-
-fn advice(series: &[f64]) -> Option<RampAdvice> {
-    let (batches, cut) = (batches_of_five(series)?, mser5(series)?);
-    let kept = &batches[cut / BATCH..];
-    if cut / BATCH >= batches.len() / 2 {
-        return None;
-    }
-    let positions: Vec<f64> = (0..kept.len()).map(|position| position as f64).collect();
-    (slope(&positions, kept)?.p >= SLOPE_LEVEL).then_some(RampAdvice::Cut(cut))
-}
-
-/// Sample of the means of so many equally long `batches` of `series` (any unit), whose interval
-/// is an error bar that allows for correlation from value to value.
-///
-/// Values after the last full batch are left out. Source: R9 d (ten batches, for plots only);
-/// Law, "Simulation Modeling and Analysis", section 9.5. None for fewer than two batches, fewer
-/// values than batches, and a value that is not finite.
-pub fn batch_means(series: &[f64], batches: usize) -> Option<Sample> {
-    if batches < 2 || series.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let length = series.len() / batches;
-    if length == 0 {
-        return None;
-    }
-    let means: Vec<f64> = series
-        .chunks_exact(length)
-        .take(batches)
-        .map(|batch| Some(Sample::of(batch)?.mean))
-        .collect::<Option<_>>()?;
-    Sample::of(&means)
 }
 
 /// The point at which the level of a series changes most.
@@ -222,30 +75,19 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// The split of `series` (any unit) into two levels that explains most of its variance, with at
-/// least three values on each side.
+/// The split of `series` (any unit) into two levels that explains most of its variance, with at least eight
+/// values on each side, of values that are like their neighbours.
 ///
 /// p is that of the two-sample t test at the split, times the number of splits that were open
-/// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. It supposes
-/// independent values; where they are correlated it is too small, and [`correlated_change_point`] is to be
-/// asked. Source: R9 e; Worsley, Journal of the American Statistical Association 74
-/// (1979), whose max-t statistic this is. None below six values, for a value that is not finite
-/// and for a constant series.
-pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
-    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
-    split.tested(1.0)
-}
-
-/// As [`change_point`], of values that are like their neighbours, with at least eight on each side.
-///
-/// The values are taken for a first-order autoregression around the two levels, whose correlation is that of
+/// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. Source: R9 e; Worsley,
+/// Journal of the American Statistical Association 74 (1979), whose max-t statistic this is. The values are taken for a first-order autoregression around the two levels, whose correlation is that of
 /// neighbours on the same side of the split, and never below none: `n` of them tell as much as
 /// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
 /// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
 /// 41, 1954). p is 1 where less than one degree of freedom is left. None below sixteen values, for a value
 /// that is not finite and for a constant series.
 pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
-    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    let split = Split::of(series)?;
     split.tested(split.likeness(series))
 }
 
@@ -316,8 +158,8 @@ impl Search {
         let doubts = bounds.windows(3).enumerate().filter_map(|(at, around)| {
             let [from, middle, to] = *around else { return None };
             let part = &series[from..to];
-            let tested = Split::at(part, middle - from, FEWEST_OF_CORRELATED)
-                .and_then(|split| split.tested(split.likeness(part)));
+            let tested =
+                Split::at(part, middle - from).and_then(|split| split.tested(split.likeness(part)));
             match tested {
                 Some(change) if self.is_change(&change) => None,
                 Some(change) => Some((at, (change.after - change.before).abs(), change.p)),
@@ -345,24 +187,17 @@ impl Search {
 /// `n ln(S(split) / S(best))` is at most `-2 ln(1 - sqrt(1 - alpha))`, with the sums of squares S within
 /// the two sides. Source: Siegmund, "Confidence sets in change-point problems", International Statistical
 /// Review 56 (1988); the same limit law with its table in Hansen, "Sample splitting and threshold
-/// estimation", Econometrica 68 (2000). The law supposes independent values, and holds for changes that
-/// are small against the scatter; for larger ones the set is too wide rather than too narrow. The best split
-/// itself is always in it. None as for [`change_point`], and outside 0 < alpha < 1.
-pub fn change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
-    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
-    split.set(series, change_criterion(alpha)?)
-}
-
-/// As [`change_interval`], of values that are like their neighbours: the ratio is that of as many independent
-/// values as they are worth, as in [`correlated_change_point`]. None as there.
+/// estimation", Econometrica 68 (2000). The law supposes as many independent values as these are worth (see
+/// [`correlated_change_point`]), and holds for changes that are small against the scatter; for larger ones the
+/// set is too wide rather than too narrow. The best split itself is always in it. None as for
+/// [`correlated_change_point`], and outside 0 < alpha < 1.
 pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
-    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    let split = Split::of(series)?;
     split.set(series, change_criterion(alpha)? * split.likeness(series))
 }
 
 /// A split of a series that is not constant, the best one or that at a place.
 struct Split {
-    fewest: usize,
     index: usize,
     before: Sample,
     after: Sample,
@@ -372,15 +207,15 @@ struct Split {
 }
 
 impl Split {
-    fn of(series: &[f64], fewest: usize) -> Option<Self> {
-        if series.len() < 2 * fewest {
+    fn of(series: &[f64]) -> Option<Self> {
+        if series.len() < 2 * FEWEST_IN_SEGMENT {
             return None;
         }
         let centre = Sample::of(series)?.mean;
-        Self::at(series, best_split(series, centre, fewest), fewest)
+        Self::at(series, best_split(series, centre))
     }
 
-    fn at(series: &[f64], index: usize, fewest: usize) -> Option<Self> {
+    fn at(series: &[f64], index: usize) -> Option<Self> {
         let (n, whole) = (series.len(), Sample::of(series)?);
         let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
         let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
@@ -389,7 +224,7 @@ impl Split {
         }
         let within = squares(&before)? + squares(&after)?;
         let within = if within <= EXACT * total { 0.0 } else { within };
-        Some(Self { fewest, index, before, after, total, within })
+        Some(Self { index, before, after, total, within })
     }
 
     /// The change with its p, where `likeness` values tell as much as one that is independent.
@@ -399,7 +234,7 @@ impl Split {
         let freedom = n / likeness - 2.0;
         let weight = self.before.n as f64 * self.after.n as f64 / n / likeness;
         let variance = self.within / (n - 2.0 * likeness);
-        let splits = n + 1.0 - 2.0 * self.fewest as f64;
+        let splits = n + 1.0 - 2.0 * FEWEST_IN_SEGMENT as f64;
         let p = if freedom < 1.0 {
             1.0
         } else {
@@ -433,7 +268,7 @@ impl Split {
                 let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
                 (index, (self.total - between).max(EXACT * self.total))
             })
-            .filter(|(index, _)| (self.fewest..=n - self.fewest).contains(index))
+            .filter(|(index, _)| (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(index))
             .collect();
         let best = self.index;
         let least = within.iter().find(|(index, _)| *index == best)?.1;
@@ -445,7 +280,7 @@ impl Split {
 
 /// What the likelihood ratio of a change point stays below with a probability of `1 - alpha`.
 ///
-/// Source: as [`change_interval`]; 7.35 for 0.05. None outside 0 < alpha < 1.
+/// Source: as [`correlated_change_interval`]; 7.35 for 0.05. None outside 0 < alpha < 1.
 pub fn change_criterion(alpha: f64) -> Option<f64> {
     (alpha > 0.0 && alpha < 1.0).then(|| -2.0 * (1.0 - (1.0 - alpha).sqrt()).ln())
 }
@@ -456,15 +291,15 @@ fn squares(sample: &Sample) -> Option<f64> {
 }
 
 /// Split with the largest sum of squares between the two sides; the first among equals.
-fn best_split(series: &[f64], centre: f64, fewest: usize) -> usize {
+fn best_split(series: &[f64], centre: f64) -> usize {
     let n = series.len();
-    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, fewest));
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, FEWEST_IN_SEGMENT));
     for (position, value) in series.iter().enumerate() {
         let index = position + 1;
         sum += value - centre;
         // The distances from the mean add up to 0, so one side's sum tells both means.
         let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
-        if (fewest..=n - fewest).contains(&index) && between > best.0 {
+        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
             best = (between, index);
         }
     }

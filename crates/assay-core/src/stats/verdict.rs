@@ -27,7 +27,7 @@ pub struct Judgement {
 /// Verdict of one comparison from its two intervals of the log ratio, `[low, high]` each.
 ///
 /// `interval` is the family interval, `equivalence_interval` that of the two one-sided tests
-/// ([`crate::stats::tost`], family-adjusted alike), `margin` a share (0.05 means 5%). Source: R6 with the
+/// ([`crate::stats::equivalence`], family-adjusted alike), `margin` a share (0.05 means 5%). Source: R6 with the
 /// amendment that figure and word never disagree: better or worse wherever `interval` excludes 0,
 /// else equivalent where `equivalence_interval` lies strictly within ln(1 + margin) of 0, else
 /// inconclusive. An end that is no number and a margin that is not positive show nothing.

@@ -2,7 +2,6 @@
 
 use crate::stats::{
     geometric_mean, median, observations_needed, paired_ratio, percentile_is_supported,
-    quantile_ranks,
 };
 use proptest::prelude::*;
 
@@ -51,25 +50,6 @@ fn geometric_mean_gives_the_known_answers() {
 }
 
 #[test]
-fn quantile_ranks_give_the_known_answers() {
-    let file = reference(include_str!("reference/quantile_ranks.json"));
-    for case in file["ranks"].as_array().unwrap() {
-        let count = case["count"].as_u64().unwrap();
-        let found = quantile_ranks(count, case["q"].as_f64().unwrap()).unwrap();
-        assert_eq!(found.lower, case["lower"].as_u64(), "{case}");
-        assert_eq!(found.upper, case["upper"].as_u64(), "{case}");
-        if let Some(coverage) = case["coverage"].as_f64() {
-            close(found.coverage, coverage, 5e-5);
-        }
-    }
-    for case in file["fewest_for_upper"].as_array().unwrap() {
-        let (q, count) = (case["q"].as_f64().unwrap(), case["count"].as_u64().unwrap());
-        assert_eq!(quantile_ranks(count - 1, q).unwrap().upper, None, "{case}");
-        assert_eq!(quantile_ranks(count, q).unwrap().upper, Some(count), "{case}");
-    }
-}
-
-#[test]
 fn a_percentile_needs_ten_observations_above_it() {
     for (q, needed) in [(0.5, 20), (0.9, 100), (0.99, 1000), (0.999, 10_000), (0.9999, 100_000)] {
         assert!(!percentile_is_supported(needed - 1, q), "{q}");
@@ -93,8 +73,6 @@ fn samples_that_have_no_answer_get_none() {
     assert_eq!(paired_ratio(&[1.0, 2.0], &[1.0, 2.0]).unwrap().ci95, None);
     assert_eq!(median(&[]), None);
     assert_eq!(median(&[1.0, f64::NAN]), None);
-    assert_eq!(quantile_ranks(0, 0.5), None);
-    assert_eq!(quantile_ranks(10, 1.0), None);
 }
 
 #[test]
@@ -153,10 +131,4 @@ proptest! {
         prop_assert!(least * 0.999_999 <= found.mean && found.mean <= most * 1.000_001);
     }
 
-    #[test]
-    fn ranks_cover_at_least_what_they_promise(count in 40_u64..5000, percent in 10_u32..90) {
-        let ranks = quantile_ranks(count, f64::from(percent) / 100.0).unwrap();
-        prop_assert!(ranks.coverage >= 0.95 - 1e-9);
-        prop_assert!(ranks.lower.unwrap_or(0) < ranks.upper.unwrap_or(count + 1));
-    }
 }
