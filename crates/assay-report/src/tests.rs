@@ -258,8 +258,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         to_percent: 10 * index + 10,
         n: if rate.is_some() { 3 } else { 0 },
         bandwidth_bytes_per_s: rate,
-        min: rate.map(|rate| rate / 2.0),
-        max: rate.map(|rate| rate * 2.0),
+        ends: rate.map(|rate| [rate / 2.0, rate * 2.0]),
     };
     let rate = |index: u32| (index < 9).then(|| f64::from((10 - index) << 20));
     let mut surface = Surface {

@@ -140,7 +140,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 
 /// A sentence for the first trial in which the level of a row was taken back.
 pub(super) fn rollback(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
-    let first = trials.iter().map(|trial| &trial.record).find_map(|record| {
+    let first = trials.iter().copied().find_map(|record| {
         let measured = record.measured.as_ref()?;
         Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
     });

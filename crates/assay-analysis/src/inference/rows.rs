@@ -60,7 +60,7 @@ impl<'a> Measured<'a> {
         let is_response = |class: &str| io::of_response(class).is_some();
         let is_service = |class: &str| !is_response(class) && class != FDATASYNCS;
         Self {
-            record: &trial.record,
+            record: trial,
             latency_ns: merged(&trial.latency_ns, is_service),
             response_ns: merged(&trial.latency_ns, is_response),
             sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),

@@ -176,8 +176,7 @@ fn surface(arm: &Arm) -> Surface {
             to_percent: 10 * index + 10,
             n: if measured { 3 } else { 0 },
             bandwidth_bytes_per_s: measured.then_some(rate),
-            min: measured.then_some(0.93 * rate),
-            max: measured.then_some(1.05 * rate),
+            ends: measured.then_some([0.93 * rate, 1.05 * rate]),
         }
     };
     Surface {
@@ -510,7 +509,7 @@ fn hostile() -> Evidence {
     findings.measurements[1].geometric_mean = Some(f64::INFINITY);
     findings.measurements[4].configuration.values_mut().for_each(|level| level.clone_from(&long));
     let mut surface = surface(&findings.measurements[0].configuration);
-    surface.bands[0].max = Some(f64::NAN);
+    surface.bands[0].ends = Some([0.0, f64::NAN]);
     surface.workload = long;
     findings.exhibits = surfaces::exhibit(findings, &[], &[surface], &[]).into_iter().collect();
     findings.study.factors.clear();
