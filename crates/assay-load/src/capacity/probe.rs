@@ -484,10 +484,10 @@ fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
 
 /// As [`strata`], but the last block is the last of all.
 fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
-    let last = within.end - 1;
+    let end = within.end;
     let mut places = strata(seed, within, count);
     if let Some(place) = places.last_mut() {
-        *place = last;
+        *place = end - 1;
     }
     places
 }
