@@ -65,6 +65,12 @@ impl LoadError {
     }
 }
 
+impl From<LoadError> for String {
+    fn from(error: LoadError) -> Self {
+        error.to_string()
+    }
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -122,8 +122,8 @@ pub use job::{Apart, Job, Pattern, Slices, Target};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::{Mix, Parts};
-pub use one_by_one::OneByOne;
-pub use one_directory::OneDirectory;
+pub use one_by_one::{Medium, OneByOne};
+pub use one_directory::{Directory, OneDirectory};
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,

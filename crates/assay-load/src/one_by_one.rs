@@ -16,6 +16,20 @@ pub struct OneByOne<'a> {
     bytes: usize,
 }
 
+/// What a program writes to and syncs, one call after the other. Errors say in words what was refused.
+pub trait Medium {
+    /// Writes bytes to a place; `through`: they lie on the medium when it returns (`RWF_DSYNC`).
+    fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String>;
+
+    /// Has what was written on the medium: `fdatasync`, or `fsync` with all that is known of the file.
+    fn sync(&mut self, all: bool) -> Result<(), String>;
+
+    fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
+
+    /// Nanoseconds; the zero point is arbitrary.
+    fn now_ns(&self) -> u64;
+}
+
 impl<'a> OneByOne<'a> {
     pub fn open(target: &Target<'a>, bytes: u32) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
@@ -26,14 +40,15 @@ impl<'a> OneByOne<'a> {
         Ok(Self { file, buffer, bytes: bytes as usize })
     }
 
-    /// Nanoseconds; the zero point is arbitrary.
-    pub fn now_ns(&self) -> u64 {
-        clock::monotonic_ns()
+    fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
+        let most = self.bytes;
+        let own = self.buffer.slot_mut(0).get_mut(..bytes);
+        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
     }
+}
 
-    /// Writes bytes to a place; `through`: it lies on the medium when the call returns (`RWF_DSYNC`, what
-    /// `O_DSYNC` says for a file).
-    pub fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), LoadError> {
+impl Medium for OneByOne<'_> {
+    fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), String> {
         let file = self.file;
         let own = self.part(bytes.len())?;
         own.copy_from_slice(bytes);
@@ -44,28 +59,25 @@ impl<'a> OneByOne<'a> {
                 pwrite(file, own, offset)
             }
         };
-        moved(Class::Write, offset, bytes.len(), retry_on_intr(step))
+        Ok(moved(Class::Write, offset, bytes.len(), retry_on_intr(step))?)
     }
 
-    /// Reads bytes from a place.
-    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), LoadError> {
+    fn sync(&mut self, all: bool) -> Result<(), String> {
+        let done = retry_on_intr(|| if all { fsync(self.file) } else { fdatasync(self.file) });
+        let failed = |errno| LoadError::Engine { what: "sync", source: io::Error::from(errno) };
+        Ok(done.map_err(failed)?)
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), String> {
         let file = self.file;
         let own = self.part(into.len())?;
         let got = retry_on_intr(|| pread(file, &mut *own, offset));
         into.copy_from_slice(own);
-        moved(Class::Read, offset, into.len(), got)
+        Ok(moved(Class::Read, offset, into.len(), got)?)
     }
 
-    /// Has what was written on the medium: `fdatasync`, or `fsync` with all that is known of the file.
-    pub fn sync(&self, all: bool) -> Result<(), LoadError> {
-        let done = retry_on_intr(|| if all { fsync(self.file) } else { fdatasync(self.file) });
-        done.map_err(|error| LoadError::Engine { what: "sync", source: io::Error::from(error) })
-    }
-
-    fn part(&mut self, bytes: usize) -> Result<&mut [u8], LoadError> {
-        let most = self.bytes;
-        let own = self.buffer.slot_mut(0).get_mut(..bytes);
-        own.ok_or_else(|| LoadError::Invalid(format!("{bytes} bytes: use at most {most}")))
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
     }
 }
 
@@ -105,7 +117,7 @@ mod tests {
         assert!(seen[..512] == [7; 512] && seen[512..] == [9; 512]);
         assert!(own.write(0, &[1; 1025], false).is_err(), "more than its buffer");
         let end = own.read(4000, &mut seen).unwrap_err();
-        assert!(matches!(end, LoadError::Short { got: 96, .. }), "{end}");
+        assert!(end.contains(" 96 "), "{end}");
         let none = Target { file: None, memory_alignment: 512 };
         assert!(OneByOne::open(&none, 512).is_err());
     }

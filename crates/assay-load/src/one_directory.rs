@@ -6,8 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Dir, Mode, OFlags, fdatasync, fsync};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::LoadError;
-
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// An open directory, and of its files the one that was opened last.
@@ -16,17 +14,44 @@ pub struct OneDirectory<'a> {
     file: Option<OwnedFd>,
 }
 
+/// Where a program has its files: one directory and the file that was opened last.
+pub trait Directory {
+    /// Opens a new file under a free name; `through`: its writes lie on the medium when they return (`O_DSYNC`).
+    fn create(&mut self, name: &str, through: bool) -> Result<(), String>;
+
+    /// Writes bytes to the end of the file that was opened last.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    /// Has that file's contents on the medium: `fdatasync`, or `fsync` with `all` that is known of it.
+    fn sync_file(&mut self, all: bool) -> Result<(), String>;
+
+    /// Gives a file another name; what had that one is gone.
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), String>;
+
+    fn remove(&mut self, name: &str) -> Result<(), String>;
+
+    /// Has the names on the medium: `fsync` of the directory.
+    fn sync_names(&mut self) -> Result<(), String>;
+
+    fn names(&mut self) -> Result<Vec<String>, String>;
+
+    /// What is in a file, so many bytes at most.
+    fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String>;
+}
+
 impl<'a> OneDirectory<'a> {
     /// Of a directory whose files are this one's to make and to remove.
     pub const fn new(directory: BorrowedFd<'a>) -> Self {
         Self { directory, file: None }
     }
 
-    /// Opens a new file under a name; `through`: its writes lie on the medium when they return (`O_DSYNC`).
-    ///
-    /// # Errors
-    /// The name is taken, or the file system refused it.
-    pub fn create(&mut self, name: &str, through: bool) -> Result<(), LoadError> {
+    fn open(&self) -> Result<BorrowedFd<'_>, String> {
+        self.file.as_ref().map(AsFd::as_fd).ok_or_else(|| "no file was opened".to_owned())
+    }
+}
+
+impl Directory for OneDirectory<'_> {
+    fn create(&mut self, name: &str, through: bool) -> Result<(), String> {
         let mut flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         flags.set(OFlags::DSYNC, through);
         let open = || fs::openat(self.directory, name, flags, FILE_MODE);
@@ -34,8 +59,7 @@ impl<'a> OneDirectory<'a> {
         Ok(())
     }
 
-    /// Writes bytes to the end of the file that was opened last.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), LoadError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         let file = self.open()?;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -49,32 +73,27 @@ impl<'a> OneDirectory<'a> {
         Ok(())
     }
 
-    /// Has the contents of that file on the medium: `fdatasync`, or `fsync` with all that is known of it.
-    pub fn sync_file(&self, all: bool) -> Result<(), LoadError> {
+    fn sync_file(&mut self, all: bool) -> Result<(), String> {
         let file = self.open()?;
         let done = retry_on_intr(|| if all { fsync(file) } else { fdatasync(file) });
         done.map_err(|errno| failed("sync a file", errno))
     }
 
-    /// Gives a file another name; what had that one is gone.
-    pub fn rename(&self, from: &str, to: &str) -> Result<(), LoadError> {
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
         let step = || fs::renameat(self.directory, from, self.directory, to);
         retry_on_intr(step).map_err(|errno| failed("rename a file", errno))
     }
 
-    /// Removes a name.
-    pub fn remove(&self, name: &str) -> Result<(), LoadError> {
+    fn remove(&mut self, name: &str) -> Result<(), String> {
         let step = || fs::unlinkat(self.directory, name, AtFlags::empty());
         retry_on_intr(step).map_err(|errno| failed("remove a file", errno))
     }
 
-    /// Has the names on the medium: `fsync` of the directory.
-    pub fn sync(&self) -> Result<(), LoadError> {
+    fn sync_names(&mut self) -> Result<(), String> {
         retry_on_intr(|| fsync(self.directory)).map_err(|errno| failed("sync the directory", errno))
     }
 
-    /// All names, in no order.
-    pub fn names(&self) -> Result<Vec<String>, LoadError> {
+    fn names(&mut self) -> Result<Vec<String>, String> {
         let because = |errno| failed("read the directory", errno);
         let mut names = Vec::new();
         for entry in Dir::read_from(self.directory).map_err(because)? {
@@ -86,8 +105,7 @@ impl<'a> OneDirectory<'a> {
         Ok(names)
     }
 
-    /// What is in a file, so many bytes at most.
-    pub fn read(&self, name: &str, most_bytes: u64) -> Result<Vec<u8>, LoadError> {
+    fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String> {
         let because = |errno| failed("read a file", errno);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let open = || fs::openat(self.directory, name, flags, Mode::empty());
@@ -103,15 +121,10 @@ impl<'a> OneDirectory<'a> {
             bytes.extend_from_slice(&to[..got]);
         }
     }
-
-    fn open(&self) -> Result<BorrowedFd<'_>, LoadError> {
-        let none = || LoadError::Invalid("no file was opened".to_owned());
-        self.file.as_ref().map(AsFd::as_fd).ok_or_else(none)
-    }
 }
 
-fn failed(what: &'static str, errno: Errno) -> LoadError {
-    LoadError::Engine { what, source: io::Error::from(errno) }
+fn failed(what: &str, errno: Errno) -> String {
+    format!("cannot {what}: {}", io::Error::from(errno))
 }
 
 #[cfg(test)]
@@ -138,7 +151,7 @@ mod tests {
         own.sync_file(true).unwrap();
         assert!(own.create("one", false).is_err(), "the name is taken");
         own.rename("one", "three").unwrap();
-        own.sync().unwrap();
+        own.sync_names().unwrap();
         let mut names = own.names().unwrap();
         names.sort_unstable();
         assert_eq!(names, ["three", "two"]);

@@ -62,7 +62,6 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
 /// Declares the keys of a workload table: `name: type = a value to try levels on => { ... }`, with its
 /// attributes as a field of `Asked`. In braces, in this order:
 ///
-/// - `key`: its name in study files, the one that serde reads.
 /// - `words`, `form`, `need` if a study cannot omit the key, `example`: the row of the key.
 /// - `factor`: if studies may vary the key, as [`work`] or [`choice`], and how its levels are `written`.
 ///
@@ -76,7 +75,6 @@ macro_rules! keys {
             $(
                 $(#[$attribute:meta])*
                 $name:ident: $type:ty = $some:expr => {
-                    key: $key:expr,
                     words: $words:expr,
                     form: $form:expr,
                     $(need: $need:expr,)?
@@ -109,13 +107,13 @@ macro_rules! keys {
             const KEYS: &'static [assay_core::catalogue::keys::Field] =
                 &[$(assay_core::catalogue::keys::Field {
                     $(need: $need,)?
-                    ..assay_core::catalogue::keys::field($key, $form, $words, $example)
+                    ..assay_core::catalogue::keys::field(stringify!($name), $form, $words, $example)
                 },)+];
 
             #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
             const FACTORS: &'static [crate::workload::OwnParameter<Self>] = &[
                 $($(crate::keys::Factor::<Asked>::named($first_factor, $first, $first_words),)+)?
-                $($(crate::keys::Factor::<Asked>::named($factor, $key, $words),)?)+
+                $($(crate::keys::Factor::<Asked>::named($factor, stringify!($name), $words),)?)+
                 $($(crate::keys::Factor::<Asked>::named($last_factor, $last, $last_words),)+)?
             ];
         }

@@ -262,7 +262,7 @@ fn set<K: WorkloadKind>(own: &mut K, name: &str, level: &str) -> Option<Result<(
         return Some(Ok(()));
     }
     let parameter = K::FACTORS.iter().find(|one| one.about.about.name == name)?;
-    Some((parameter.set)(own, level))
+    Some((parameter.set)(own, level).and_then(|()| own.check_factor(name)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, Metric};
+use assay_core::stats::{observations_needed, percentile_is_supported};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -119,11 +121,23 @@ impl Measured {
     }
 }
 
-/// Amounts by metric, and why there is none.
-pub(super) type Told = (BTreeMap<String, f64>, BTreeMap<String, String>);
+/// Returns a percentile of times, or what is missing for it; `of` is what was timed, in the plural.
+pub(super) fn percentile(times_ns: &Histogram<u64>, q: f64, of: &str) -> Presence<f64> {
+    let had = times_ns.len();
+    if percentile_is_supported(had, q) {
+        return Presence::Present(times_ns.value_at_quantile(q) as f64);
+    }
+    let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
+    Presence::absent(format!("needs {needed} {of} per trial, but had only {}", show::count(had)))
+}
+
+/// Values of metrics by name, and by name why others are absent.
+pub(super) type KnownAndAbsent = (BTreeMap<String, f64>, BTreeMap<String, String>);
 
 /// Amounts by the name of their metric; those that are not there by their reasons.
-pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> Told {
+pub(super) fn known_and_absent(
+    all: impl IntoIterator<Item = (Metric, Presence<f64>)>,
+) -> KnownAndAbsent {
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
     for (metric, value) in all {
         let name = metric.name.to_owned();

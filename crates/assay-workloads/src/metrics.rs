@@ -1,12 +1,22 @@
 //! Every metric by name: those of the kinds of work, and those that all work shares.
 
-use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
+use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side, metric};
 use assay_core::quantity::{Better, Metric, direction};
 
 use super::KINDS;
 use super::workload::{Entry, Judged};
 
 pub use super::command::readings::TOLD;
+
+/// Declares a metric of which more is better: its name, its noun and its summary.
+pub(crate) const fn higher(name: &'static str, noun: &'static str, about: &'static str) -> Metric {
+    metric(name, Better::Higher, noun, about)
+}
+
+/// Declares a metric of which less is better.
+pub(crate) const fn lower(name: &'static str, noun: &'static str, about: &'static str) -> Metric {
+    metric(name, Better::Lower, noun, about)
+}
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {

@@ -1,22 +1,20 @@
 //! Micro-benchmarks: one basic operation of the machine, again and again in one thread.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Form, Need};
 use assay_core::outside;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use assay_load::MicroOutcome;
-use assay_machine::system::Caching;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{keys, runtime};
 use super::measured::{Counts, Measured, Ran};
-use super::place::{Offer, Run};
+use super::place::{Offer, Run, own_program, patient_answer};
 use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
+use crate::metrics::{higher, lower};
 
 pub use assay_load::Micro as Operation;
 
@@ -32,7 +30,6 @@ keys! {
     #[serde(deny_unknown_fields)]
     pub struct Asked {
         operation: Operation = Operation::Syscall => {
-            key: "operation",
             words: "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
                     (getppid)",
             form: Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
@@ -42,7 +39,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "duration of a trial",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"1 s\"",
@@ -50,16 +46,14 @@ keys! {
     }
 }
 
-const RATE: Metric = metric(
+const RATE: Metric = higher(
     "micro_operations_per_s",
-    Better::Higher,
     "operations per second",
     "operations per second of a micro-benchmark in a single thread",
 );
 
-const COST: Metric = metric(
+const COST: Metric = lower(
     "micro_operation_ns",
-    Better::Lower,
     "time of an operation",
     "time per operation of a micro-benchmark, mean of a trial",
 );
@@ -144,7 +138,7 @@ impl PlannedWork for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let seconds = how.time_ns.div_ceil(1_000_000_000).max(1).to_string();
+        let seconds = how.seconds().to_string();
         let stressed = |words: [&str; 2]| {
             let more = ["--timeout", seconds.as_str(), "--metrics-brief"];
             ["stress-ng"].into_iter().chain(words).chain(more).map(str::to_owned).collect()
@@ -185,14 +179,9 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
 }
 
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
-    let own = run.system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
-    let (own, time) = (own.display().to_string(), time_ns.to_string());
-    // Whoever asks with an input has the patience for a machine that is busy with others' work.
-    let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
-    let told =
-        none.and_then(|none| run.system.told_of(&own, &["micro", operation.name(), &time], &none));
-    let told = told.map_err(|error| error.to_string())?;
+    let own = own_program(run.system)?;
+    let words = ["micro", operation.name(), &time_ns.to_string()];
+    let told = patient_answer(run.system, &own, &words)?;
     serde_json::from_str(&told.text).map_err(|_| {
         let complaint = told.complaint.trim().trim_start_matches("assay: ");
         format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))

@@ -94,8 +94,7 @@ impl<'a> PhaseRunner<'a> {
 
     pub fn job(&mut self, job: &Job) -> Result<Outcome, String> {
         let run = self.run;
-        let outcome = io::run_job(self.engine, job, &run.medium, run.bystanders, run.stop);
-        let outcome = outcome.map_err(|error| error.to_string())?;
+        let outcome = io::run_job(self.engine, job, &run.medium, run.bystanders, run.stop)?;
         self.claims = self.claims.plus(io::claims(&outcome));
         self.elapsed_ns = self.elapsed_ns.saturating_add(outcome.totals.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);

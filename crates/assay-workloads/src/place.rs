@@ -1,17 +1,18 @@
 //! What work is done on: the bytes of a target that may be touched, and how they may be touched.
 
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::durability::plug::Notes;
 use assay_core::presence::Presence;
-use assay_load::{Bystanders, Law};
-use assay_machine::system::System;
+use assay_load::{Bystanders, Law, Target};
 use assay_machine::system::between::Between;
 use assay_machine::system::clears::Clears;
 use assay_machine::system::identity::Caller;
+use assay_machine::system::{Caching, ProgramOutput, System};
 use serde::{Deserialize, Serialize};
 
 use super::command::ReadFormat;
@@ -91,8 +92,31 @@ pub struct Medium<'a> {
     pub law: Option<Law>,
 }
 
-/// What lines of programs may say of the trial that they are run in, and how what they write, and what was
-/// recorded, is read.
+impl<'a> Medium<'a> {
+    pub fn target(&self) -> Target<'a> {
+        Target { file: self.file.map(AsFd::as_fd), memory_alignment: self.memory_alignment }
+    }
+}
+
+/// Returns the path of this program, to run as a process of its own.
+pub(super) fn own_program(system: &dyn System) -> Result<String, String> {
+    let own = system.read_link(Path::new("/proc/self/exe"));
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
+    Ok(own.display().to_string())
+}
+
+/// Runs a program with an empty input and no time limit.
+pub(super) fn patient_answer(
+    system: &dyn System,
+    program: &str,
+    arguments: &[&str],
+) -> Result<ProgramOutput, String> {
+    let nothing = system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let answer = nothing.and_then(|nothing| system.told_of(program, arguments, &nothing));
+    answer.map_err(|error| error.to_string())
+}
+
+/// What command lines may say of their trial, and how their output is read.
 #[derive(Clone, Copy)]
 pub struct Programs<'a> {
     /// The replicate; 0 before the first one.
@@ -142,6 +166,10 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
+    pub fn is_on_device(&self) -> bool {
+        self.system.status(self.path).is_ok_and(|status| status.own_device.is_some())
+    }
+
     /// Waits, and looks now and then whether the user stops it; nanoseconds.
     pub fn rest(&self, rest_ns: u64, stopped: &mut bool) -> u64 {
         const LOOK_NS: u64 = 200_000_000;

@@ -8,15 +8,15 @@ use std::thread;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::Form;
 use assay_core::presence::Presence;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
-use assay_machine::system::{Caching, System, machine, sysfs};
+use assay_core::quantity::{Bytes, Metric, Time};
+use assay_machine::system::{System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, keys};
-use super::measured::{Counts, Measured, Ran, Told, told};
-use super::place::{Offer, Run};
+use super::measured::{Counts, KnownAndAbsent, Measured, Ran, known_and_absent};
+use super::place::{Offer, Run, own_program, patient_answer};
 use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
+use crate::metrics::lower;
 
 const MOST_THREADS: u64 = 10_000;
 const LEAST: Bytes = Bytes(64 << 10);
@@ -30,33 +30,21 @@ const USUAL_NS: u64 = 1_500_000_000;
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
-        #[serde(default = "usual_threads")]
-        threads: u32 = usual_threads() => {
-            key: "threads",
+        threads: u32 = 200 => {
             words: "number of threads",
             form: Form::Whole { least: 1, most: MOST_THREADS },
             example: "threads = 200",
         }
 
-        #[serde(default = "usual_limit")]
-        stack_size: Bytes = usual_limit() => {
-            key: "stack_size",
+        stack_size: Bytes = Bytes(8 << 20) => {
             words: "reserved stack size per thread (`ulimit -s`)",
             form: Form::Size { least: LEAST, most: MOST },
             example: "stack_size = \"8 MiB\"",
             factor: choice("An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.", "[\"8 MiB\", \"256 KiB\"]", set_stack_size),
         }
     }
-}
-
-const fn usual_threads() -> u32 {
-    200
-}
-
-const fn usual_limit() -> Bytes {
-    Bytes(8 << 20)
 }
 
 fn set_stack_size(own: &mut Asked, text: &str) -> Result<(), String> {
@@ -69,7 +57,7 @@ fn set_stack_size(own: &mut Asked, text: &str) -> Result<(), String> {
 }
 
 const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
-    metric(name, Better::Lower, noun, summary).amount()
+    lower(name, noun, summary).amount()
 }
 
 pub const RESIDENT: Metric = growth(
@@ -94,8 +82,7 @@ const PAGE_TABLES: Metric = growth(
     "page tables",
     "page table memory added by the threads (VmPTE)",
 );
-const STARTING: Metric =
-    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads run");
+const STARTING: Metric = lower("stacks_start_s", "time to start", "time until all threads run");
 
 impl WorkloadKind for Asked {
     const ABOUT: About = About {
@@ -187,11 +174,8 @@ impl PlannedWork for Planned {
              args=(9,)).start() for _ in range({})]; print(open(\"/proc/self/status\").read())' | grep Vm",
             self.threads
         );
-        let words = ["sh".to_owned(), "-c".to_owned(), line].to_vec();
-        CommandLine {
-            words,
-            remarks: vec!["the values include the interpreter's own memory".to_owned()],
-        }
+        let remark = "the values include the interpreter's own memory";
+        CommandLine::new(&["sh", "-c", &line], &[remark])
     }
 }
 
@@ -251,7 +235,7 @@ fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
 }
 
 /// What the threads added, mean of the processes, by metric, and why something is not there.
-fn values(held: &[Held]) -> Told {
+fn values(held: &[Held]) -> KnownAndAbsent {
     let processes = held.len().max(1) as f64;
     let grown = |pick: fn(&Memory) -> &Presence<u64>| {
         let each = held.iter().map(|one| {
@@ -271,20 +255,15 @@ fn values(held: &[Held]) -> Told {
         (COMMITTED, grown(|memory| &memory.committed)),
         (PAGE_TABLES, grown(|memory| &memory.page_tables)),
     ];
-    told(all)
+    known_and_absent(all)
 }
 
 fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
-    let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
-    let own = own.display().to_string();
+    let own = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator that has an arena a thread would reserve more than the stacks.
     let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
-    // It may take longer than a look: on a slow or emulated machine 200 threads take their time.
-    let nothing = system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
-    let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
-    let text = told.map_err(|error| error.to_string())?.text;
+    let text = patient_answer(system, "env", &words)?.text;
     serde_json::from_str(&text).map_err(|_| {
         format!("cannot start {threads} threads with a stack of {}", Bytes(planned.limit_bytes))
     })

@@ -74,7 +74,7 @@ pub struct NearLimit {
 pub trait Shows: OfRow + Sized {
     /// Their key in findings, and what sentences about them are called by.
     const KEY: &'static str;
-    const FIGURE: Option<&'static FactsFigure>;
+    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
 }

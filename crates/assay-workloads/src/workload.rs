@@ -202,6 +202,11 @@ pub trait WorkloadSpec {
     /// Tells what must hold between its keys and does not; `path` is that of its table.
     fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
 
+    /// Rejects a level that was set for a factor and does not fit the other keys.
+    fn check_factor(&mut self, _factor: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
 
@@ -260,12 +265,34 @@ pub struct ByHand<'a> {
     pub background: Option<&'a Background>,
 }
 
+impl ByHand<'_> {
+    /// Whole seconds of a trial, at least one.
+    pub fn seconds(&self) -> u64 {
+        self.time_ns.div_ceil(1_000_000_000).max(1)
+    }
+
+    /// A line of fio on the target, with options that contain no space.
+    pub fn fio(&self, options: &str) -> Vec<String> {
+        let name = format!("--name={}", self.name);
+        let path = format!("--filename={}", self.path);
+        let options = options.split(' ').map(str::to_owned);
+        ["fio".to_owned(), name, path].into_iter().chain(options).collect()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     /// The words, the program first, none of them quoted.
     pub words: Vec<String>,
     /// Where it does something else all the same.
     pub remarks: Vec<String>,
+}
+
+impl CommandLine {
+    pub fn new(words: &[&str], remarks: &[&str]) -> Self {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Self { words: owned(words), remarks: owned(remarks) }
+    }
 }
 
 /// Work as it will be run.

@@ -12,14 +12,14 @@ mod tell;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::Form;
-use assay_core::quantity::Time;
-use assay_core::quantity::metric::{Better, Metric, metric};
+use assay_core::quantity::{Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{keys, names};
 use super::place::Offer;
 use super::recorded::Recording;
 use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
+use crate::metrics::lower;
 
 pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
@@ -59,35 +59,29 @@ impl By {
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
-        #[serde(default)]
         group_by: By = By::Kernel => {
-            key: "group_by",
             words: "group boots by: kernel, root_device or label (see assay note boot)",
             form: Form::Word(By::names),
             example: "group_by = \"kernel\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         until_unit: Option<String> = None => {
-            key: "until_unit",
             words: "systemd unit whose start time Assay measures as well",
             form: Form::Text,
             example: "until_unit = \"ssh.service\"",
         }
 
-        #[serde(default = "usual_boots")]
-        boots: u32 = usual_boots() => {
-            key: "boots",
+        boots: u32 = 20 => {
             words: "number of most recent boots to read",
             form: Form::Whole { least: 1, most: MOST_BOOTS },
             example: "boots = 20",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         journal: Option<String> = None => {
-            key: "journal",
             words: "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a \
                     directory with a journal",
             form: Form::Text,
@@ -96,35 +90,27 @@ keys! {
     }
 }
 
-const fn usual_boots() -> u32 {
-    20
-}
-
-pub const WHOLE: Metric = phase(
+pub const WHOLE: Metric = lower(
     "boot_s",
     "boot time",
     "total time of kernel, initrd and userspace; available on every machine",
 );
-pub const USERSPACE: Metric = phase(
+pub const USERSPACE: Metric = lower(
     "boot_userspace_s",
     "userspace",
     "userspace time, from the start of init to the last startup job",
 );
 
 pub const PHASES: &[Metric] = &[
-    phase("boot_firmware_s", "firmware", "firmware time, until the boot loader starts (UEFI)"),
-    phase("boot_loader_s", "loader", "boot loader time, until the kernel starts (UEFI)"),
-    phase("boot_kernel_s", "kernel", "kernel time, until the first program starts"),
-    phase("boot_initrd_s", "initrd", "initrd time, until the switch to the root filesystem"),
+    lower("boot_firmware_s", "firmware", "firmware time, until the boot loader starts (UEFI)"),
+    lower("boot_loader_s", "loader", "boot loader time, until the kernel starts (UEFI)"),
+    lower("boot_kernel_s", "kernel", "kernel time, until the first program starts"),
+    lower("boot_initrd_s", "initrd", "initrd time, until the switch to the root filesystem"),
     USERSPACE,
 ];
 
 pub const UNTIL: Metric =
-    phase("boot_unit_s", "time until the unit started", "time until the named unit has started");
-
-const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
-    metric(name, Better::Lower, noun, summary)
-}
+    lower("boot_unit_s", "time until the unit started", "time until the named unit has started");
 
 impl WorkloadKind for Asked {
     const ABOUT: About = About {

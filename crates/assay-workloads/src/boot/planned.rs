@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};
 use crate::boot::journal::timeline::{Boot, End};
-use crate::measured::{Counts, Measured, Ran, told};
+use crate::measured::{Counts, Measured, Ran, known_and_absent};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
 
@@ -40,10 +40,7 @@ impl PlannedWork for Planned {
 
     fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
         let words = ["journalctl", "MESSAGE_ID=b07a249cd024414a82dd00cd181378ff"];
-        CommandLine {
-            words: words.map(str::to_owned).to_vec(),
-            remarks: vec!["for units of the last boot, run systemd-analyze blame".to_owned()],
-        }
+        CommandLine::new(&words, &["for units of the last boot, run systemd-analyze blame"])
     }
 }
 
@@ -77,7 +74,7 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
     let until = boot.until.as_ref().map(|until| (UNTIL, seconds(until)));
     let all: Vec<(Metric, Presence<f64>)> =
         [(WHOLE, seconds(&whole_us))].into_iter().chain(each).chain(until).collect();
-    let (values, absent) = told(all);
+    let (values, absent) = known_and_absent(all);
     let elapsed_ns = elapsed_us.saturating_mul(1000);
     Ok(Measured {
         window_ns: elapsed_ns,

@@ -22,7 +22,7 @@ const LARGEST_FILE_BYTES: u64 = 1 << 30;
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FoundBoots {
     /// The boots in the order of time, the newest last.
     pub boots: Vec<Boot>,
     /// How many older ones there are that were not read.
@@ -37,7 +37,7 @@ pub(super) fn read(
     source: &Source,
     most: usize,
     until: Option<&str>,
-) -> Outcome<Told> {
+) -> Outcome<FoundBoots> {
     let mut found = match source {
         Source::Own => own(system, most, until)?,
         Source::At(path) => at(system, path, most, until)?,
@@ -57,39 +57,33 @@ pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
 }
 
-fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
-    let there = PLACES.iter().any(|place| system.status(Path::new(place)).is_ok());
-    let lacks = match (system.program(JOURNALCTL), there) {
-        (None, _) => Some("this machine has no systemd journal (journalctl is not installed)"),
-        (Some(_), false) => Some(
-            "this machine has no systemd journal (neither /var/log/journal nor /run/log/journal exists)",
-        ),
-        (Some(_), true) => None,
-    };
-    if let Some(lacks) = lacks {
-        return Err(Failure::refused(format!(
-            "{lacks}: {}; use --set journal=FILE to read the boots of another machine",
+fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
+    let refused = |why: &str| {
+        Failure::refused(format!(
+            "{why}: {}; use --set journal=FILE to read the boots of another machine",
             first_program::words(system)
-        )));
+        ))
+    };
+    if system.program(JOURNALCTL).is_none() {
+        return Err(refused("this machine has no systemd journal (journalctl is not installed)"));
+    }
+    if !PLACES.iter().any(|place| system.status(Path::new(place)).is_ok()) {
+        return Err(refused(
+            "this machine has no systemd journal (neither /var/log/journal nor /run/log/journal exists)",
+        ));
     }
     let found = by_journalctl(system, &[], most, until)?;
-    let systemd_runs = system.status(Path::new(RUNNING)).is_ok();
-    if found.boots.is_empty() && system.user().id != 0 && systemd_runs {
+    if found.boots.is_empty() && system.status(Path::new(RUNNING)).is_err() {
+        return Err(refused("systemd is not the init process, and the journal contains no boot"));
+    }
+    if found.boots.is_empty() && system.user().id != 0 {
         return Err(Failure::refused(
             "cannot read the system journal: only root and the groups systemd-journal and adm have access; run sudo \
              usermod -aG systemd-journal \"$USER\" and log in again, or run sudo assay run boot",
         ));
     }
     if found.boots.is_empty() {
-        let why = if systemd_runs {
-            "the journal contains no boot"
-        } else {
-            "systemd is not the init process, and the journal contains no boot"
-        };
-        return Err(Failure::refused(format!(
-            "{why}: {}; use --set journal=FILE to read the boots of another machine",
-            first_program::words(system)
-        )));
+        return Err(refused("the journal contains no boot"));
     }
     Ok(found)
 }
@@ -100,7 +94,7 @@ fn by_journalctl(
     place: &[&str],
     most: usize,
     until: Option<&str>,
-) -> Outcome<Told> {
+) -> Outcome<FoundBoots> {
     let message = |id: &str| format!("MESSAGE_ID={id}");
     let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED]
         .map(message);
@@ -115,27 +109,18 @@ fn by_journalctl(
         listed.entries.into_iter().filter(|entry| newest.contains(&entry.boot)).collect();
     for id in &newest {
         let boot = format!("_BOOT_ID={id}");
-        let [starting, started, failed] = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
-        let matches = [
-            boot.as_str(),
-            starting.as_str(),
-            "+",
-            &boot,
-            &started,
-            "+",
-            &boot,
-            &failed,
-            "+",
-            &boot,
-            "_TRANSPORT=kernel",
-        ];
+        let own = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
+        let mut matches = vec![boot.as_str(), "_TRANSPORT=kernel"];
+        for message in &own {
+            matches.extend(["+", &boot, message]);
+        }
         let own = asked(system, place, &matches, MOST_OF_BOOT)?;
         faults += own.faults;
         entries
             .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
     }
     let boots = timeline::boots(&entries, until);
-    Ok(Told { boots, older, faults, is_own: false })
+    Ok(FoundBoots { boots, older, faults, is_own: false })
 }
 
 /// Of the kernel's messages only those that boots are told by.
@@ -165,7 +150,7 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
     Ok(read)
 }
 
-fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Told> {
+fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<FoundBoots> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -227,7 +212,7 @@ fn by_text(
     kind: FileKind,
     most: usize,
     until: Option<&str>,
-) -> Outcome<Told> {
+) -> Outcome<FoundBoots> {
     let files: Vec<PathBuf> = match kind {
         FileKind::Directory => {
             let names = system.list(path);
@@ -261,7 +246,7 @@ fn by_text(
     let mut boots = timeline::boots(&entries, until);
     let older = boots.len().saturating_sub(most);
     let boots = boots.split_off(older);
-    Ok(Told { boots, older, faults, is_own: false })
+    Ok(FoundBoots { boots, older, faults, is_own: false })
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ mod tests;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::Form;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
@@ -17,6 +16,7 @@ use super::keys::{choice, keys, names, runtime, word, work};
 use super::measured::Counts;
 use super::place::Offer;
 use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use crate::metrics::{higher, lower};
 
 pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -42,11 +42,9 @@ names!(Way: Read = "read", Write = "write");
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
-        #[serde(default)]
         mix: Way = Way::Write => {
-            key: "mix",
             words: "direction: read or write",
             form: Form::Word(Way::names),
             example: "mix = \"write\"",
@@ -57,9 +55,7 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_size")]
-        block_size: Bytes = usual_size() => {
-            key: "block_size",
+        block_size: Bytes = Bytes(4096) => {
             words: "block size",
             form: Form::Size { least: Bytes(512), most: LARGEST },
             example: "block_size = \"4 KiB\"",
@@ -70,17 +66,14 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_depth")]
-        queue_depth: u32 = usual_depth() => {
-            key: "queue_depth",
+        queue_depth: u32 = 32 => {
             words: "queue depth; 32 by default",
             form: Form::Whole { least: 1, most: MOST_DEPTH },
             example: "queue_depth = 32",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"1 h\"",
@@ -88,52 +81,38 @@ keys! {
     }
 }
 
-const fn usual_size() -> Bytes {
-    Bytes(4096)
-}
-
-const fn usual_depth() -> u32 {
-    32
-}
-
-const FIRST: Metric = metric(
+const FIRST: Metric = higher(
     "burst_iops",
-    Better::Higher,
     "burst rate",
     "burst IOPS before the rate dropped, or over the whole load if the rate did not drop",
 );
 
-const HELD: Metric = metric(
+const HELD: Metric = higher(
     "burst_duration_s",
-    Better::Higher,
     "burst duration",
     "seconds at the burst rate; absent if the rate did not drop",
 );
 
-const BASE: Metric = metric(
+const BASE: Metric = higher(
     "burst_baseline_iops",
-    Better::Higher,
     "baseline rate",
     "baseline IOPS after the rate dropped; absent if the rate did not drop",
 );
 
-const CREDIT: Metric = metric(
+const CREDIT: Metric = higher(
     "burst_credits",
-    Better::Higher,
     "burst credits",
     "available credits: operations above the baseline rate until the rate dropped",
 );
 
-const REFILL: Metric = metric(
+const REFILL: Metric = higher(
     "burst_refill_iops",
-    Better::Higher,
     "credit refill rate",
     "credits refilled per second of idle time; absent if no refill was measured",
 );
 
-const BACK: Metric = metric(
+const BACK: Metric = lower(
     "burst_refill_s",
-    Better::Lower,
     "refill time",
     "idle seconds until all credits are refilled; absent if no refill was measured",
 );

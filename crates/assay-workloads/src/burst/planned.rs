@@ -69,28 +69,21 @@ impl PlannedWork for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let words = [
-            "fio".to_owned(),
-            format!("--name={}", how.name),
-            format!("--filename={}", how.path),
-            format!("--rw=rand{}", self.mix.name()),
-            format!("--bs={}", self.size_bytes),
-            format!("--iodepth={}", self.in_flight()),
-            "--ioengine=io_uring".to_owned(),
-            format!("--direct={}", u8::from(self.direct)),
-            format!("--offset={}", how.area.start),
-            format!("--size={}", how.area.length),
-            "--time_based".to_owned(),
-            format!("--runtime={}", (how.time_ns / 5 * 2).div_ceil(1_000_000_000).max(1)),
-            "--write_iops_log=rate".to_owned(),
-            "--log_avg_msec=1000".to_owned(),
-        ];
+        let (mix, depth, direct) = (self.mix.name(), self.in_flight(), u8::from(self.direct));
+        let words = how.fio(&format!(
+            "--rw=rand{mix} --bs={} --iodepth={depth} --ioengine=io_uring --direct={direct} --offset={} --size={} \
+             --time_based --runtime={} --write_iops_log=rate --log_avg_msec=1000",
+            self.size_bytes,
+            how.area.start,
+            how.area.length,
+            (how.time_ns / 5 * 2).div_ceil(1_000_000_000).max(1)
+        ));
         let remarks = vec![
             "the log shows where the rate drops".to_owned(),
             "then sleep and repeat; operations above the baseline rate measure the refill"
                 .to_owned(),
         ];
-        CommandLine { words: words.to_vec(), remarks }
+        CommandLine { words, remarks }
     }
 }
 

@@ -94,7 +94,7 @@ impl Running<'_> {
         if !area.written
             || area.fill_ns > 0
             || self.phases.run.medium.file.is_none()
-            || self.is_device()
+            || self.phases.run.is_on_device()
         {
             return Ok(());
         }
@@ -107,11 +107,6 @@ impl Running<'_> {
         self.filled_bytes = self.phases.fill(MIB, FILL_DEPTH, left_ns)?;
         self.phases.area.length = (self.filled_bytes / MIB * MIB).clamp(MIB, whole);
         Ok(())
-    }
-
-    fn is_device(&self) -> bool {
-        let status = self.phases.run.system.status(self.phases.run.path);
-        status.is_ok_and(|status| status.own_device.is_some())
     }
 
     /// Full load until two fifths of the time are over.
@@ -187,21 +182,17 @@ impl Running<'_> {
 
     fn note(&mut self, outcome: &Outcome, from_s: u64) {
         for class in &outcome.classes {
-            let name = io::class_name(class.class).to_owned();
+            let name = class.class.name().to_owned();
             match self.histograms.get_mut(&name) {
                 // All have the same bounds.
                 Some(known) => drop(known.add(&class.latency_ns)),
                 None => drop(self.histograms.insert(name, class.latency_ns.clone())),
             }
         }
-        self.series.extend(outcome.series.iter().map(|row| SeriesRow {
+        self.series.extend(io::series(outcome).into_iter().map(|row| SeriesRow {
             second: row.second.saturating_add(from_s as u32),
-            class: io::class_name(row.class).to_owned(),
-            operations: row.operations,
-            bytes: row.bytes,
-            latency_sum_ns: row.latency_sum_ns,
-            latency_max_ns: row.latency_max_ns,
             latency_buckets: Vec::new(),
+            ..row
         }));
     }
 

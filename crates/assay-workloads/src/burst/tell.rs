@@ -7,7 +7,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Bucket, Course, Detail, Estimate, Planned, Way};
-use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
+use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Tells};
 
 /// What a load that empties a bucket says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Tells for Planned {
 }
 
 /// A number with its interval: `42 s (95% CI 41 s to 44 s)`.
-fn told(own: &Estimate, one: impl Fn(f64) -> String) -> String {
+fn estimate_words(own: &Estimate, one: impl Fn(f64) -> String) -> String {
     let [low, high] = own.ci95.map(&one);
     format!("{} (95% CI {low} to {high})", one(own.value))
 }
@@ -58,10 +58,6 @@ fn rate(per_s: f64) -> String {
 
 fn seconds(own: f64) -> String {
     show::duration(own * 1e9)
-}
-
-fn operations(own: f64) -> String {
-    show::per_second(own)
 }
 
 fn words(
@@ -75,7 +71,7 @@ fn words(
     let mut said = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
             "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
-            told(per_s, rate),
+            estimate_words(per_s, rate),
             seconds(*held)
         )],
         Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
@@ -93,10 +89,10 @@ fn fell(bucket: &Bucket, of: &str) -> String {
     format!(
         "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
          above the baseline rate.",
-        told(&bucket.burst_per_s, rate),
-        told(&bucket.burst_s, seconds),
-        told(&bucket.baseline_per_s, rate),
-        told(&bucket.credits, operations)
+        estimate_words(&bucket.burst_per_s, rate),
+        estimate_words(&bucket.burst_s, seconds),
+        estimate_words(&bucket.baseline_per_s, rate),
+        estimate_words(&bucket.credits, show::per_second)
     )
 }
 
@@ -107,8 +103,8 @@ fn back(bucket: &Bucket, ended: Option<&str>) -> String {
     };
     format!(
         "Idle time refills {}; a full refill takes {}.",
-        told(refill, rate),
-        told(back, seconds)
+        estimate_words(refill, rate),
+        estimate_words(back, seconds)
     )
 }
 
@@ -118,7 +114,6 @@ const LEGEND: &str = "Duration: credits divided by the difference between the tw
 
 impl Shows for Facts {
     const KEY: &'static str = "burst";
-    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![

@@ -14,7 +14,7 @@ use assay_testkit::certain;
 use serde_json::json;
 
 use super::words::answer;
-use super::{Detail, Facts, HELD, told};
+use super::{Detail, Facts, HELD, judge_look};
 use crate::tell::{Bare, Shows as _};
 
 const CARDS: u64 = 120;
@@ -40,7 +40,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
             continue;
         };
         let look = Detail { outcome, in_free_space: draws.below(2) == 0 };
-        let found = told(&look, Some(&Between::Nothing));
+        let found = judge_look(&look, Some(&Between::Nothing));
         let facts = json!({
             "usable_bytes": found.held_bytes, "usable_ci95_bytes": found.held_ci95_bytes,
         });

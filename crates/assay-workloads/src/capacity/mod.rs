@@ -15,8 +15,7 @@ mod words;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::Form;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use assay_load::{CapacityShape, capacity_costs};
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +26,13 @@ use super::keys::{keys, names, runtime};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use crate::metrics::{higher, lower};
 
 pub use detail::Detail;
 pub use limit::Limit;
 pub use planned::Planned;
 pub use tell::Facts;
-pub use verdict::{Told, Verdict, told};
+pub use verdict::{Finding, Verdict, judge_look};
 
 /// Time of a fast probe at most, where nothing else is said.
 const FAST_BOUND: Time = Time(600_000_000_000);
@@ -52,19 +52,16 @@ names!(Probe: Fast = "fast", Full = "full");
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
-        #[serde(default)]
         mode: Probe = Probe::Fast => {
-            key: "mode",
             words: "fast: check a sample in minutes; full: write and read every block; fast by default",
             form: Form::Word(Probe::names),
             example: "mode = \"full\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"5 min\"",
@@ -72,34 +69,28 @@ keys! {
     }
 }
 
-pub const CLAIMED: Metric = metric(
+pub const CLAIMED: Metric = higher(
     "capacity_announced_bytes",
-    Better::Higher,
     "claimed capacity",
     "announced capacity of the target, or free space of a filesystem",
 )
 .amount();
 
-pub const HELD: Metric = metric(
-    "capacity_usable_bytes",
-    Better::Higher,
-    "capacity",
+pub const HELD: Metric = higher("capacity_usable_bytes", "capacity",
     "usable capacity, with a bound if sampled; absent if Assay could not locate its end or memory may have served the \
      reads",
 )
 .amount();
 
-const CHECKED: Metric = metric(
+const CHECKED: Metric = higher(
     "capacity_checked_blocks",
-    Better::Higher,
     "checked blocks",
     "number of 4 KiB blocks that Assay wrote and read back",
 )
 .amount();
 
-const WRONG: Metric = metric(
+const WRONG: Metric = lower(
     "capacity_wrong_blocks",
-    Better::Lower,
     "wrong blocks",
     "number of checked blocks with wrong data, before any retry",
 )
@@ -179,8 +170,7 @@ impl WorkloadSpec for Asked {
         let bytes = whole_blocks(area.length);
         let shape = CapacityShape::of(bytes, self.mode == Probe::Full);
         let job = planned::job(run, shape, 0);
-        let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
-        let costs = costs.map_err(|error| error.to_string())?;
+        let costs = capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;
         Ok(Some((planned::whole_ns(&shape, costs.0, costs.1) / planned::steps(&shape)).max(1)))
     }
 

@@ -1,7 +1,6 @@
 //! A look at a capacity as it will be done.
 
 use std::collections::BTreeMap;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use assay_core::quantity::units::show;
@@ -9,7 +8,7 @@ use assay_load::{CapacityJob, CapacityOutcome, CapacityShape, capacity};
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::{CHECKED, CLAIMED, Detail, HELD, TOUCH, Told, WRONG, told};
+use super::{CHECKED, CLAIMED, Detail, Finding, HELD, TOUCH, WRONG, judge_look};
 use crate::measured::{Claims, Count, Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
@@ -35,8 +34,8 @@ impl Planned {
         CapacityShape::of(self.bytes, self.full)
     }
 
-    pub fn told(&self, detail: &Detail) -> Told {
-        told(detail, self.between.as_ref())
+    pub fn judge_look(&self, detail: &Detail) -> Finding {
+        judge_look(detail, self.between.as_ref())
     }
 }
 
@@ -45,13 +44,6 @@ pub(super) fn job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> Capacity
     let end = area.start + super::whole_blocks(area.length);
     let time = Duration::from_nanos(time_ns);
     CapacityJob { area: area.start..end, shape, time, seed: run.seed, run: run.study_seed }
-}
-
-pub(super) fn target<'a>(run: &'a Run<'_>) -> assay_load::Target<'a> {
-    assay_load::Target {
-        file: run.medium.file.map(AsFd::as_fd),
-        memory_alignment: run.medium.memory_alignment,
-    }
 }
 
 /// Nanoseconds of a whole pass, by what a MiB and a block take.
@@ -101,12 +93,11 @@ impl PlannedWork for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         let job = job(run, self.shape(), run.time_ns);
-        let outcome = capacity(&job, &target(run), run.medium.law.as_ref(), run.stop);
-        let outcome = outcome.map_err(|error| error.to_string())?;
+        let outcome = capacity(&job, &run.medium.target(), run.medium.law.as_ref(), run.stop)?;
         if outcome.first.all() == 0 && !outcome.stopped {
             return Err("the trial ended before Assay could read back a block".to_owned());
         }
-        let in_free_space = run.medium.file.is_some() && !is_device(run);
+        let in_free_space = run.medium.file.is_some() && !run.is_on_device();
         Ok(ran(self, Detail { outcome, in_free_space }))
     }
 
@@ -130,41 +121,29 @@ impl PlannedWork for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let name = if self.full { "f3write" } else { "f3probe" };
-        let words = match name {
-            "f3probe" => vec![name, "--destructive", "--time-ops", how.path],
-            _ => vec![name, how.path],
+        let words = if self.full {
+            vec!["f3write", how.path]
+        } else {
+            vec!["f3probe", "--destructive", "--time-ops", how.path]
         };
         let remarks = [
             "f3probe needs a device and assumes that addresses wrap around at a power of two",
             "f3write fills a mounted filesystem; f3read then verifies it",
         ];
-        CommandLine {
-            words: words.into_iter().map(str::to_owned).collect(),
-            remarks: remarks.map(str::to_owned).to_vec(),
-        }
+        CommandLine::new(&words, &remarks)
     }
-}
-
-fn is_device(run: &Run<'_>) -> bool {
-    run.system.status(run.path).is_ok_and(|status| status.own_device.is_some())
 }
 
 fn ran(planned: &Planned, detail: Detail) -> Ran {
     let outcome = &detail.outcome;
-    let found = planned.told(&detail);
+    let found = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
     values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
     values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);
     values.insert(WRONG.name.to_owned(), outcome.first.wrong() as f64);
-    if let Some(held) = found.held_bytes {
-        values.insert(HELD.name.to_owned(), held as f64);
-    } else {
-        let reason = found.not_told.map_or_else(
-            || "the usable capacity was not measured; use --capacity=full".to_owned(),
-            |reason| format!("memory may have served the reads: {reason}"),
-        );
-        absent.insert(HELD.name.to_owned(), reason);
+    match found.usable() {
+        Ok(bytes) => drop(values.insert(HELD.name.to_owned(), bytes)),
+        Err(reason) => drop(absent.insert(HELD.name.to_owned(), reason)),
     }
     let count = |(bytes, operations): (u64, u64)| Count { operations, bytes };
     let CapacityOutcome { written, read, elapsed_ns, stopped, .. } = *outcome;

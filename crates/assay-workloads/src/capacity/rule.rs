@@ -22,7 +22,7 @@ pub(super) const NOT_READ: OwnRule = OwnRule {
 fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let planned = Planned::of(work)?;
     let looks = trials.iter().filter_map(|measured| Detail::of(measured));
-    let reasons: Vec<String> = looks.filter_map(|look| planned.told(look).not_told).collect();
+    let reasons: Vec<String> = looks.filter_map(|look| planned.judge_look(look).not_told).collect();
     Some(Doubt {
         what: "memory may have served the reads".to_owned(),
         trials: reasons.len(),

@@ -10,9 +10,9 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};
-use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
+use super::{Detail, Finding, HELD, Limit, Planned, Verdict, judge_look};
 use crate::Measured;
-use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 
 /// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,10 +62,10 @@ impl Planned {
         &self,
         measured: &'a Measured,
         spoken: &[Spoken<'_>],
-    ) -> Option<(&'a Detail, Told)> {
+    ) -> Option<(&'a Detail, Finding)> {
         let detail = Detail::of(measured)?;
         let answered = answered(spoken);
-        Some((detail, told(detail, answered.as_ref().or(self.between.as_ref()))))
+        Some((detail, judge_look(detail, answered.as_ref().or(self.between.as_ref()))))
     }
 }
 
@@ -79,7 +79,7 @@ impl Tells for Planned {
     /// Of several looks the gravest speaks, since sentences are not averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
         let measured = seen.trials.iter().flatten();
-        let mut looks: Vec<(&Detail, Told)> =
+        let mut looks: Vec<(&Detail, Finding)> =
             measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
         let held = held_of_several(&looks);
         let several = of_several(&looks, held);
@@ -125,16 +125,12 @@ impl Tells for Planned {
         let Some((_, found)) = self.look(measured, spoken) else {
             return Some(Err("not tested".to_owned()));
         };
-        let unknown = || match found.not_told {
-            Some(reason) => format!("memory may have served the reads: {reason}"),
-            None => "the usable capacity was not measured; use --capacity=full".to_owned(),
-        };
-        Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
+        Some(found.usable())
     }
 }
 
 /// The place of the look that says most against the target; the last of those that say as much.
-fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
+fn gravest(looks: &[(&Detail, Finding)]) -> Option<usize> {
     let grave = |at: &usize| {
         let (_, found) = &looks[*at];
         (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
@@ -143,7 +139,7 @@ fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
 }
 
 /// The least and the most that several looks found.
-fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
+fn held_of_several(looks: &[(&Detail, Finding)]) -> Option<[u64; 2]> {
     let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
     let ends = [held().min()?, held().max()?];
     (looks.len() > 1).then_some(ends)
@@ -155,7 +151,6 @@ const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the fr
 
 impl Shows for Facts {
     const KEY: &'static str = "capacity";
-    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
@@ -344,8 +339,8 @@ mod tests {
     fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
         let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
         let look = |verdict, held: u64| {
-            let found = told(&own, Some(&Between::Nothing));
-            (&own, Told { verdict, held_bytes: Some(held), ..found })
+            let found = judge_look(&own, Some(&Between::Nothing));
+            (&own, Finding { verdict, held_bytes: Some(held), ..found })
         };
         let looks = [
             look(Verdict::Wraps, 8 << 30),

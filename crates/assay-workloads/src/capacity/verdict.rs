@@ -67,7 +67,7 @@ impl Verdict {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Finding {
     pub verdict: Verdict,
     pub held_bytes: Option<u64>,
     /// The bound of that, with 95%, where it comes from a sample.
@@ -81,7 +81,17 @@ pub struct Told {
     pub limit: Limit,
 }
 
-pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
+impl Finding {
+    /// Returns the usable bytes, or why they are unknown.
+    pub(super) fn usable(&self) -> Result<f64, String> {
+        self.held_bytes.map(|bytes| bytes as f64).ok_or_else(|| match &self.not_told {
+            Some(reason) => format!("memory may have served the reads: {reason}"),
+            None => "the usable capacity was not measured; use --capacity=full".to_owned(),
+        })
+    }
+}
+
+pub fn judge_look(detail: &Detail, between: Option<&Between>) -> Finding {
     let outcome = &detail.outcome;
     let mut verdict = verdict(outcome);
     let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
@@ -93,7 +103,7 @@ pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
     let held = held(outcome, verdict, detail.in_free_space);
     let limit = Limit::of(outcome, detail.in_free_space);
     let is_share = held.is_some_and(|(_, is_share)| is_share);
-    Told {
+    Finding {
         verdict,
         held_ci95_bytes: match verdict {
             Verdict::Genuine => bound(outcome, &limit),
@@ -217,7 +227,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_what_was_wrong_once() {
         let first = counts(2000, SeenCounts { zero: 3, ..NONE });
-        let found = told(&detail(outcome(first, counts(3, NONE))), CLEAR);
+        let found = judge_look(&detail(outcome(first, counts(3, NONE))), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Unstable, None));
         assert!(!found.verdict.is_short());
     }
@@ -225,7 +235,7 @@ mod tests {
     #[test]
     fn turned_bits_are_damage_and_no_lie() {
         let wrong = SeenCounts { flipped: 5, ..NONE };
-        let found = told(&detail(outcome(counts(2000, wrong), wrong)), CLEAR);
+        let found = judge_look(&detail(outcome(counts(2000, wrong), wrong)), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Damaged, None));
     }
 
@@ -240,11 +250,11 @@ mod tests {
             wrong: vec![wrong],
             ..outcome(first, again)
         };
-        let found = told(&detail(outcome.clone()), CLEAR);
+        let found = judge_look(&detail(outcome.clone()), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, Some(8 << 30)));
         assert_eq!(found.example, Some(wrong));
         // In a file, distances are those of the file and say nothing of the card.
-        let found = told(&Detail { in_free_space: true, ..detail(outcome) }, CLEAR);
+        let found = judge_look(&Detail { in_free_space: true, ..detail(outcome) }, CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, None));
     }
 
@@ -252,14 +262,14 @@ mod tests {
     fn blocks_that_are_lost_here_and_there_are_a_share() {
         let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
         let again = SeenCounts { foreign: 32, ..NONE };
-        let found = told(&detail(outcome(first, again)), CLEAR);
+        let found = judge_look(&detail(outcome(first, again)), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Drops, Some(48 << 30)));
         assert!(found.is_share);
     }
 
     #[test]
     fn the_limit_is_that_of_the_sample() {
-        let limit = told(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
+        let limit = judge_look(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
         // 1 - 0.05^(1/2995) is a thousandth, all but a little (the rule of three).
         let share = limit.scattered_95_bytes as f64 / (64_u64 << 30) as f64;
         assert!((share - 0.001).abs() < 1e-5, "{share}");
@@ -296,7 +306,7 @@ mod tests {
         ] {
             let first = counts(1500, SeenCounts { zero: 500, ..NONE });
             let outcome = CapacityOutcome { wrong: wrong.to_vec(), ..outcome(first, again) };
-            let found = told(&detail(outcome.clone()), CLEAR);
+            let found = judge_look(&detail(outcome.clone()), CLEAR);
             assert_eq!((found.verdict, verdict.is_short()), (verdict, is_short));
             assert_eq!(found.example, shown.map(|at| wrong[at]), "{verdict:?}");
             let share = is_short && verdict != Verdict::Wraps;
@@ -304,19 +314,19 @@ mod tests {
             assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
             // A border that was found is no share.
             let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
-            let found = told(&detail(border), CLEAR);
+            let found = judge_look(&detail(border), CLEAR);
             let held = is_short.then_some(5 << 30);
             assert_eq!((found.held_bytes, found.is_share), (held, false), "{verdict:?}");
         }
         // Whatever was tried again, what was right at first holds.
         let found =
-            told(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
+            judge_look(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
         assert_eq!(found.verdict, Verdict::Genuine);
         assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
         // A wrap is no larger than what is claimed.
         let first = counts(1, SeenCounts { other: 1, ..NONE });
         let far = CapacityOutcome { wraps_after_bytes: Some(99 << 30), ..outcome(first, first) };
-        assert_eq!(told(&detail(far), CLEAR).held_bytes, Some(64 << 30));
+        assert_eq!(judge_look(&detail(far), CLEAR).held_bytes, Some(64 << 30));
     }
 
     #[test]
@@ -354,19 +364,19 @@ mod tests {
     #[test]
     fn nothing_wrong_is_not_told_where_memory_may_have_answered() {
         let right = detail(outcome(counts(2048, NONE), NONE));
-        let found = told(&right, CLEAR);
+        let found = judge_look(&right, CLEAR);
         assert_eq!((found.verdict, found.not_told), (Verdict::Genuine, None));
         let [low, high] = found.held_ci95_bytes.unwrap();
         assert!(low < 64 << 30 && high == 64 << 30 && low + found.limit.scattered_95_bytes == high);
         let memory = Between::Memory("loop0 goes through it".to_owned());
         let unseen = Between::Unseen("a host serves it".to_owned());
         for between in [Some(&memory), Some(&unseen), None] {
-            let found = told(&right, between);
+            let found = judge_look(&right, between);
             assert_eq!((found.verdict, found.held_bytes), (Verdict::Inconclusive, None));
             assert!(found.not_told.is_some() && !found.verdict.is_short());
             // What was wrong twice is wrong, whoever answered.
             let wrong = SeenCounts { zero: 9, ..NONE };
-            let lies = told(&detail(outcome(counts(2000, wrong), wrong)), between);
+            let lies = judge_look(&detail(outcome(counts(2000, wrong), wrong)), between);
             assert_eq!((lies.verdict, lies.not_told), (Verdict::Zeroes, None));
         }
     }
@@ -375,14 +385,14 @@ mod tests {
     fn a_share_has_its_interval_and_that_of_rewrites_is_of_what_was_written_twice() {
         let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
         let again = SeenCounts { foreign: 32, ..NONE };
-        let found = told(&detail(outcome(first, again)), CLEAR);
+        let found = judge_look(&detail(outcome(first, again)), CLEAR);
         let [low, high] = found.held_ci95_bytes.unwrap();
         let held = found.held_bytes.unwrap();
         assert!(low < held && held < high && high - low < 4 << 30, "{found:?}");
         let first = counts(2400, SeenCounts { older: 100, ..NONE });
         let rewrites =
             CapacityOutcome { rewritten: 200, ..outcome(first, SeenCounts { older: 32, ..NONE }) };
-        let found = told(&detail(rewrites), CLEAR);
+        let found = judge_look(&detail(rewrites), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::LosesRewrites, Some(32 << 30)));
         let [low, high] = found.held_ci95_bytes.unwrap();
         assert!(low < 32 << 30 && high > 32 << 30, "{found:?}");

@@ -3,7 +3,7 @@
 use assay_core::quantity::units::show;
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
-use super::{Detail, Limit, Told, Verdict};
+use super::{Detail, Finding, Limit, Verdict};
 
 const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
                       (this destroys the data on the drive).";
@@ -19,23 +19,19 @@ fn at_most(share: f64) -> String {
     format!("{}%", show::three_digits((percent / unit).ceil() * unit))
 }
 
-fn size(bytes: u64) -> String {
-    show::bytes(bytes)
-}
-
 /// What a device has, as it is sold and as it is counted: `64.0 GB (59.6 GiB)`.
 fn sold(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
     let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
     own.map_or_else(
-        || size(bytes),
+        || show::bytes(bytes),
         |(unit, name)| {
-            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), size(bytes))
+            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), show::bytes(bytes))
         },
     )
 }
 
-pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
+pub(crate) fn answer(detail: &Detail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
@@ -56,7 +52,7 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
                 "All {looked_at} tested (of {claimed}) were intact: at most {} of the capacity ({}) is bad (95% \
                  confidence).",
                 at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
-                size(missed)
+                show::bytes(missed)
             )
         }
         Verdict::Inconclusive => format!(
@@ -85,7 +81,7 @@ pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
 }
 
 /// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
-pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
+pub(super) fn of_several(looks: &[(&Detail, Finding)], held: Option<[u64; 2]>) -> String {
     let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
     else {
         return String::new();
@@ -104,7 +100,7 @@ pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> S
     }
 }
 
-fn how_much(found: &Told, outcome: &CapacityOutcome) -> String {
+fn how_much(found: &Finding, outcome: &CapacityOutcome) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
     match (found.held_bytes, found.held_ci95_bytes) {
         (Some(_), Some([low, high])) => format!(
@@ -147,7 +143,7 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
     }
 }
 
-pub(super) fn limits(detail: &Detail, found: &Told) -> String {
+pub(super) fn limits(detail: &Detail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
@@ -179,10 +175,10 @@ fn would_have_found(
             "The test detects a missing capacity of {} ({}) with 95% probability, {} ({}) with 99.9%, and any \
              contiguous stretch of {} with certainty.",
             share(limit.scattered_95_bytes),
-            size(limit.scattered_95_bytes),
+            show::bytes(limit.scattered_95_bytes),
             share(limit.scattered_999_bytes),
-            size(limit.scattered_999_bytes),
-            size(limit.stretch_bytes)
+            show::bytes(limit.scattered_999_bytes),
+            show::bytes(limit.stretch_bytes)
         ));
         let wraps = if limit.wraps {
             "The test always detects a wraparound to the start of the device."
@@ -192,7 +188,7 @@ fn would_have_found(
         told.push(wraps.to_owned());
         told.push(format!(
             "Only --capacity=full detects a device that fails after more than {} of writes.",
-            size(limit.written_bytes)
+            show::bytes(limit.written_bytes)
         ));
     }
     told.push(match limit.rewrites_95_bytes {
@@ -202,12 +198,12 @@ fn would_have_found(
             "Assay wrote {} twice: the test detects lost rewrites in {} ({}) of the capacity with 95% probability.",
             blocks(outcome.rewritten),
             share(bytes),
-            size(bytes)
+            show::bytes(bytes)
         ),
     });
     told.push(format!(
         "A drive cache of {} or more could have served the reads.",
-        size(limit.cache_bytes)
+        show::bytes(limit.cache_bytes)
     ));
 }
 
@@ -216,12 +212,12 @@ mod tests {
     use assay_load::SeenCounts;
     use assay_machine::system::between::Between;
 
+    use super::super::judge_look;
     use super::super::testing::{NONE, detail, outcome};
-    use super::super::told;
     use super::*;
 
     fn said(detail: &Detail) -> String {
-        answer(detail, &told(detail, Some(&Between::Nothing)))
+        answer(detail, &judge_look(detail, Some(&Between::Nothing)))
     }
 
     #[test]
@@ -250,7 +246,7 @@ mod tests {
         own.outcome.cut_short = true;
         assert!(said(&own).starts_with("All 2,560 blocks"), "{}", said(&own));
         let between = Between::Memory("loop0 goes through the page cache".to_owned());
-        let memory = answer(&own, &told(&own, Some(&between)));
+        let memory = answer(&own, &judge_look(&own, Some(&between)));
         assert!(
             memory.starts_with("Inconclusive: memory may have served the reads (loop0 goes"),
             "{memory}"
@@ -272,7 +268,7 @@ mod tests {
             own.shape.full = true;
             change(&mut own);
             let own = detail(own);
-            (told(&own, Some(&Between::Nothing)).held_bytes, said(&own))
+            (judge_look(&own, Some(&Between::Nothing)).held_bytes, said(&own))
         };
         let failed = SeenCounts { failed: 32, ..NONE };
         let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));

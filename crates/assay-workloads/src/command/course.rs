@@ -2,7 +2,7 @@
 
 mod taken;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::tree::{self, Tree};
 use crate::command::readings::Reader;
 use crate::emptied;
 use crate::measured::Ran;
-use crate::place::Run;
+use crate::place::{Run, own_program};
 
 /// Starts of the shell alone before the first run.
 const FIRST_STARTS: u64 = 5;
@@ -77,6 +77,14 @@ impl Break {
     }
 }
 
+fn is_stopped(done: Result<(), Break>) -> Result<bool, String> {
+    match done {
+        Ok(()) => Ok(false),
+        Err(Break::Stopped) => Ok(true),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
 impl From<String> for Break {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
@@ -85,21 +93,15 @@ impl From<String> for Break {
 
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut course = Course::new(planned, run)?;
-    let stopped = match course.in_tree(Course::whole) {
-        Ok(()) => false,
-        Err(Break::Stopped) => true,
-        Err(Break::Failed(reason)) => return Err(reason),
-    };
+    let stopped = is_stopped(course.in_tree(Course::whole))?;
     let elapsed_ns = course.elapsed_ns();
     Ok(course.tally.ran(planned, elapsed_ns, stopped))
 }
 
 pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run)?;
-    match course.in_tree(Course::first) {
-        Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
-        Err(Break::Failed(reason)) => Err(reason),
-    }
+    is_stopped(course.in_tree(Course::first))?;
+    Ok(course.tally.wall_ns().max(1))
 }
 
 /// Runs the preparing line again; returns it unless there is none or the user stops.
@@ -108,11 +110,8 @@ pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<Str
         return Ok(None);
     }
     let mut course = Course::new(planned, run)?;
-    match course.in_tree(Course::set_up_once) {
-        Ok(()) => Ok(planned.setup.clone()),
-        Err(Break::Stopped) => Ok(None),
-        Err(Break::Failed(reason)) => Err(reason),
-    }
+    let stopped = is_stopped(course.in_tree(Course::set_up_once))?;
+    Ok(planned.setup.clone().filter(|_| !stopped))
 }
 
 struct Course<'a> {
@@ -185,9 +184,7 @@ impl<'a> Course<'a> {
         if let Some(reason) = tree.lacks_room(system, path) {
             return Err(Break::Failed(reason));
         }
-        let own = system.read_link(Path::new("/proc/self/exe"));
-        let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
-        for line in tree.making(&own.display().to_string()) {
+        for line in tree.making(&own_program(system)?) {
             self.aside("creating the tree:", &line, None, self.run.stop)?;
         }
         Ok(())
@@ -198,9 +195,7 @@ impl<'a> Course<'a> {
         if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
             return Ok(());
         }
-        let never = AtomicBool::new(false);
-        let stop = if stopped { &never } else { self.run.stop };
-        self.aside("removing the tree:", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
+        self.finish("removing the tree:", &tree::removing(), stopped)
     }
 
     /// The same reason, with the room that is left where that is none.
@@ -268,8 +263,9 @@ impl<'a> Course<'a> {
         }
         let count = self.tally.runs() + 1;
         let done = self.prepared().and_then(|()| self.measured(count));
-        let cleaned = self.cleaned(matches!(done, Err(Break::Stopped)));
-        done.and(cleaned)
+        let Some(text) = &self.planned.conclude else { return done };
+        let concluded = self.finish("conclude", text, matches!(done, Err(Break::Stopped)));
+        done.and(concluded)
     }
 
     fn prepared(&mut self) -> Result<(), Break> {
@@ -277,7 +273,8 @@ impl<'a> Course<'a> {
             self.aside("prepare", text, None, self.run.stop)?;
         }
         if self.planned.drop_caches {
-            return self.empty_cache();
+            self.tally.emptied(emptied::empty(self.run.system)?);
+            return Ok(());
         }
         if self.is_in_tree {
             self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
@@ -299,12 +296,11 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Runs the final line in any case, but not for long if the user wants to stop.
-    fn cleaned(&mut self, stopped: bool) -> Result<(), Break> {
-        let Some(text) = &self.planned.conclude else { return Ok(()) };
+    /// Runs a line in any case, but not for long if the user wants to stop.
+    fn finish(&mut self, name: &str, text: &str, stopped: bool) -> Result<(), Break> {
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
-        self.aside("conclude", text, stopped.then_some(LAST_CLEANUP), stop)
+        self.aside(name, text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
     fn aside(
@@ -348,11 +344,6 @@ impl<'a> Course<'a> {
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
-    }
-
-    fn empty_cache(&mut self) -> Result<(), Break> {
-        self.tally.emptied(emptied::empty(self.run.system)?);
-        Ok(())
     }
 }
 

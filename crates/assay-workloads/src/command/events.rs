@@ -1,8 +1,8 @@
 //! What is counted of runs beside their times: page faults, switches, and what processors count themselves.
 
+use crate::metrics::lower;
 use assay_core::presence::Presence;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Metric};
+use assay_core::quantity::Metric;
 use assay_machine::system::Executed;
 use assay_machine::system::execute::{Counting, Happened};
 
@@ -10,58 +10,43 @@ use assay_machine::system::execute::{Counting, Happened};
 const WHOLE: f64 = 0.99;
 
 // What is read from storage, and how, depends on caches; no clock changes it.
-const MINOR_FAULTS: Metric = metric(
-    "minor_faults",
-    Better::Lower,
-    "minor page faults",
+const MINOR_FAULTS: Metric = lower("minor_faults", "minor page faults",
     "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
 
-const MAJOR_FAULTS: Metric = metric(
-    "major_faults",
-    Better::Lower,
-    "major page faults",
+const MAJOR_FAULTS: Metric = lower("major_faults", "major page faults",
     "page faults with storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic()
 .may_be_zero();
 
 // Who has to wait, and who is interrupted, depends on speeds and on others; so do cycles and misses.
-const VOLUNTARY: Metric = metric(
-    "voluntary_switches",
-    Better::Lower,
-    "voluntary switches",
+const VOLUNTARY: Metric = lower("voluntary_switches", "voluntary switches",
     "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
 
-const INVOLUNTARY: Metric = metric(
-    "involuntary_switches",
-    Better::Lower,
-    "involuntary switches",
+const INVOLUNTARY: Metric = lower("involuntary_switches", "involuntary switches",
     "involuntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .may_be_zero();
 
-const INSTRUCTIONS: Metric = metric(
+const INSTRUCTIONS: Metric = lower(
     "instructions",
-    Better::Lower,
     "instructions",
     "instructions of a run and its children, mean of a trial's runs, excluding the shell",
 )
 .traffic();
 
-const CYCLES: Metric = metric(
+const CYCLES: Metric = lower(
     "cycles",
-    Better::Lower,
     "CPU cycles",
     "CPU cycles of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
-const CACHE_MISSES: Metric = metric(
+const CACHE_MISSES: Metric = lower(
     "cache_misses",
-    Better::Lower,
     "cache misses",
     "CPU cache misses (usually last-level) of a run and its children, mean of a trial's runs, excluding the shell",
 );

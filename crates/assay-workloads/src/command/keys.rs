@@ -29,20 +29,18 @@ keys! {
     }
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
         /// What is measured; nothing where the factor `command` says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         run: String = "true".to_owned() => {
-            key: "run",
             words: "command to time, a shell line; {NAME} expands to the level of the factor NAME",
             form: Form::Text,
             example: "run = \"tar xf archive.tar\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         prepare: Option<String> = None => {
-            key: "prepare",
             words: "shell line to run before each run; untimed",
             form: Form::Text,
             example: "prepare = \"rm -rf tree\"",
@@ -53,25 +51,22 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         conclude: Option<String> = None => {
-            key: "conclude",
             words: "shell line to run after each run, even if the run failed; untimed",
             form: Form::Text,
             example: "conclude = \"rm -rf tree\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         input: Option<String> = None => {
-            key: "input",
             words: "file for standard input; empty by default",
             form: Form::Text,
             example: "input = \"words.txt\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         drop_caches: bool = false => {
-            key: "drop_caches",
             words: "drop the page cache before each run (as root)",
             form: Form::Flag,
             example: "drop_caches = true",
@@ -83,9 +78,8 @@ keys! {
             ),
         }
 
-        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        #[serde(skip_serializing_if = "is_yes")]
         shell: bool = true => {
-            key: "shell",
             words: "run the command through a shell (startup time subtracted) or directly",
             form: Form::Flag,
             example: "shell = false",
@@ -96,141 +90,124 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         ignore_failure: bool = false => {
-            key: "ignore_failure",
             words: "include failed runs",
             form: Form::Flag,
             example: "ignore_failure = true",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         timeout: Option<Time> = None => {
-            key: "timeout",
             words: "kill a run and its children after this time, and fail the trial",
             form: Form::Time { least: ONE_MS },
             example: "timeout = \"10 min\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runs_per_trial: Option<u64> = None => {
-            key: "runs_per_trial",
             words: "runs per trial; by default, as many as fit into the runtime",
             form: Form::Whole { least: 1, most: MOST_RUNS },
             example: "runs_per_trial = 1",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "duration of a trial; no run starts after this time, but at least one run always takes place",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"1 s\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         c_files: Option<u64> = None => {
-            key: "c_files",
             words: "number of C files in a generated source tree, identical on all machines; for each trial, Assay creates \
                     the tree in the target's directory, reads every file before each run, and removes the tree",
             form: Form::Whole { least: 1, most: MOST_C_FILES },
             example: "c_files = 120",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         source: Option<String> = None => {
-            key: "source",
             words: "directory to copy as the source tree; Assay does not change it",
             form: Form::Text,
             example: "source = \"/usr/src/linux\"",
         }
 
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         needs: Vec<String> = Vec::new() => {
-            key: "needs",
             words: "required programs; Assay records their versions",
             form: Form::Words,
             example: "needs = [\"make\", \"cc\"]",
         }
 
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         pass_env: Vec<String> = Vec::new() => {
-            key: "pass_env",
             words: "names of environment variables to pass, in addition to standard variables such as PATH, HOME and LANG",
             form: Form::Words,
             example: "pass_env = [\"CARGO_HOME\"]",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         jobs: Option<u64> = None => {
-            key: "jobs",
             words: "value of {jobs} unless it is a factor; the number of CPUs by default",
             form: Form::Whole { least: 1, most: MOST_JOBS },
             example: "jobs = 4",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         trial_setup: Option<String> = None => {
-            key: "trial_setup",
             words: "shell line to run once per trial, before its runs; untimed",
             form: Form::Text,
             example: "trial_setup = \"./load-data --fresh\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         setup: Option<String> = None => {
-            key: "setup",
             words: "shell line to run once per command, before its first run, and again after a resume; untimed",
             form: Form::Text,
             example: "setup = \"./make-data\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         same_output: Option<Produced> = None => {
-            key: "same_output",
             words: "require identical output, or an identical file or directory, from all runs; if outputs differ, Assay \
                     withholds the verdict",
             form: Form::FlagOrPath,
             example: "same_output = true",
         }
 
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         commands: BTreeMap<String, String> = BTreeMap::new() => {
-            key: "commands",
             words: "named shell lines; the levels of the factor command are these names",
             form: Form::Texts,
             example: "commands = { old = \"./old\", new = \"./new\" }",
         }
 
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         parse: Vec<Reading> = Vec::new() => {
-            key: "parse",
             words: "metric, or a list of metrics, to read from the output: a format (fio-json), PATTERN:UNIT:higher, \
                     /JSON/POINTER:UNIT:lower, or a table",
             form: Form::Reads(&READS),
             example: "parse = \"fio-json\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         repository: Option<String> = None => {
-            key: "repository",
             words: "git repository with the commits that the factor revision compares; Assay runs lines in one tree per \
                     commit below ASSAY_HOME, and only reads the repository",
             form: Form::Text,
             example: "repository = \".\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         build: Option<String> = None => {
-            key: "build",
             words: "shell line to run once in the tree of each commit, before the study; untimed",
             form: Form::Text,
             example: "build = \"make -j4\"",
         }
 
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         commits: BTreeMap<String, String> = BTreeMap::new() => {
-            key: "commits",
             words: "full commit hashes of the levels of revision; by default, Assay resolves them when the study starts",
             form: Form::Texts,
             example: "commits = { old = \"0b7c25e5a1f70ba1eab9ec2d0d5a4cb4f9a9ce53\" }",
@@ -261,8 +238,4 @@ keys! {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_yes(value: &bool) -> bool {
     *value
-}
-
-const fn yes() -> bool {
-    true
 }

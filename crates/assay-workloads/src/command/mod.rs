@@ -19,14 +19,14 @@ use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
 use assay_core::outside;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::network::token::is_secret;
 
 use super::Work;
 use super::keys::runtime;
 use super::place::{Offer, Run};
 use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
+use crate::metrics::lower;
 
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use keys::Asked;
@@ -52,60 +52,46 @@ const QUICK: Time = Time(200_000_000);
 /// The most where runs are counted: a day.
 const COUNTED: Time = Time(86_400_000_000_000);
 
-pub(super) const DURATION: Metric = metric(
-    "duration_s",
-    Better::Lower,
-    "time",
-    "mean duration of the runs of a trial, excluding shell startup",
-);
+pub(super) const DURATION: Metric =
+    lower("duration_s", "time", "mean duration of the runs of a trial, excluding shell startup");
 
-const SHORTEST: Metric = metric(
+const SHORTEST: Metric = lower(
     "duration_min_s",
-    Better::Lower,
     "shortest time",
     "shortest duration of a run in a trial, excluding shell startup",
 );
 
-const LONGEST: Metric = metric(
+const LONGEST: Metric = lower(
     "duration_max_s",
-    Better::Lower,
     "longest time",
     "longest duration of a run in a trial, excluding shell startup",
 );
 
-const USER: Metric = metric(
+const USER: Metric = lower(
     "user_s",
-    Better::Lower,
     "user time",
     "user CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
-const SYSTEM: Metric = metric(
+const SYSTEM: Metric = lower(
     "system_s",
-    Better::Lower,
     "system time",
     "system CPU time of a run and its children, mean of a trial's runs, excluding the shell",
 );
 
-const PEAK_MEMORY: Metric = metric(
-    "peak_memory_bytes",
-    Better::Lower,
-    "peak memory",
-    "peak memory of a run, maximum of a trial's runs",
-)
-.amount();
+const PEAK_MEMORY: Metric =
+    lower("peak_memory_bytes", "peak memory", "peak memory of a run, maximum of a trial's runs")
+        .amount();
 
-const READ: Metric = metric(
+const READ: Metric = lower(
     "read_bytes",
-    Better::Lower,
     "bytes from storage",
     "bytes read from storage per run, mean of a trial's runs",
 )
 .traffic();
 
-const WRITTEN: Metric = metric(
+const WRITTEN: Metric = lower(
     "write_bytes",
-    Better::Lower,
     "bytes to storage",
     "bytes written to storage per run, mean of a trial's runs",
 )

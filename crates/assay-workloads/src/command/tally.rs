@@ -11,7 +11,7 @@ use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
 use super::planned::Planned;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
-use crate::measured::{Measured, OwnMetric, Ran, Told, told};
+use crate::measured::{KnownAndAbsent, Measured, OwnMetric, Ran, known_and_absent};
 
 /// Runs that take less than this are mostly the shell's, where there is one.
 const SHORT_NS: f64 = 5e6;
@@ -218,7 +218,7 @@ impl Tally {
         Presence::Present(ns / 1e9)
     }
 
-    fn values(&self) -> Told {
+    fn values(&self) -> KnownAndAbsent {
         let runs = self.detail.runs.max(1) as f64;
         let each = |sum: &Sum| {
             let sum = sum.clone().unwrap_or_else(|| Presence::absent("no run took place"));
@@ -240,7 +240,7 @@ impl Tally {
             (READ, each(&self.read)),
             (WRITTEN, each(&self.written)),
         ];
-        told(known.into_iter().chain(self.events.alone(&self.shell.events)))
+        known_and_absent(known.into_iter().chain(self.events.alone(&self.shell.events)))
     }
 
     /// What is worth telling, the same words for the same thing in every trial.

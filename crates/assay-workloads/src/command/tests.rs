@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use assay_core::presence::Presence;
+use assay_core::quantity::Better;
 use assay_load::Bystanders;
 use assay_machine::system::execute::{Counted, Ending, Happened, Heard, PeakBy, PeakMemory};
 use assay_machine::system::{Executed, Fake, System};

@@ -2,13 +2,11 @@
 
 mod keys;
 
-use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
 use assay_core::catalogue::About;
-use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Time};
-use assay_load::{OneByOne, Target, mix64};
+use assay_load::{OneByOne, mix64};
 use assay_machine::system::powered::{Starts, VmConfig, Wanted};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +18,7 @@ use crate::durability::grade::Grade;
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::outage::{AREA_BYTES, Outage};
 use crate::durability::pattern::{Layout, Pattern};
-use crate::durability::plug::{self, Ground, Plug};
+use crate::durability::plug::{Ground, Plug};
 use crate::durability::sync::Sync;
 use crate::durability::trial::{Course, Detail};
 use crate::io::Engine;
@@ -32,10 +30,10 @@ use crate::workload::{
 };
 
 use super::metrics::{LOST, METRICS};
-use super::{in_machines, plugged, ran, touch};
+use super::{counted, in_machines, plugged, ran, touch};
 
 pub use keys::Asked;
-use keys::usual_cuts;
+use keys::USUAL_CUTS;
 
 pub const ABOUT: About = About {
     name: "durability",
@@ -88,21 +86,6 @@ fn is_option(text: &str) -> bool {
 const MOST_OPTIONS: usize = 200;
 
 impl Asked {
-    /// Adjusts the runtime to a changed factor, and rejects a level that does not fit the other keys.
-    fn check_factor(&mut self, name: &str) -> Result<(), String> {
-        // What was settled, or hurried, before it was known that it takes its own time.
-        if self.takes_its_time() && self.runtime == Some(QUICK) {
-            self.hurry(None);
-            self.settle();
-        } else if self.runtime == Some(USUAL_TIME) {
-            self.settle();
-        }
-        match self.unfit() {
-            Some((key, message)) if key == name => Err(message),
-            _ => Ok(()),
-        }
-    }
-
     pub fn unfit(&self) -> Option<(&'static str, String)> {
         if !is_option(&self.vm_mount_options) {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
@@ -138,9 +121,13 @@ impl Asked {
         if self.method != Grade::Plug {
             return None;
         }
-        let one = [1, usual_cuts()].contains(&self.crash_points);
+        let one = [1, USUAL_CUTS].contains(&self.crash_points);
         let own = [
-            ("writer", plug::suits(self.pattern), "requires writer log, in-place or transaction"),
+            (
+                "writer",
+                Pattern::OF_PLACES.contains(&self.writer),
+                "requires writer log, in-place or transaction",
+            ),
             ("write_to", self.write_to == On::Target, "requires write_to = \"target\""),
             (
                 "assumed_drive",
@@ -160,7 +147,7 @@ impl Asked {
             ("writer_command", is_said(&self.writer_command)),
             ("check_command", is_said(&self.check_command)),
         ];
-        if self.pattern == Pattern::Command {
+        if self.writer == Pattern::Command {
             let missing = lines.into_iter().find(|(_, is_said)| !is_said);
             let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
             let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
@@ -215,9 +202,9 @@ impl Asked {
         }
         let is_in_machine = self.is_in_machine();
         // Only what has places of its own needs room for them.
-        if Pattern::OF_PLACES.contains(&self.pattern) || !self.write_to.has_files() {
+        if Pattern::OF_PLACES.contains(&self.writer) || !self.write_to.has_files() {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
-            Layout::of(self.pattern, self.record_size.0, room_bytes)?;
+            Layout::of(self.writer, self.record_size.0, room_bytes)?;
         }
         // Where it is to be killed and nobody says on what, there is no target that could be.
         let on =
@@ -239,7 +226,7 @@ impl Asked {
             own: self.own(),
             needs: self.needs.clone(),
             vm: self.vm_config(),
-            pattern: self.pattern,
+            pattern: self.writer,
             sync: self.sync,
             record_bytes: self.record_size.0,
             acknowledged_writes: self.acknowledged_writes,
@@ -254,7 +241,7 @@ impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let on = match self.write_to {
             On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
+            on => format!(" on {}", on.words(&self.vm_mount_options, self.writer.has_directory())),
         };
         let cuts = counted(self.crash_points, "crash point");
         let of = match self.method {
@@ -263,7 +250,7 @@ impl WorkloadSpec for Asked {
             Grade::Plug => {
                 return format!(
                     "{}, {}; {PLUG}",
-                    self.pattern.words(self.record_size),
+                    self.writer.words(self.record_size),
                     synced(self.sync)
                 );
             }
@@ -273,10 +260,25 @@ impl WorkloadSpec for Asked {
         }
         format!(
             "{}{on}, {}, {}; {cuts} in {of}",
-            self.pattern.words(self.record_size),
+            self.writer.words(self.record_size),
             synced(self.sync),
             counted(u64::from(self.acknowledged_writes), "acknowledged write")
         )
+    }
+
+    /// Adjusts the runtime to the changed factor, too.
+    fn check_factor(&mut self, name: &str) -> Result<(), String> {
+        // What was settled, or hurried, before it was known that it takes its own time.
+        if self.takes_its_time() && self.runtime == Some(QUICK) {
+            self.hurry(None);
+            self.settle();
+        } else if self.runtime == Some(USUAL_TIME) {
+            self.settle();
+        }
+        match self.unfit() {
+            Some((key, message)) if key == name => Err(message),
+            _ => Ok(()),
+        }
     }
 
     fn needs(&self) -> Needs {
@@ -323,13 +325,10 @@ impl WorkloadSpec for Asked {
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(crate::Planned, Option<String>), String> {
-        if self.is_in_machine() {
-            return Ok((self.planned(offer.area.length)?.into(), None));
-        }
-        if !offer.area.written {
+        if !self.is_in_machine() && !offer.area.written {
             return Err(ONLY_READ.to_owned());
         }
-        if offer.engine.name == Engine::Simulated {
+        if !self.is_in_machine() && offer.engine.name == Engine::Simulated {
             return Err("a simulated drive stores no data that could be lost".to_owned());
         }
         Ok((self.planned(offer.area.length)?.into(), None))
@@ -346,10 +345,6 @@ fn synced(sync: Sync) -> String {
         Sync::Dsync => "each written with O_DSYNC".to_owned(),
         Sync::Fsync | Sync::Fdatasync => format!("synced by {}", sync.name()),
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -441,7 +436,7 @@ impl PlannedWork for Planned {
             Sync::None if self.own.is_none() => {
                 "no write is acknowledged, so no acknowledged write can be lost".to_owned()
             }
-            _ => bound::told(self.crash_points),
+            _ => bound::describe(self.crash_points),
         };
         let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
         let cuts = counted(self.crash_points, "crash point");
@@ -487,14 +482,12 @@ impl PlannedWork for Planned {
         if self.is_plug() {
             return plugged(self, run);
         }
-        let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
+        let area = run.medium.area;
         let began_ns = run.system.monotonic_ns();
         // No other run left what could be taken for this one's.
         let key = mix64(run.seed ^ run.system.wall_ns());
         let course = self.course([area.start, area.length], run.time_ns, run.seed, key);
-        let target = Target { file, memory_alignment: run.medium.memory_alignment };
-        let mut medium =
-            OneByOne::open(&target, self.record_bytes as u32).map_err(|e| e.to_string())?;
+        let mut medium = OneByOne::open(&run.medium.target(), self.record_bytes as u32)?;
         let detail = course.run(&mut medium, run.stop)?;
         Ok(ran(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
     }
@@ -534,16 +527,13 @@ impl PlannedWork for Planned {
     /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and
     /// what that leaves to do.
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let line = |all: &[&str], remark: &str| CommandLine {
-            words: all.iter().map(|word| (*word).to_owned()).collect(),
-            remarks: vec![remark.to_owned()],
-        };
         if let Some(peer) = &self.peer {
             let file = format!("{}/FILE", how.path);
-            return line(&["diskchecker.pl", "-s", peer, "create", &file, "64"], PLUG_BY_HAND);
+            let words = ["diskchecker.pl", "-s", peer, "create", &file, "64"];
+            return CommandLine::new(&words, &[PLUG_BY_HAND]);
         }
         let table = format!("0 SECTORS log-writes {} LOG", how.path);
-        line(&["dmsetup", "create", how.name, "--table", &table], BY_HAND)
+        CommandLine::new(&["dmsetup", "create", how.name, "--table", &table], &[BY_HAND])
     }
 }
 

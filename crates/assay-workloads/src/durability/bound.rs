@@ -3,6 +3,8 @@
 use assay_core::quantity::units::show;
 use assay_core::stats::exact::binomial_interval;
 
+use super::counted;
+
 /// What may be beyond a one-sided bound of 95%.
 const BEYOND: f64 = 0.05;
 /// Numbers of cuts that a plan tells the bounds of, beside its own.
@@ -33,10 +35,10 @@ pub fn at_most(share: f64) -> String {
 }
 
 /// Which number of cuts gives which bound where none loses anything, beginning with the own one.
-pub fn told(cuts: u64) -> String {
+pub fn describe(cuts: u64) -> String {
     let of = |cuts: u64| {
         let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
-        format!("{most} with {} crash point{}", show::count(cuts), if cuts == 1 { "" } else { "s" })
+        format!("{most} with {}", counted(cuts, "crash point"))
     };
     let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
     format!(
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_told_which_number_gives_which_bound() {
-        let told = told(60);
+        let told = describe(60);
         assert!(told.contains("4.88% with 60"), "{told}");
         assert!(told.contains("0.3% with 1,000") && !told.contains("(4.88%"), "{told}");
     }

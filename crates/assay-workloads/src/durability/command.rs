@@ -8,6 +8,7 @@
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
+use crate::durability::counted;
 use crate::durability::judge::{Found, Judgement, Missing, Unpromised};
 
 /// Variables that both get: the directory in which they run.
@@ -114,7 +115,7 @@ impl Ended {
     pub fn misses_all(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
             let told = "the check succeeds in an empty directory, so it cannot detect a loss";
-            return Err(format!("{told} (acknowledged: {})", lines_words(promises)));
+            return Err(format!("{told} (acknowledged: {})", counted(promises, "line")));
         }
         Ok(())
     }
@@ -213,8 +214,8 @@ impl Story {
         let last = self.last_line.as_deref().and_then(last_words);
         let promised = match (self.lines, last) {
             (0, _) => "no line of the command".to_owned(),
-            (lines, None) => lines_words(lines),
-            (lines, Some(last)) => format!("{}, the last `{last}`,", lines_words(lines)),
+            (lines, None) => counted(lines, "line"),
+            (lines, Some(last)) => format!("{}, the last `{last}`,", counted(lines, "line")),
         };
         let found = match &self.check {
             Some(check) => format!("the check {}", check.words().trim_end_matches('.')),
@@ -225,10 +226,6 @@ impl Story {
             show::count(self.crash_step)
         )
     }
-}
-
-fn lines_words(lines: u64) -> String {
-    format!("{} {}", show::count(lines), if lines == 1 { "line" } else { "lines" })
 }
 
 /// The end of a text, in one line; none of an empty one.

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::durability::below::On;
 use crate::durability::command::{Ended, Lines};
 use crate::durability::files::{self, Directory, Listing, Shape, read_back};
-use crate::durability::image::{Seen, fill, look};
+use crate::durability::image::{Seen, look};
 use crate::durability::log::SECTOR_BYTES;
-use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::pattern::{Act, Layout, Pattern};
 use crate::durability::sync::Sync;
-use crate::durability::trial::Medium;
+use crate::durability::trial::{ActWriter, Medium};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Script {
@@ -29,10 +29,7 @@ impl Script {
     /// What is done for each round, as far as there is room.
     pub fn acts(&self) -> Result<(Layout, Vec<Vec<Act>>), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area_bytes)?;
-        let mut program = Program::new(self.seed);
-        let all = (0..self.rounds).map(|_| layout.next(&mut program));
-        let rounds = all.take_while(|acts| !acts.is_empty()).collect();
-        Ok((layout, rounds))
+        Ok((layout, layout.rounds(self.seed).take(self.rounds as usize).collect()))
     }
 
     fn perform(
@@ -41,21 +38,12 @@ impl Script {
         tell: &mut dyn FnMut(u32) -> Result<(), String>,
     ) -> Result<(), String> {
         let (_, rounds) = self.acts()?;
-        let mut bytes = vec![0; self.record_bytes as usize];
-        let mut write = 0;
+        let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, 0);
         for (acts, round) in rounds.into_iter().zip(1..) {
             for act in acts {
-                match act {
-                    Act::Write { at, .. } => {
-                        fill(&mut bytes, self.run, at, write);
-                        medium.write(at * SECTOR_BYTES, &bytes, self.sync == Sync::Dsync)?;
-                        write += 1;
-                    }
-                    Act::Sync => match self.sync {
-                        Sync::Fsync | Sync::Fdatasync => medium.sync(self.sync == Sync::Fsync)?,
-                        Sync::None | Sync::Dsync => {}
-                    },
-                    Act::Promise => tell(round)?,
+                writer.act(act, medium)?;
+                if act == Act::Promise {
+                    tell(round)?;
                 }
             }
         }
@@ -118,7 +106,7 @@ pub enum Answer {
     Written,
     Done,
     /// What is there, in runs of sectors: how many, and what they hold.
-    There(Vec<(u32, Held)>),
+    There(Vec<(u32, Seen)>),
     Listed(Listing),
     Checked(Ended),
     /// What the file system's own check complained of, if anything.
@@ -134,50 +122,20 @@ impl Answer {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Held {
-    Before,
-    Write(u32),
-    Strange,
-    Unreadable,
-}
-
-impl Held {
-    const fn of(seen: Seen) -> Self {
-        match seen {
-            Seen::Before => Self::Before,
-            Seen::Write(number) => Self::Write(number),
-            Seen::Strange => Self::Strange,
-            Seen::Unreadable => Self::Unreadable,
-        }
-    }
-
-    const fn seen(self) -> Seen {
-        match self {
-            Self::Before => Seen::Before,
-            Self::Write(number) => Seen::Write(number),
-            Self::Strange => Seen::Strange,
-            Self::Unreadable => Seen::Unreadable,
-        }
-    }
-}
-
-/// Sectors in runs of the same.
-fn runs(image: &[Seen]) -> Vec<(u32, Held)> {
-    let mut runs: Vec<(u32, Held)> = Vec::new();
-    for held in image.iter().map(|own| Held::of(*own)) {
+fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
+    let mut runs: Vec<(u32, Seen)> = Vec::new();
+    for seen in image {
         match runs.last_mut() {
-            Some((count, last)) if *last == held => *count += 1,
-            _ => runs.push((1, held)),
+            Some((count, last)) if last == seen => *count += 1,
+            _ => runs.push((1, *seen)),
         }
     }
     runs
 }
 
 /// The sectors again, no more than there can be.
-pub fn image(runs: &[(u32, Held)], sectors: usize) -> Vec<Seen> {
-    let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| own.seen()));
+pub fn image(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
+    let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| *own));
     let mut image: Vec<Seen> = all.take(sectors).collect();
     image.resize(sectors, Seen::Before);
     image
@@ -350,15 +308,16 @@ fn seen(pieces: &Pieces, run: u64) -> Vec<Seen> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::durability::image::fill;
 
     #[test]
     fn what_was_read_is_told_in_runs_and_taken_back() {
         let all = [Seen::Before, Seen::Before, Seen::Write(3), Seen::Strange, Seen::Unreadable];
         let told = runs(&all);
-        assert_eq!(told[0], (2, Held::Before));
+        assert_eq!(told[0], (2, Seen::Before));
         assert_eq!(image(&told, 5), all);
         assert_eq!(image(&told, 7)[5..], [Seen::Before; 2]);
-        assert_eq!(image(&[(u32::MAX, Held::Strange)], 3), [Seen::Strange; 3]);
+        assert_eq!(image(&[(u32::MAX, Seen::Strange)], 3), [Seen::Strange; 3]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! A device, sector by sector: what it holds when a cut is over, or when it is read.
 
 use assay_load::mix64;
+use serde::{Deserialize, Serialize};
 
 use crate::durability::cut::Landed;
 use crate::durability::log::{Log, SECTOR_BYTES};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// Nothing of this run: what was there before.
     Before,

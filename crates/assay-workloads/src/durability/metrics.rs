@@ -1,20 +1,18 @@
 //! What is measured of a trial.
 
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Metric};
+use assay_core::quantity::Metric;
 
 use crate::durability::trial::Detail;
+use crate::metrics::{higher, lower};
 
-pub const ROUNDS: Metric = metric(
+pub const ROUNDS: Metric = higher(
     "durability_rounds_per_s",
-    Better::Higher,
     "rounds per second",
     "rounds of the write pattern per second; each round ends with an acknowledgment if the writer syncs",
 );
 
-pub const LOST: Metric = metric(
+pub const LOST: Metric = lower(
     "durability_failures",
-    Better::Lower,
     "crash points with a lost write",
     "crash points after which an acknowledged write was missing",
 )
@@ -22,7 +20,7 @@ pub const LOST: Metric = metric(
 .may_be_zero();
 
 pub const CUTS: Metric =
-    metric("durability_crash_points", Better::Higher, "cuts", "evaluated crash points").amount();
+    higher("durability_crash_points", "cuts", "evaluated crash points").amount();
 
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
 

@@ -34,6 +34,7 @@ pub mod trial;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Exhibit;
 use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
 use assay_load::mix64;
 
 use super::io::Content;
@@ -53,6 +54,11 @@ impl WorkloadKind for Asked {
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
+}
+
+/// A number of things: `1 crash point`, `20 crash points`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
 }
 
 const TOUCH: Touch =

@@ -138,7 +138,7 @@ impl Outage<'_> {
         match talk.answer()? {
             None => {}
             Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
-            Some(other) => return Err(told(&other)),
+            Some(other) => return Err(describe(&other)),
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Outage<'_> {
             talk.say(&Order::Make { on: self.on })?;
             match talk.answer()? {
                 None | Some(Answer::Done) => {}
-                Some(other) => return Err(told(&other)),
+                Some(other) => return Err(describe(&other)),
             }
         }
         Ok(drive.content())
@@ -196,7 +196,7 @@ impl Outage<'_> {
                     None => return Ok(None),
                     Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
                     Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
-                    Some(other) => return Err(told(&other)),
+                    Some(other) => return Err(describe(&other)),
                 }
             }
         }
@@ -235,7 +235,7 @@ impl Outage<'_> {
                 Some(Answer::Done) => return Ok(true),
                 // Without power its drive fails, sooner or later.
                 Some(_) if drive.is_off() => {}
-                Some(other) => return Err(told(&other)),
+                Some(other) => return Err(describe(&other)),
             }
         }
     }
@@ -289,7 +289,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut Detail) {
 }
 
 /// What went wrong, by an answer that should not have come.
-pub(crate) fn told(answer: &Answer) -> String {
+pub(crate) fn describe(answer: &Answer) -> String {
     match answer {
         Answer::Failed(text) | Answer::Unreachable(text) => {
             format!("in the virtual machine: {text}")
@@ -313,7 +313,7 @@ impl<'a> Talk<'a> {
         let mut own = Self { powered: starts.start(far)?, stop };
         match own.answer()? {
             None | Some(Answer::Ready) => Ok(own),
-            Some(other) => Err(told(&other)),
+            Some(other) => Err(describe(&other)),
         }
     }
 

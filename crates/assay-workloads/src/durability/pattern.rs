@@ -1,5 +1,7 @@
 //! How programs keep what they promise: the writes and syncs of one promise after the other.
 
+use std::iter;
+
 use assay_core::draws::Draws;
 use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
@@ -134,8 +136,13 @@ impl Layout {
         self.sector(transaction % SLOTS * (BLOCKS + 1) + block)
     }
 
-    /// What is done for the next promise; nothing where a log is full.
-    pub fn next(&self, program: &mut Program) -> Vec<Act> {
+    /// What a program does, promise by promise, until a log is full; other programs go on without end.
+    pub fn rounds(self, seed: u64) -> impl Iterator<Item = Vec<Act>> {
+        let mut program = Program { draws: Draws::new(seed, "durability writes"), done: 0 };
+        iter::from_fn(move || Some(self.next(&mut program)).filter(|acts| !acts.is_empty()))
+    }
+
+    fn next(&self, program: &mut Program) -> Vec<Act> {
         match self.pattern {
             Pattern::Log => self.appended(program),
             Pattern::InPlace => self.over(program),
@@ -187,17 +194,13 @@ impl Layout {
     }
 }
 
-pub struct Program {
+struct Program {
     draws: Draws,
     /// Records, or transactions, that were begun.
     done: u32,
 }
 
 impl Program {
-    pub fn new(seed: u64) -> Self {
-        Self { draws: Draws::new(seed, "durability writes"), done: 0 }
-    }
-
     /// So many different places, drawn; all of them where there are no more.
     fn places(&mut self, of: u32, count: usize) -> Vec<u32> {
         let mut all: Vec<u32> = (0..of).collect();
@@ -213,8 +216,7 @@ mod tests {
 
     fn acts(pattern: Pattern, area_bytes: u64, promises: usize) -> Vec<Act> {
         let layout = Layout::of(pattern, 4096, area_bytes).unwrap();
-        let mut program = Program::new(1);
-        (0..promises).flat_map(|_| layout.next(&mut program)).collect()
+        layout.rounds(1).take(promises).flatten().collect()
     }
 
     fn places(acts: &[Act]) -> Vec<u64> {
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn a_transaction_counts_before_its_blocks_are_put_in_their_places() {
         let layout = Layout::of(Pattern::Transaction, 4096, 1 << 20).unwrap();
-        let acts = layout.next(&mut Program::new(1));
+        let acts = layout.rounds(1).next().unwrap();
         let order: String = acts
             .iter()
             .map(|act| match act {

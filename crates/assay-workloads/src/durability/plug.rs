@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::iter;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +23,14 @@ use assay_machine::system::network::token;
 use assay_machine::system::{AreaFile, FileKind, System};
 use serde::{Deserialize, Serialize};
 
-use crate::durability::image::{Seen, fill, look};
+use crate::durability::image::{Seen, look};
 use crate::durability::judge::{Lost, Written};
 use crate::durability::log::{Known, SECTOR_BYTES};
 use crate::durability::outage::AREA_BYTES;
-use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::pattern::{Act, Layout};
 use crate::durability::sync::Sync as SyncBy;
 use crate::durability::tally::Told;
-use crate::durability::trial::{Course, Detail, Medium};
+use crate::durability::trial::{ActWriter, Course, Detail};
 
 /// When somebody is called to cut the power, nanoseconds after the first write.
 const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
@@ -239,15 +240,15 @@ impl Plug<'_> {
         let (system, own) = (self.ground.system, self.course);
         let (file, first) = self.place(area)?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
-        let opened = OneByOne::open(&target, own.record_bytes as u32);
-        let mut medium = opened.map_err(|error| error.to_string())?;
+        let mut medium = OneByOne::open(&target, own.record_bytes as u32)?;
         let mut draws = Draws::new(own.seed, "durability plug");
         let call_ns = CALLED_NS[0] + draws.below(CALLED_NS[1] - CALLED_NS[0]);
         let end_ns = call_ns.saturating_add(own.time_ns);
         let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
         let began_ns = system.monotonic_ns();
         let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
-        let (mut is_called, mut writer) = (false, Writer::of(own, begun.run, first));
+        let (mut is_called, mut writer) =
+            (false, ActWriter::new(own.sync, own.record_bytes, begun.run, first));
         for (acts, round) in rounds(self.layout()?, own.seed).zip(1..) {
             let round_ns = now_ns();
             if self.ground.stop.load(Ordering::Relaxed) {
@@ -318,7 +319,7 @@ impl Plug<'_> {
                     .to_owned(),
             );
         }
-        let told = match self.told(begun)? {
+        let told = match self.heard_rounds(begun)? {
             // Nothing could be lost by then, and such a cut would make the bound smaller for nothing.
             Heard::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
@@ -345,7 +346,7 @@ impl Plug<'_> {
             written.without_any(known)
         };
         let course = self.course;
-        let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::from);
+        let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::Place);
         detail.tally.count(&judgement, story);
         Ok(detail)
     }
@@ -355,7 +356,7 @@ impl Plug<'_> {
         Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
     }
 
-    fn told(&self, begun: &Begun) -> Result<Heard, String> {
+    fn heard_rounds(&self, begun: &Begun) -> Result<Heard, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
         for at in 0..PEER_TRIES {
@@ -456,54 +457,12 @@ impl Plug<'_> {
 
 /// All that a program does, round by round, without an end: a log that is full begins anew.
 fn rounds(layout: Layout, seed: u64) -> impl Iterator<Item = Vec<Act>> {
-    let mut program = Program::new(seed);
-    std::iter::from_fn(move || {
-        let acts = layout.next(&mut program);
-        if !acts.is_empty() {
-            return Some(acts);
-        }
-        program = Program::new(seed);
-        Some(layout.next(&mut program)).filter(|acts| !acts.is_empty())
-    })
-}
-
-struct Writer {
-    sync: SyncBy,
-    run: u64,
-    first: u64,
-    bytes: Vec<u8>,
-    next: u32,
-}
-
-impl Writer {
-    fn of(course: &Course, run: u64, first: u64) -> Self {
-        let bytes = vec![0; course.record_bytes as usize];
-        Self { sync: course.sync, run, first, bytes, next: 0 }
-    }
-
-    fn act(&mut self, act: Act, medium: &mut dyn Medium) -> Result<(), String> {
-        match (act, self.sync) {
-            (Act::Write { at, .. }, sync) => {
-                fill(&mut self.bytes, self.run, at, self.next);
-                self.next += 1;
-                let through = sync == SyncBy::Dsync;
-                medium.write(self.first + at * SECTOR_BYTES, &self.bytes, through)
-            }
-            (Act::Sync, SyncBy::Fsync | SyncBy::Fdatasync) => {
-                medium.sync(self.sync == SyncBy::Fsync)
-            }
-            (Act::Sync | Act::Promise, _) => Ok(()),
-        }
-    }
+    iter::repeat_with(move || layout.rounds(seed)).flatten()
 }
 
 /// Whether nothing of a trial is to be judged any more, by its last note.
 pub fn is_over(note: &str) -> bool {
     matches!(serde_json::from_str(note), Ok(Note::Over))
-}
-
-pub fn suits(pattern: Pattern) -> bool {
-    Pattern::OF_PLACES.contains(&pattern)
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use crate::durability::guest::{Answer, Order, Script, Writer, image};
 use crate::durability::image::{Seen, look};
 use crate::durability::judge::{Found, Judgement, Unpromised, Written};
 use crate::durability::log::{Known, SECTOR_BYTES};
-use crate::durability::outage::{AREA_BYTES, told};
+use crate::durability::outage::{AREA_BYTES, describe};
 use crate::durability::pages::Pages;
 use crate::durability::pattern::{Act, Pattern};
 use crate::durability::sync::Sync;
-use crate::durability::tally::Tally;
+use crate::durability::tally::{Tally, Told};
 use crate::durability::trial::Course;
 
 /// What a machine said of what is there; or why nothing there can be reached.
@@ -174,7 +174,7 @@ impl Program for Programmed<'_> {
                 let image = image(runs, (self.bytes() / SECTOR_BYTES) as usize);
                 self.written.judged_as(&image, known)
             }
-            Ok(other) => return Err(told(other)),
+            Ok(other) => return Err(describe(other)),
             Err(why) => {
                 tally.reached.not(why);
                 self.written.without_any(known)
@@ -218,14 +218,14 @@ impl Program for OfFiles {
         let moment = self.script.cut(returned);
         let judgement = match back {
             Ok(Answer::Listed(listing)) => self.script.judged(listing, moment),
-            Ok(other) => return Err(told(other)),
+            Ok(other) => return Err(describe(other)),
             Err(why) => {
                 tally.reached.not(why);
                 self.script.without_any(moment)
             }
         };
         let story = |lost: &files::Lost| files::Story::of(&self.script, lost, Some(moment));
-        tally.count(&judgement, |lost| Some(story(lost).into()));
+        tally.count(&judgement, |lost| Some(Told::File(Box::new(story(lost)))));
         Ok(())
     }
 }
@@ -268,7 +268,7 @@ impl Program for OfCommand<'_> {
     fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String> {
         let (judgement, check) = match back {
             Ok(Answer::Checked(ended)) => (ended.judged()?, Some(ended)),
-            Ok(other) => return Err(told(other)),
+            Ok(other) => return Err(describe(other)),
             Err(why) => {
                 tally.reached.not(why);
                 let lost = vec![Refused(Found::Unreachable)];
@@ -277,7 +277,7 @@ impl Program for OfCommand<'_> {
         };
         let heard = (made.heard as usize).min(made.lines.len());
         let story = || command::Story::of(&made.lines[..heard], made.cut.steps, check);
-        tally.count(&judgement, |_| Some(story().into()));
+        tally.count(&judgement, |_| Some(Told::Command(Box::new(story()))));
         Ok(())
     }
 }

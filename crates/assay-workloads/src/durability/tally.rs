@@ -33,24 +33,6 @@ impl Told {
     }
 }
 
-impl From<Story> for Told {
-    fn from(own: Story) -> Self {
-        Self::Place(Box::new(own))
-    }
-}
-
-impl From<files::Story> for Told {
-    fn from(own: files::Story) -> Self {
-        Self::File(Box::new(own))
-    }
-}
-
-impl From<command::Story> for Told {
-    fn from(own: command::Story) -> Self {
-        Self::Command(Box::new(own))
-    }
-}
-
 /// Cuts by what was there afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -162,7 +144,7 @@ mod tests {
     }
 
     fn told(written_step: u64) -> Told {
-        story(written_step).into()
+        Told::Place(Box::new(story(written_step)))
     }
 
     fn lost(count: u32) -> Judgement {
@@ -191,7 +173,8 @@ mod tests {
         one.count(&lost(1), |_| Some(told(40)));
         let mut other = Tally { acknowledged_writes: 7, read_again: [8, 1], ..Tally::default() };
         other.count(&lost(0), |_| None);
-        other.lost_without_crash = Some(Story { crash_step: None, ..story(3) }.into());
+        other.lost_without_crash =
+            Some(Told::Place(Box::new(Story { crash_step: None, ..story(3) })));
         let both = Tally::of([&one, &other]);
         assert_eq!(
             (both.acknowledged_writes, both.crash_points, both.lost, both.read_again),

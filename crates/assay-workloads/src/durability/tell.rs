@@ -22,6 +22,8 @@ use crate::durability::tally::{Tally, Told};
 use crate::durability::trial::{Detail, Story};
 use crate::tell::OfRow;
 
+use super::counted;
+
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -164,7 +166,7 @@ impl Facts {
             return String::new();
         }
         let of = |(found, count): (&Found, &u64)| {
-            format!("{} instead of {}", found.words(), writes(*count))
+            format!("{} instead of {}", found.words(), counted(*count, "acknowledged write"))
         };
         let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
         format!("; data found per crash point: {all}")
@@ -265,10 +267,6 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
     found
 }
 
-fn writes(count: u64) -> String {
-    format!("{} acknowledged {}", show::count(count), if count == 1 { "write" } else { "writes" })
-}
-
 fn grade_words(planned: &Planned, read: u64, wrong: u64) -> String {
     let target = match wrong {
         0 => String::new(),
@@ -365,18 +363,18 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     };
     format!(
         "with {} in the cache, of which {} survived ({law})",
-        match of {
-            1 => "1 write".to_owned(),
-            of => format!("{} writes", show::count(u64::from(of))),
-        },
+        counted(u64::from(of), "write"),
         show::count(u64::from(survived))
     )
 }
 
 const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
                       At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
-                      up, with all trials of a row as one sample. The bound applies only to the row, these logs and \
-                      this assumed drive, not to another run, a real drive or real power cuts.";
+                      up, with all trials of a row as one sample.";
+const DRIVE_LEGEND: &str = "The bound applies only to the row, these logs and this assumed drive, not to another run, \
+                            a real drive or real power cuts.";
+const PLUG_LEGEND: &str = "The bound applies only to the row and this machine. A person cuts the power, so the timing \
+                           is not random.";
 const MOMENTS: [(Grade, &str); 3] = [
     (
         Grade::Replay,
@@ -392,23 +390,15 @@ const MOMENTS: [(Grade, &str); 3] = [
 const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
-const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
-                           At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
-                           up, with all trials of a row as one sample. The bound applies only to the row and this \
-                           machine. A person cuts the power, so the timing is not random.";
 
 fn legend(all: &[&Facts]) -> String {
     let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
-    let moments: Vec<&str> = MOMENTS
-        .into_iter()
-        .filter(|(grade, _)| is_there(*grade))
-        .map(|(_, moment)| moment)
-        .collect();
-    let moments = moments.join(". ");
+    let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
+    let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
     if all.iter().all(|own| own.method == Grade::Plug) {
-        return format!("{PLUG_LEGEND} {moments}. {UNPROMISED}");
+        return format!("{LEGEND} {PLUG_LEGEND} {moments}. {UNPROMISED}");
     }
-    format!("{LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
+    format!("{LEGEND} {DRIVE_LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
 }
 
 pub const FIGURE: About = About {
@@ -559,7 +549,7 @@ mod tests {
         };
         let mut own = detail(60, 1, 20);
         (own.tally.counterexample, own.tally.found) =
-            (Some(story.into()), [(Found::Older, 1)].into());
+            (Some(Told::Place(Box::new(story))), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -609,7 +599,7 @@ mod tests {
             found: Found::Nothing,
             older: None,
         };
-        warm_up.tally.lost_without_crash = Some(missing.into());
+        warm_up.tally.lost_without_crash = Some(Told::Place(Box::new(missing)));
         for counted in [&[&counted][..], &[]] {
             let own = of(counted, &warm_up).unwrap();
             let failed = own.failure().unwrap();
@@ -721,7 +711,7 @@ mod tests {
             older: None,
         };
         let mut lost = detail(3, 1, 900);
-        lost.tally.counterexample = Some(story.into());
+        lost.tally.counterexample = Some(Told::Place(Box::new(story)));
         let lost = of(&lost);
         let told = lost.counterexample_text.clone().unwrap();
         assert!(told.contains("the crash follows step 20, the last recorded"), "{told}");

@@ -3,48 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_core::draws::Draws;
-use assay_load::OneByOne;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::cut::{Cut, Survivors, moment};
 use crate::durability::drive::Drive;
-use crate::durability::image::{Seen, fill, look, rebuilt};
+use crate::durability::image::{Seen, fill, look, rebuilt, whole};
 use crate::durability::judge::{Found, Judgement, Lost, Written};
-use crate::durability::log::{SECTOR_BYTES, Write};
-use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::log::SECTOR_BYTES;
+use crate::durability::pattern::{Act, Layout, Pattern, What};
 use crate::durability::sync::Sync;
 use crate::durability::tally::{Tally, Told};
 
-pub trait Medium {
-    /// Writes bytes to a place; `through`: they lie on the medium when it returns.
-    fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String>;
-
-    /// Has what was written on the medium, `all`: and what is known of the file.
-    fn sync(&mut self, all: bool) -> Result<(), String>;
-
-    fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
-
-    /// Nanoseconds; the zero point is arbitrary.
-    fn now_ns(&self) -> u64;
-}
-
-impl Medium for OneByOne<'_> {
-    fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String> {
-        Self::write(self, at_bytes, bytes, through).map_err(|error| error.to_string())
-    }
-
-    fn sync(&mut self, all: bool) -> Result<(), String> {
-        Self::sync(self, all).map_err(|error| error.to_string())
-    }
-
-    fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String> {
-        Self::read(self, at_bytes, into).map_err(|error| error.to_string())
-    }
-
-    fn now_ns(&self) -> u64 {
-        Self::now_ns(self)
-    }
-}
+pub use assay_load::Medium;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Course {
@@ -110,6 +80,34 @@ pub struct Detail {
     pub stopped: bool,
 }
 
+/// Performs the acts of a program on a medium; each of its writes has a number.
+pub struct ActWriter {
+    sync: Sync,
+    run: u64,
+    first_byte: u64,
+    bytes: Vec<u8>,
+    next: u32,
+}
+
+impl ActWriter {
+    pub fn new(sync: Sync, record_bytes: u64, run: u64, first_byte: u64) -> Self {
+        Self { sync, run, first_byte, bytes: vec![0; record_bytes as usize], next: 0 }
+    }
+
+    pub fn act(&mut self, act: Act, medium: &mut dyn Medium) -> Result<(), String> {
+        match (act, self.sync) {
+            (Act::Write { at, .. }, sync) => {
+                fill(&mut self.bytes, self.run, at, self.next);
+                self.next += 1;
+                let through = sync == Sync::Dsync;
+                medium.write(self.first_byte + at * SECTOR_BYTES, &self.bytes, through)
+            }
+            (Act::Sync, Sync::Fsync | Sync::Fdatasync) => medium.sync(self.sync == Sync::Fsync),
+            (Act::Sync | Act::Promise, _) => Ok(()),
+        }
+    }
+}
+
 impl Course {
     pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
@@ -127,9 +125,9 @@ impl Course {
     ) -> Result<(Written, Detail), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
         let mut detail = Detail::default();
-        let mut bytes = vec![0; self.record_bytes as usize];
+        let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, self.area[0]);
         // Nothing is drawn, and no room is made, in the time that is measured.
-        let rounds = self.rounds(&layout);
+        let rounds: Vec<Vec<Act>> = layout.rounds(self.seed).take(self.promises as usize).collect();
         let mut own = Written::with_room(layout, rounds.iter().map(Vec::len).sum());
         let began_ns = medium.now_ns();
         let is_over = |now_ns: u64| now_ns.saturating_sub(began_ns) >= self.time_ns;
@@ -138,7 +136,7 @@ impl Course {
                 break;
             }
             for act in acts {
-                self.act(act, &mut own, &mut bytes, medium, &mut detail)?;
+                self.act(act, &mut own, &mut writer, medium, &mut detail)?;
             }
             detail.rounds += 1;
         }
@@ -148,38 +146,27 @@ impl Course {
         Ok((own, detail))
     }
 
-    fn rounds(&self, layout: &Layout) -> Vec<Vec<Act>> {
-        let mut program = Program::new(self.seed);
-        let all = (0..self.promises).map(|_| layout.next(&mut program));
-        all.take_while(|acts| !acts.is_empty()).collect()
-    }
-
     fn act(
         &self,
         act: Act,
         own: &mut Written,
-        bytes: &mut [u8],
+        writer: &mut ActWriter,
         medium: &mut dyn Medium,
         detail: &mut Detail,
     ) -> Result<(), String> {
+        writer.act(act, medium)?;
         match act {
             Act::Write { what, at } => {
-                let through = self.sync == Sync::Dsync;
-                // Through the page cache a kernel syncs such a write by a flush: no FUA holds it.
-                let write = Write { at, sectors: own.layout.sectors, through: false };
-                fill(bytes, self.run, at, own.log.writes.len() as u32);
-                medium.write(self.area[0] + at * SECTOR_BYTES, bytes, through)?;
-                own.log.write(write);
-                if through {
-                    own.log.flush();
-                }
-                own.whats.push(what);
+                own.write(at, what);
                 detail.writes += 1;
-                detail.written_bytes += bytes.len() as u64;
-                detail.syncs += u64::from(through);
+                detail.written_bytes += self.record_bytes;
+                if self.sync == Sync::Dsync {
+                    // Through the page cache a kernel syncs such a write by a flush: no FUA holds it.
+                    own.log.flush();
+                    detail.syncs += 1;
+                }
             }
             Act::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
-                medium.sync(self.sync == Sync::Fsync)?;
                 own.log.flush();
                 detail.syncs += 1;
             }
@@ -197,7 +184,7 @@ impl Course {
         sectors: usize,
         detail: &mut Detail,
     ) -> Result<(), String> {
-        let wanted = crate::durability::image::whole(&written.log, sectors);
+        let wanted = whole(&written.log, sectors);
         let mut seen = vec![Seen::Before; sectors];
         let mut block = vec![0; self.record_bytes as usize];
         let each = written.layout.sectors as usize;
@@ -219,7 +206,7 @@ impl Course {
         let judgement = written.judged(&seen, written.log.steps.len());
         let first = judgement.lost.first();
         detail.tally.lost_without_crash =
-            first.and_then(|lost| self.story(written, lost, None)).map(Told::from);
+            first.and_then(|lost| self.story(written, lost, None)).map(Told::Place);
         Ok(())
     }
 
@@ -254,7 +241,7 @@ impl Course {
         judgement: &Judgement,
         tally: &mut Tally,
     ) {
-        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::from));
+        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::Place));
     }
 
     /// The story of a loss after a cut of which only the promises before it are known.
@@ -263,19 +250,20 @@ impl Course {
         written: &Written,
         lost: &Lost,
         steps: usize,
-    ) -> Option<Story> {
-        let story = self.story(written, lost, None)?;
-        Some(Story { crash_step: Some(steps as u64), ..story })
+    ) -> Option<Box<Story>> {
+        let mut story = self.story(written, lost, None)?;
+        story.crash_step = Some(steps as u64);
+        Some(story)
     }
 
-    fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {
+    fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Box<Story>> {
         let (step, promised) = written.log.told_of(lost.write);
         let write = written.log.writes.get(lost.write as usize)?;
         let home = match written.whats.get(lost.write as usize)? {
-            crate::durability::pattern::What::Logged { place, .. } => written.layout.home(*place),
+            What::Logged { place, .. } => written.layout.home(*place),
             _ => write.at,
         };
-        Some(Story {
+        Some(Box::new(Story {
             write: u64::from(lost.write) + 1,
             at_bytes: self.area[0] + home * SECTOR_BYTES,
             bytes: u64::from(write.sectors) * SECTOR_BYTES,
@@ -285,6 +273,6 @@ impl Course {
             survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.uncovered)),
             found: lost.found,
             older: lost.older.map(|own| u64::from(own) + 1),
-        })
+        }))
     }
 }

@@ -18,7 +18,7 @@ use super::keys::runtime;
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
-use super::{Work, io};
+use super::{PlannedWork as _, Work, io};
 
 pub use detail::{Detail, Phase};
 pub use metrics::{FILES, Of, of, rate};
@@ -72,14 +72,14 @@ impl WorkloadKind for Asked {
     };
     const EXAMPLE: &'static str =
         "files = { files = 10000, directories = 100, file_size = \"4 KiB\" }";
-    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const METRICS: &'static [&'static [Metric]] = metrics::METRICS;
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 }
 
 impl WorkloadSpec for Asked {
     fn words(&self) -> String {
-        self.planned().tree_words()
+        self.planned().words()
     }
 
     fn needs(&self) -> Needs {

@@ -14,11 +14,9 @@ const LARGEST: Bytes = Bytes(64 << 20);
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
-        #[serde(default = "usual_files")]
-        files: u32 = usual_files() => {
-            key: "files",
+        files: u32 = 10_000 => {
             words: "total number of files",
             form: numbers_to(MOST_FILES),
             example: "files = 10000",
@@ -29,9 +27,7 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_directories")]
-        directories: u32 = usual_directories() => {
-            key: "directories",
+        directories: u32 = 100 => {
             words: "number of directories; each contains the same number of files",
             form: numbers_to(MOST_FILES),
             example: "directories = 100",
@@ -43,9 +39,7 @@ keys! {
         }
 
         /// Levels of directories, the lowest of which holds the files.
-        #[serde(default = "one")]
         tree_depth: u32 = 1 => {
-            key: "tree_depth",
             words: "depth of the directory tree, whose lowest level contains the files",
             form: numbers_to(MOST_LEVELS),
             example: "tree_depth = 2",
@@ -56,9 +50,7 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_size")]
-        file_size: Bytes = usual_size() => {
-            key: "file_size",
+        file_size: Bytes = Bytes(4 << 10) => {
             words: "file size",
             form: Form::Size { least: Bytes(0), most: LARGEST },
             example: "file_size = \"4 KiB\"",
@@ -70,9 +62,7 @@ keys! {
         }
 
         /// Order in which they are accessed once they are there.
-        #[serde(default = "random")]
         pattern: Pattern = Pattern::Random => {
-            key: "pattern",
             words: "order of stat, read, rename and delete: creation order or random",
             form: Form::Word(|| vec!["sequential", "random"]),
             example: "pattern = \"random\"",
@@ -83,9 +73,7 @@ keys! {
             ),
         }
 
-        #[serde(default = "one")]
         threads: u32 = 1 => {
-            key: "threads",
             words: "threads, each with separate files",
             form: numbers_to(MOST_THREADS),
             example: "threads = 4",
@@ -96,9 +84,7 @@ keys! {
             ),
         }
 
-        #[serde(default)]
         fsync: FileSync = FileSync::EachPhase => {
-            key: "fsync",
             words: "when a change counts as complete: immediately, after a filesystem sync per phase, or also after a \
                     sync per written file",
             form: Form::Word(|| vec!["none", "each-phase", "each-file"]),
@@ -110,9 +96,8 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         drop_caches: bool = false => {
-            key: "drop_caches",
             words: "drop the page cache before each phase except the first (as root)",
             form: Form::Flag,
             example: "drop_caches = true",
@@ -123,9 +108,8 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "maximum duration of a trial; Assay shrinks a tree that would take longer",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"20 s\"",
@@ -135,26 +119,6 @@ keys! {
 
 const fn numbers_to(most: u32) -> Form {
     Form::Whole { least: 1, most: most as u64 }
-}
-
-const fn usual_files() -> u32 {
-    10_000
-}
-
-const fn usual_directories() -> u32 {
-    100
-}
-
-const fn usual_size() -> Bytes {
-    Bytes(4 << 10)
-}
-
-const fn random() -> Pattern {
-    Pattern::Random
-}
-
-const fn one() -> u32 {
-    1
 }
 
 fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {

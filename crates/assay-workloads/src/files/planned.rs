@@ -66,8 +66,10 @@ impl Planned {
         let plural = if self.directories == 1 { "directory" } else { "directories" };
         format!("{} {size} in {} {plural}", number(self.files), number(self.directories))
     }
+}
 
-    pub(super) fn tree_words(&self) -> String {
+impl PlannedWork for Planned {
+    fn words(&self) -> String {
         let levels = (self.levels > 1).then(|| format!(", {} levels deep", self.levels));
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
         let order = match self.pattern {
@@ -86,12 +88,6 @@ impl Planned {
             levels.unwrap_or_default(),
             threads.unwrap_or_default()
         )
-    }
-}
-
-impl PlannedWork for Planned {
-    fn words(&self) -> String {
-        self.tree_words()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
-use assay_core::stats::{observations_needed, percentile_is_supported};
 use assay_load::{FileAct, FileOutcome, FileTree, LoadError, Room};
 use assay_machine::system::{FileKind, System, WorkDirectory};
 
@@ -15,7 +14,7 @@ use super::detail::{Detail, Phase};
 use super::planned::Planned;
 use super::{FileSync, metrics};
 use crate::emptied;
-use crate::measured::{Measured, Ran, told};
+use crate::measured::{Measured, Ran, known_and_absent, percentile};
 use crate::place::Run;
 
 /// File systems keep data in blocks of so many bytes, as a rule.
@@ -191,7 +190,7 @@ fn ran(
     stopped: bool,
 ) -> Ran {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
-    let (values, absent) = told(outcomes.iter().flat_map(latencies));
+    let (values, absent) = known_and_absent(outcomes.iter().flat_map(latencies));
     let phase = |one: &FileOutcome| Phase {
         act: one.act,
         operations: one.operations,
@@ -216,19 +215,8 @@ fn ran(
 
 /// The latencies of a phase by metric, as far as its files are enough to tell them.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
-    let own = metrics::of().find(|one| one.act == done.act);
-    let told = |metric: Metric, q: f64| {
-        let had = done.latency_ns.len();
-        let value = if percentile_is_supported(had, q) {
-            Presence::Present(done.latency_ns.value_at_quantile(q) as f64)
-        } else {
-            let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-            Presence::absent(format!(
-                "needs {needed} files per trial, but had only {}",
-                show::count(had)
-            ))
-        };
-        (metric, value)
-    };
-    own.map_or_else(Vec::new, |own| vec![told(own.half, 0.5), told(own.tail, 0.99)])
+    let Some(own) = metrics::of().find(|one| one.act == done.act) else { return Vec::new() };
+    [(own.half, 0.5), (own.tail, 0.99)]
+        .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
+        .to_vec()
 }

@@ -42,8 +42,8 @@ pub use parameters::Asked;
 pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use rate::{Rate, tolerance};
 pub use requests::Facts;
-pub(crate) use run::ran;
-pub use run::{claims, class_name, of_response, run_job};
+pub use run::{claims, of_response, run_job};
+pub(crate) use run::{class_counts, ran, series};
 pub use size::Size;
 
 /// Time of a trial where neither the workload nor a budget sets one.
@@ -57,14 +57,12 @@ const QUICK_BOUND: Time = Time(5_000_000_000);
 const QUICK_RAMP: Time = Time(30_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AskedEngine {
     /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
     #[default]
-    #[serde(rename = "auto")]
     Auto,
-    #[serde(rename = "psync")]
     Psync,
-    #[serde(rename = "io_uring")]
     IoUring,
 }
 
@@ -132,7 +130,7 @@ impl WorkloadSpec for Asked {
             content_words(self.compressibility),
             most_words(self),
             self.in_flight(),
-            told(self)
+            describe(self)
         )
     }
 
@@ -208,7 +206,7 @@ fn quick_at(rate: Rate) -> Time {
 }
 
 /// What is told of parameters that no sentence has a place for.
-fn told(io: &Asked) -> String {
+fn describe(io: &Asked) -> String {
     let told = parameters::TOLD.iter().filter_map(|words| words(io));
     told.fold(String::new(), |all, words| all + ", " + &words)
 }

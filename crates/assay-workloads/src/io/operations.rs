@@ -75,7 +75,7 @@ pub(super) fn copies(io: &Asked) -> bool {
 }
 
 /// What is told of copies; nothing where there are none.
-pub(super) fn told(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &Asked) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
     has_some.then(|| format!("{} duplicates", io.duplicates))
 }

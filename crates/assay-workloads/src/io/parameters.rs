@@ -156,7 +156,7 @@ parameters! {
             |io, text| Ok(io.duplicates = text.parse()?),
         ),
         job: |io, job| job.duplicates = io.duplicates,
-        told: operations::told,
+        told: operations::describe,
         fio: fio_line::duplicates,
         kept: duplicates,
     }
@@ -211,7 +211,7 @@ parameters! {
         )
         .written(rate::written),
         job: rate::tell,
-        told: rate::told,
+        told: rate::describe,
         fio: fio_line::rate,
         kept: arrival_rate,
     }
@@ -255,7 +255,7 @@ parameters! {
         form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
         example: "batch_complete_min = 32",
         job: wait::tell,
-        told: wait::told,
+        told: wait::describe,
         fio: wait::fio,
         kept: batch_complete_min,
     }
@@ -274,7 +274,7 @@ parameters! {
             |io, text| Ok(io.poll = Some(word(text, poll::CHOICES)?)),
         ),
         job: poll::tell,
-        told: poll::told,
+        told: poll::describe,
         fio: poll::fio,
         kept: poll,
     }

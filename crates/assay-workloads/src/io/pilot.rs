@@ -22,7 +22,7 @@ pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
         // Where it is known why, the plan leaves the workload out, and else its trials tell. That a target
         // takes no trims is no reason to measure nothing else of it.
         Err(error) if error.is_lacking() => return Ok(None),
-        outcome => outcome.map_err(|error| error.to_string())?,
+        outcome => outcome?,
     };
     let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
     Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))

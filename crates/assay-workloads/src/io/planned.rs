@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{self, Stored};
 use super::{
-    Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations,
-    poll, run, told, touch, verify,
+    Apart, Asked, AskedEngine, Pattern, content_words, describe, fio_line, fits, most_words,
+    operations, poll, run, touch, verify,
 };
+use crate::keys::names;
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, DirectUse, ONLY_READ, Offer, Run};
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
@@ -24,29 +25,17 @@ use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 const LARGE: Bytes = Bytes(64 << 10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Engine {
-    #[serde(rename = "simulated")]
     Simulated,
     /// `pread` and `pwrite`, one operation in flight in each thread.
-    #[serde(rename = "psync")]
     Psync,
-    #[serde(rename = "io_uring")]
     IoUring,
     /// Nobody: somebody else's work was looked at.
-    #[serde(rename = "none")]
     None,
 }
 
-impl Engine {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Simulated => "simulated",
-            Self::Psync => "psync",
-            Self::IoUring => "io_uring",
-            Self::None => "none",
-        }
-    }
-}
+names!(Engine: Simulated = "simulated", Psync = "psync", IoUring = "io_uring", None = "none");
 
 impl fmt::Display for Engine {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,7 +161,7 @@ impl PlannedWork for Planned {
             self.block_size,
             most_words(self),
             show::count(u64::from(self.in_flight())),
-            told(self),
+            describe(self),
             self.engine
         )
     }
@@ -184,8 +173,8 @@ impl PlannedWork for Planned {
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         let job = self.job(&run.medium.area, run.ramp_ns, run.time_ns, run.seed);
         let job = Job { verify: verify::number(self, run.system), ..job };
-        let ran = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop);
-        ran.map(|outcome| run::ran(&outcome)).map_err(|error| error.to_string())
+        let outcome = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop)?;
+        Ok(run::ran(&outcome))
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {

@@ -22,7 +22,7 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
     job.poll = io.polled();
 }
 
-pub(super) fn told(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &Asked) -> Option<String> {
     match io.polled() {
         Poll::None => None,
         Poll::Sqpoll => Some("submission polled by the kernel (SQPOLL)".to_owned()),
@@ -242,10 +242,10 @@ mod tests {
         };
         for (poll, word) in [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")] {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
-            assert!(told(&polls(poll)).unwrap().contains("polled"));
+            assert!(describe(&polls(poll)).unwrap().contains("polled"));
         }
         for none in [Asked::default(), polls(Poll::None)] {
-            assert!(job(&none) == Poll::None && fio(&none).is_empty() && told(&none).is_none());
+            assert!(job(&none) == Poll::None && fio(&none).is_empty() && describe(&none).is_none());
         }
         assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));
     }

@@ -67,7 +67,7 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
         io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }
 
-pub(super) fn told(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &Asked) -> Option<String> {
     let words = match io.arrival_process {
         Arrivals::Fixed => "at equal intervals",
         Arrivals::Poisson => "at random intervals (Poisson)",

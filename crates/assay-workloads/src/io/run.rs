@@ -1,12 +1,11 @@
 //! Hands reads and writes to the engines of `assay-load`, and tells what came of them.
 
-use std::collections::BTreeSet;
-use std::os::fd::AsFd;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use assay_core::quantity::metric::FDATASYNCS;
 use assay_core::quantity::units::show;
-use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
+use assay_load::{Bystanders, ClassOutcome, Job, LoadError, Outcome};
 
 use super::planned::{Engine, kind};
 use super::{Detail, Poll, poll};
@@ -25,22 +24,7 @@ pub fn run_job(
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
     let kind = kind(engine, medium.law).map_err(LoadError::Invalid)?;
-    let target = assay_load::Target {
-        file: medium.file.map(AsFd::as_fd),
-        memory_alignment: medium.memory_alignment,
-    };
-    assay_load::run_beside(bystanders, job, &kind, &target, stop)
-}
-
-pub const fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Read => "read",
-        Class::Write => "write",
-        Class::Rewrite => "rewrite",
-        Class::Trim => "trim",
-        Class::Zero => "zero",
-        Class::Flush => "flush",
-    }
+    assay_load::run_beside(bystanders, job, &kind, &medium.target(), stop)
 }
 
 /// What the name of a class ends with whose histogram holds response times.
@@ -85,11 +69,17 @@ pub fn claims(outcome: &Outcome) -> Claims {
     }
 }
 
+pub(crate) fn class_counts(outcome: &Outcome) -> BTreeMap<String, Count> {
+    let count = |class: &ClassOutcome| {
+        let own = Count { operations: class.operations, bytes: class.bytes };
+        (class.class.name().to_owned(), own)
+    };
+    outcome.classes.iter().map(count).collect()
+}
+
 fn detail(outcome: &Outcome) -> Detail {
-    let count = |class: &ClassOutcome| Count { operations: class.operations, bytes: class.bytes };
-    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), count(class));
     Detail {
-        classes: outcome.classes.iter().map(of).collect(),
+        classes: class_counts(outcome),
         submitting_ns: outcome.totals.submitting_ns,
         longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
         still_s: still_s(outcome),
@@ -97,10 +87,8 @@ fn detail(outcome: &Outcome) -> Detail {
         already_complete: outcome.queue.already_complete,
         pace: outcome.pace,
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
-        requests: None,
         written: outcome.written.clone(),
-        verified: None,
-        unverified: None,
+        ..Detail::default()
     }
 }
 
@@ -128,7 +116,7 @@ fn workers(outcome: &Outcome) -> Option<String> {
 
 fn histograms(outcome: &Outcome) -> Histograms {
     let of = |class: &ClassOutcome| {
-        let name = class_name(class.class);
+        let name = class.class.name();
         let service =
             (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
         let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
@@ -145,13 +133,13 @@ fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
 }
 
 /// The rows per second of an outcome, as they are stored.
-fn series(outcome: &Outcome) -> Vec<SeriesRow> {
+pub(crate) fn series(outcome: &Outcome) -> Vec<SeriesRow> {
     outcome
         .series
         .iter()
         .map(|row| SeriesRow {
             second: row.second,
-            class: class_name(row.class).to_owned(),
+            class: row.class.name().to_owned(),
             operations: row.operations,
             bytes: row.bytes,
             latency_sum_ns: row.latency_sum_ns,

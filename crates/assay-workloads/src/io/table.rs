@@ -36,7 +36,6 @@ macro_rules! parameters {
                 $(
                     $(#[$attribute])*
                     $name: $type = $some => {
-                        key: stringify!($name),
                         words: $words,
                         form: $form,
                         $(need: $need,)?

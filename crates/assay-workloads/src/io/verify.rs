@@ -1,11 +1,10 @@
 //! What a trial wrote is read again after it, and compared: a step of its own, outside of its time.
 
-use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
-use assay_load::{Fault, Job, Stood, Target, WrongData};
+use assay_load::{Fault, Job, Stood, WrongData};
 pub use assay_load::{Verified, Written};
 use assay_machine::system::System;
 
@@ -91,9 +90,7 @@ pub fn pass(
     stop: &AtomicBool,
 ) -> Result<Verified, String> {
     let job = job(planned, &medium.area, written);
-    let target =
-        Target { file: medium.file.map(AsFd::as_fd), memory_alignment: medium.memory_alignment };
-    assay_load::verify(&job, written, &target, stop).map_err(|error| error.to_string())
+    Ok(assay_load::verify(&job, written, &medium.target(), stop)?)
 }
 
 /// The wrong blocks in words: `3 torn, 1 stale`.

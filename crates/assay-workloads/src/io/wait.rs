@@ -14,7 +14,7 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
     job.wait_for = several(io).unwrap_or(1);
 }
 
-pub(super) fn told(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &Asked) -> Option<String> {
     several(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
 }
 
@@ -106,9 +106,9 @@ mod tests {
         let several = waits(64, 32);
         assert_eq!(job(&several), 32);
         assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
-        assert!(told(&several).unwrap().contains("higher latencies"));
+        assert!(describe(&several).unwrap().contains("higher latencies"));
         for one in [Asked::default(), waits(64, 1)] {
-            assert!(job(&one) == 1 && fio(&one).is_empty() && told(&one).is_none());
+            assert!(job(&one) == 1 && fio(&one).is_empty() && describe(&one).is_none());
         }
     }
 }

@@ -1,95 +1,76 @@
 //! What is measured of pages.
 
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Metric};
+use crate::metrics::{higher, lower};
+use assay_core::quantity::Metric;
 
-pub const RATE: Metric = metric(
-    "accesses_per_s",
-    Better::Higher,
-    "accesses per second",
-    "page accesses per second, one at a time",
-);
+pub const RATE: Metric =
+    higher("accesses_per_s", "accesses per second", "page accesses per second, one at a time");
 
 pub const P50: Metric =
-    metric("access_p50_ns", Better::Lower, "median access time", "median time of a page access");
+    lower("access_p50_ns", "median access time", "median time of a page access");
 
-pub const P99: Metric =
-    metric("access_p99_ns", Better::Lower, "p99 access time", "p99 time of a page access");
+pub const P99: Metric = lower("access_p99_ns", "p99 access time", "p99 time of a page access");
 
 pub const LONGEST: Metric =
-    metric("access_max_ns", Better::Lower, "maximum access time", "maximum time of a page access");
+    lower("access_max_ns", "maximum access time", "maximum time of a page access");
 
-pub const PROCESSOR: Metric = metric(
+pub const PROCESSOR: Metric = lower(
     "access_cpu_ns",
-    Better::Lower,
     "CPU time per access",
     "CPU time of the process per access, including page compression",
 );
 
-pub const FAULTS: Metric = metric(
+pub const FAULTS: Metric = lower(
     "major_faults_per_access",
-    Better::Lower,
     "major faults per access",
     "share of accesses that read a page from swap",
 )
 .traffic();
 
-pub const SWAPPED_IN: Metric = metric(
+pub const SWAPPED_IN: Metric = lower(
     "swapped_in_bytes_per_s",
-    Better::Lower,
     "swap-in bytes per second",
     "bytes per second read from swap, for the whole machine, including zswap",
 );
 
-pub const SWAPPED_OUT: Metric = metric(
+pub const SWAPPED_OUT: Metric = lower(
     "swapped_out_bytes_per_s",
-    Better::Lower,
     "swap-out bytes per second",
     "bytes per second written to swap, for the whole machine, including zswap",
 );
 
-pub const SOME: Metric = metric(
+pub const SOME: Metric = lower(
     "memory_pressure_some_share",
-    Better::Lower,
     "memory pressure (some)",
     "share of time in which at least one task on the machine waited for memory",
 );
 
-pub const FULL: Metric = metric(
+pub const FULL: Metric = lower(
     "memory_pressure_full_share",
-    Better::Lower,
     "memory pressure (full)",
     "share of time in which all runnable tasks waited for memory",
 );
 
-pub const REACHED: Metric = metric(
+pub const REACHED: Metric = higher(
     "working_set_reached_bytes",
-    Better::Higher,
     "working set reached",
     "bytes of the working set that were filled: all, or fewer if the process was killed",
 )
 .amount();
 
-pub const HELD: Metric = metric(
-    "working_set_per_memory",
-    Better::Higher,
-    "working set per memory",
+pub const HELD: Metric = higher("working_set_per_memory", "working set per memory",
     "bytes of the working set per byte of memory used (resident, zram and zswap), or per byte of the limit for a \
      process killed without swap",
 )
 .amount();
 
-pub const EXPECTED: Metric = metric(
-    "working_set_per_memory_expected",
-    Better::Higher,
-    "expected working set per memory",
+pub const EXPECTED: Metric = higher("working_set_per_memory_expected", "expected working set per memory",
     "value expected by `assay calc zram` for the compressed part, with the ratio of 2 from the kernel documentation",
 )
 .amount();
 
-pub const KILLED: Metric = metric(
+pub const KILLED: Metric = lower(
     "oom_killed_share",
-    Better::Lower,
     "share of killed trials",
     "1 if the kernel killed the process because memory ran out, otherwise 0",
 )

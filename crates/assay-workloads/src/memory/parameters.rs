@@ -16,7 +16,6 @@ keys! {
         /// Memory that the process may have; as much as there is where none is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memory_limit: Option<Bytes> = Some(Bytes(384 << 20)) => {
-            key: "memory_limit",
             words: "memory limit of the process (control group); the rest is swapped out",
             form: Form::Size { least: LEAST, most: MOST },
             example: "memory_limit = \"384 MiB\"",
@@ -28,7 +27,6 @@ keys! {
         }
 
         working_set: SetSize = SetSize::Percent(150) => {
-            key: "working_set",
             words: "working set: bytes of the accessed pages, or a share of memory_limit",
             form: Form::Text,
             need: Need::UnlessFactor,
@@ -42,7 +40,6 @@ keys! {
 
         #[serde(default)]
         compressibility: Content = Content::Random => {
-            key: "compressibility",
             words: "compressible share of each page",
             form: Form::Content,
             example: "compressibility = \"50%\"",
@@ -55,7 +52,6 @@ keys! {
 
         #[serde(default)]
         distribution: Skew = Skew::Uniform => {
-            key: "distribution",
             words: "distribution of the accesses",
             form: Form::Text,
             example: "distribution = \"zipf:0.9\"",
@@ -68,7 +64,6 @@ keys! {
 
         #[serde(default = "usual_writes")]
         write_share: u8 = usual_writes() => {
-            key: "write_share",
             words: "share of write accesses, in percent",
             form: Form::Whole { least: 0, most: 100 },
             example: "write_share = 30",
@@ -81,7 +76,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "measurement window of a trial",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"3 s\"",
@@ -89,7 +83,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_time: Option<Time> = None => {
-            key: "ramp_time",
             words: "warm-up time before the measurement window; by default, a fifth of the window",
             form: Form::Time { least: Time(0) },
             example: "ramp_time = \"1 s\"",

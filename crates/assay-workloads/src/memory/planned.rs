@@ -109,7 +109,7 @@ impl PlannedWork for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let seconds = how.time_ns.div_ceil(1_000_000_000).max(1);
+        let seconds = how.seconds();
         let stress = format!(
             "stress-ng --vm 1 --vm-bytes {} --vm-keep --vm-method rand-set --timeout {seconds}s \
              --metrics-brief",

@@ -7,17 +7,16 @@ use assay_core::outside;
 use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
-use assay_core::stats::{observations_needed, percentile_is_supported};
 use assay_load::new_histogram;
 use assay_machine::system::execute::{self, Ending};
-use assay_machine::system::{Executed, Execution, System};
+use assay_machine::system::{Executed, Execution};
 
 use super::child::{Counters, Done, Job, Line};
 use super::detail::{Detail, Stage};
 use super::metrics;
 use super::planned::Planned;
-use crate::measured::{Measured, Ran, Told, told};
-use crate::place::Run;
+use crate::measured::{KnownAndAbsent, Measured, Ran, known_and_absent, percentile};
+use crate::place::{Run, own_program};
 
 /// Filling may take so long, whatever swap it goes to.
 const FILLING: Duration = Duration::from_secs(180);
@@ -109,12 +108,6 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
     Ok((executed, lines))
 }
 
-fn own_program(system: &dyn System) -> Result<String, String> {
-    let own = system.read_link(Path::new("/proc/self/exe"));
-    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
-    Ok(own.display().to_string())
-}
-
 fn reached(lines: &[Line]) -> u64 {
     let filled = lines.iter().filter_map(|line| match line {
         Line::Filled(bytes) => Some(*bytes),
@@ -140,7 +133,7 @@ fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Ex
         name if name == metrics::KILLED.name => (*metric, is_killed.clone()),
         _ => (*metric, Presence::absent(why.clone())),
     };
-    let (values, absent) = told(metrics::METRICS.iter().map(of));
+    let (values, absent) = known_and_absent(metrics::METRICS.iter().map(of));
     let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
     Ran::of(
         Measured { elapsed_ns: executed.wall_ns, cpu_ns, values, absent, ..Measured::of(detail) },
@@ -179,22 +172,12 @@ fn values(
     done: &Done,
     latency_ns: &hdrhistogram::Histogram<u64>,
     page_bytes: u64,
-) -> Told {
+) -> KnownAndAbsent {
     let accesses = latency_ns.len();
     let window_s = done.window_ns.max(1) as f64 / 1e9;
     let each = |amount: f64| match accesses {
         0 => Presence::absent("no page was accessed"),
         _ => Presence::Present(amount / accesses as f64),
-    };
-    let percentile = |q: f64| {
-        if percentile_is_supported(accesses, q) {
-            return Presence::Present(latency_ns.value_at_quantile(q) as f64);
-        }
-        let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-        Presence::absent(format!(
-            "needs {needed} accesses per trial, but had only {}",
-            show::count(accesses)
-        ))
     };
     let Counters { major_faults, swapped, waited_ns } = &done.after;
     let faults = grown(&done.before.major_faults, major_faults);
@@ -207,10 +190,10 @@ fn values(
         ns.map(|ns| (ns as f64 / done.window_ns.max(1) as f64).min(1.0))
     };
     let memory = done.held.memory_bytes().map(|bytes| bytes.max(1) as f64);
-    told([
+    known_and_absent([
         (metrics::RATE, Presence::Present(accesses as f64 / window_s)),
-        (metrics::P50, percentile(0.5)),
-        (metrics::P99, percentile(0.99)),
+        (metrics::P50, percentile(latency_ns, 0.5, "accesses")),
+        (metrics::P99, percentile(latency_ns, 0.99, "accesses")),
         (metrics::LONGEST, Presence::Present(latency_ns.max() as f64)),
         (metrics::PROCESSOR, each(done.cpu_ns as f64)),
         (metrics::FAULTS, faults.map(|faults| faults as f64 / accesses.max(1) as f64)),

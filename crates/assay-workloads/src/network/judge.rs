@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
-use assay_core::quantity::units::show;
-use assay_core::stats::{observations_needed, percentile_is_supported};
 use assay_machine::system::network::{BitRate, LinkRun, Load, PhaseRun, SLICE_NS};
 use hdrhistogram::Histogram;
 
-use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS_PER_MINUTE, of};
+use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS, of};
 use super::{Detail, PhaseDetail};
-use crate::measured::{Histograms, SeriesRow, Told, told};
+use crate::measured::{Histograms, KnownAndAbsent, SeriesRow, known_and_absent, percentile};
 
 /// Slices over which something must have arrived.
 const GROUP: usize = 5;
@@ -26,12 +24,13 @@ const FEWEST: usize = 20;
 /// Nothing finer is told of what load adds.
 const FINEST_NS: f64 = 1e5;
 const MINUTE_NS: f64 = 60e9;
+const PROBES: &str = "probes";
 /// A round trip of a minute is a lost one.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 pub(super) struct Found {
     pub detail: Detail,
-    pub told: Told,
+    pub told: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
     /// Nanoseconds that count, of all phases.
@@ -50,7 +49,7 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
         phases.push(detail);
         histograms.insert(name.to_owned(), latencies);
     }
-    let told = told(values(&phases, &histograms));
+    let told = known_and_absent(values(&phases, &histograms));
     let series = series(&phases);
     let detail = Detail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
     Ok(Found { detail, told, histograms, series, window_ns })
@@ -158,25 +157,32 @@ type Value = (Metric, Presence<f64>);
 
 fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     let of_load = |load: Load| histograms.get(load.name());
-    let half = |load: Load| of_load(load).and_then(|own| quantile(own, 0.5).value().copied());
+    let half =
+        |load: Load| of_load(load).and_then(|own| percentile(own, 0.5, PROBES).value().copied());
     let idle = half(Load::Idle);
     let mut all = Vec::new();
     let (mut added, mut tails, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for phase in phases {
         let load = phase.run.job.load;
-        let (own, Some(latencies)) = (of(load), of_load(load)) else { continue };
-        let tail = quantile(latencies, 0.95);
-        all.push((own.half, quantile(latencies, 0.5)));
-        all.push((own.tail, tail.clone()));
-        all.push((own.far, quantile(latencies, 0.99)));
-        all.push((own.most, Presence::Present(latencies.max() as f64)));
-        let lost = phase.lost as f64 / phase.sent.max(1) as f64;
-        all.push((own.lost, Presence::Present(lost)));
+        let (&[p50, p95, p99, max, lost, ref own_added @ ..], Some(latencies)) =
+            (of(load), of_load(load))
+        else {
+            continue;
+        };
+        let tail = percentile(latencies, 0.95, PROBES);
+        let lost_share = phase.lost as f64 / phase.sent.max(1) as f64;
+        all.extend([
+            (p50, percentile(latencies, 0.5, PROBES)),
+            (p95, tail.clone()),
+            (p99, percentile(latencies, 0.99, PROBES)),
+            (max, Presence::Present(latencies.max() as f64)),
+            (lost, Presence::Present(lost_share)),
+        ]);
         for (metric, rate) in metrics::rates(load).into_iter().zip([phase.up, phase.down]) {
             all.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
         }
         let above = |value: f64| idle.map(|idle| (value - idle).max(FINEST_NS));
-        let (Some(own_added), Some(own_tail)) = (own.added, own.added_tail) else { continue };
+        let &[own_added, own_tail] = own_added else { continue };
         let half = half(load);
         let more = half.and_then(above);
         all.extend(more.map(|more| (own_added, Presence::Present(more))));
@@ -189,7 +195,7 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
         }
     }
     all.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
-    all.extend(mean(&trips).map(|mean| (TRIPS_PER_MINUTE, Presence::Present(mean))));
+    all.extend(mean(&trips).map(|mean| (TRIPS, Presence::Present(mean))));
     for load in Load::ALL.into_iter().filter(|load| of_load(*load).is_none()) {
         let reason = format!("the study does not have the phase {}", load.name());
         all.extend(metrics::of_phase(load).map(|own| (own, Presence::absent(reason.clone()))));
@@ -201,15 +207,6 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
 
 fn mean(of: &[f64]) -> Option<f64> {
     (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
-}
-
-fn quantile(latencies: &Histogram<u64>, q: f64) -> Presence<f64> {
-    let had = latencies.len();
-    if percentile_is_supported(had, q) {
-        return Presence::Present(latencies.value_at_quantile(q) as f64);
-    }
-    let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
-    Presence::absent(format!("needs {needed} probes per trial, but had only {}", show::count(had)))
 }
 
 /// Rows per second of the run, a class a phase: every probe that came back, the ramp's included.

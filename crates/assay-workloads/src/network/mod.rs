@@ -19,7 +19,7 @@ use assay_machine::system::network::{Load, lab};
 use super::place::{Offer, Run};
 use super::tell::{OwnRule, ShownNumbers};
 use super::workload::{Complaints, InStudy, Judged, LinkNeeds, WorkloadKind, WorkloadSpec};
-use super::{Work, io};
+use super::{PlannedWork as _, Work, io};
 
 pub use detail::{Detail, PhaseDetail};
 pub use metrics::ADDED;
@@ -110,7 +110,7 @@ impl WorkloadKind for Asked {
                removes three network namespaces with a slow link and a deep buffer.",
     };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
-    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const METRICS: &'static [&'static [Metric]] = metrics::METRICS;
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
@@ -118,7 +118,7 @@ impl WorkloadKind for Asked {
 
 impl WorkloadSpec for Asked {
     fn words(&self) -> String {
-        self.planned().link_words()
+        self.planned().words()
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {

@@ -11,16 +11,12 @@ pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";
 pub(super) const SHAPER: &str = "shaper";
 
-/// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
-const USUAL_CONGESTION: &str = "cubic";
-
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         peer: Option<String> = None => {
-            key: PEER,
             words: "address of the `assay peer`",
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
@@ -32,9 +28,8 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_streams")]
-        streams: u32 = usual_streams() => {
-            key: "streams",
+        // Fewer streams do not fill a buffer inside one kernel.
+        streams: u32 = 16 => {
             words: "number of TCP streams per direction that load the link",
             form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
             example: "streams = 16",
@@ -45,9 +40,8 @@ keys! {
             ),
         }
 
-        #[serde(default = "usual_congestion")]
-        congestion_control: String = usual_congestion() => {
-            key: "congestion_control",
+        // BBR keeps queues short by itself and would hide a deep buffer.
+        congestion_control: String = "cubic".to_owned() => {
             words: "TCP congestion control on both ends",
             form: Form::Text,
             example: "congestion_control = \"cubic\"",
@@ -59,25 +53,19 @@ keys! {
             ),
         }
 
-        #[serde(default = "all_phases")]
-        phases: Vec<Load> = all_phases() => {
-            key: "phases",
+        phases: Vec<Load> = Load::ALL.to_vec() => {
             words: "load phases, in order; always include idle",
             form: Form::Names(|| vec!["idle", "up", "down", "both"]),
             example: "phases = [\"idle\", \"up\"]",
         }
 
-        #[serde(default = "usual_phase")]
-        phase_time: Time = usual_phase() => {
-            key: "phase_time",
+        phase_time: Time = Time(6_000_000_000) => {
             words: "measurement window of each phase, after the load has filled the link",
             form: Form::Time { least: Time(1_000_000_000) },
             example: "phase_time = \"6 s\"",
         }
 
-        #[serde(default = "usual_probe")]
-        probe_interval: Time = usual_probe() => {
-            key: "probe_interval",
+        probe_interval: Time = Time(20_000_000) => {
             words: "interval between probe datagrams",
             form: Form::Time { least: Time(5_000_000) },
             example: "probe_interval = \"20 ms\"",
@@ -86,7 +74,6 @@ keys! {
         // Levels of the shaper are tried on that of the laboratory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
-            key: INTERFACE,
             words: "interface whose outgoing traffic Assay shapes",
             form: Form::Text,
             example: "interface = \"eth0\"",
@@ -97,9 +84,8 @@ keys! {
             ),
         }
 
-        #[serde(default = "unshaped", skip_serializing_if = "Shaper::is_none")]
+        #[serde(skip_serializing_if = "Shaper::is_none")]
         shaper: Shaper = Shaper::NONE => {
-            key: SHAPER,
             words: "outgoing rate limit of the interface, which moves the queue from the modem to this machine and \
                     shortens it (as root)",
             form: Form::Text,
@@ -115,31 +101,6 @@ keys! {
             .written(written),
         }
     }
-}
-
-/// Fewer streams do not fill a buffer inside one kernel.
-const fn usual_streams() -> u32 {
-    16
-}
-
-fn usual_congestion() -> String {
-    USUAL_CONGESTION.to_owned()
-}
-
-fn all_phases() -> Vec<Load> {
-    Load::ALL.to_vec()
-}
-
-const fn usual_phase() -> Time {
-    Time(6_000_000_000)
-}
-
-const fn usual_probe() -> Time {
-    Time(20_000_000)
-}
-
-const fn unshaped() -> Shaper {
-    Shaper::NONE
 }
 
 fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {

@@ -74,26 +74,6 @@ impl Planned {
         lines
     }
 
-    pub(super) fn link_words(&self) -> String {
-        let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
-        let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
-        let shaped = (!self.shaper.is_none()).then(|| {
-            let rate = self.shaper.rate(self.rate);
-            let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
-            let interface = self.interface.as_deref().unwrap_or_default();
-            format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
-        });
-        format!(
-            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{}",
-            phases.join(", "),
-            Time(self.phase_ns),
-            self.streams,
-            self.congestion,
-            Time(self.probe_ns),
-            shaped.unwrap_or_default()
-        )
-    }
-
     fn jobs(&self) -> Vec<PhaseJob> {
         let job = |load: &Load| PhaseJob {
             load: *load,
@@ -173,7 +153,23 @@ pub(super) fn no_peer() -> String {
 
 impl PlannedWork for Planned {
     fn words(&self) -> String {
-        self.link_words()
+        let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
+        let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
+        let shaped = (!self.shaper.is_none()).then(|| {
+            let rate = self.shaper.rate(self.rate);
+            let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
+            let interface = self.interface.as_deref().unwrap_or_default();
+            format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
+        });
+        format!(
+            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{}",
+            phases.join(", "),
+            Time(self.phase_ns),
+            self.streams,
+            self.congestion,
+            Time(self.probe_ns),
+            shaped.unwrap_or_default()
+        )
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

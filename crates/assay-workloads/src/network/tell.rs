@@ -8,7 +8,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::network::Load;
 
 use super::grade::{Grade, SCALE};
-use super::metrics::{ADDED, UP_RATE, of};
+use super::metrics::{ADDED, ADDED_P95, LOST, MAX, P50, P95, UP_RATE, of};
 use super::ramp_ns;
 use crate::tell::{NumberedRow, OwnFigure, PhaseFigure, ShownNumbers, StudyNumbers, TrialPhase};
 
@@ -72,18 +72,18 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
 
 /// Headings behind what the load adds, their metrics and units: of the phases that the study had.
 fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
-    let has = |load: &Load| numbers.known.contains(of(*load).half.name);
+    let has = |load: &Load| numbers.known.contains(of(*load)[P50].name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
     let trips = loads.iter().flat_map(|load| {
         let own = of(*load);
-        [("p50", own.half), ("p95", own.tail)]
+        [("p50", own[P50]), ("p95", own[P95])]
             .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
     });
     let up = of(Load::Up);
     let up = [
-        ("up max", up.most, Unit::Nanoseconds),
+        ("up max", up[MAX], Unit::Nanoseconds),
         ("upload", UP_RATE, Unit::BitsPerS),
-        ("up loss", up.lost, Unit::Share),
+        ("up loss", up[LOST], Unit::Share),
     ];
     let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
     trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
@@ -103,7 +103,7 @@ fn legend() -> String {
 
 /// The row with the highest upload rate among those that add little delay.
 fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
-    let tail = of(Load::Up).added_tail?;
+    let tail = of(Load::Up)[ADDED_P95];
     let is_short = |added: f64| added < SHORT_NS;
     let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
     let short = shaped.filter(|row| number(row, &tail).is_some_and(is_short));

@@ -28,15 +28,9 @@ pub(super) fn line(how: &ByHand<'_>) -> CommandLine {
          @ns[args.rwbs] = hist(nsecs - @at[args.dev, args.sector]); delete(@at, (args.dev, args.sector)) }}'",
         show::duration(how.time_ns as f64)
     );
-    CommandLine {
-        words: ["sh", "-c", &script].map(str::to_owned).to_vec(),
-        remarks: vec![
-            "subtract the first reading from the second; (ms of reads) / (reads) is the mean read latency, and sectors \
-             are 512 bytes"
-                .to_owned(),
-            histograms,
-        ],
-    }
+    let subtract = "subtract the first reading from the second; (ms of reads) / (reads) is the mean read latency, and \
+                    sectors are 512 bytes";
+    CommandLine::new(&["sh", "-c", &script], &[subtract, &histograms])
 }
 
 #[cfg(test)]

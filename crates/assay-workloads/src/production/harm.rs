@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use assay_core::quantity::units::show;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::detail::Second;
 
@@ -24,7 +24,8 @@ const LEAST_AGE_NS: f64 = 500_000_000.0;
 const SHORTEST_NS: u64 = 500_000_000;
 
 /// From how many times the baseline's worst on a level is taken back.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Harm(Option<f64>);
 
 const FACTORS: [(&str, Option<f64>); 7] = [
@@ -79,17 +80,7 @@ impl std::str::FromStr for Harm {
     }
 }
 
-impl Serialize for Harm {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Harm {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+assay_core::as_text!(Harm);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassLimits {

@@ -2,70 +2,45 @@
 
 use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
-use assay_core::quantity::metric::{Better, metric};
 
 use super::detail::Period;
 use super::look::Waited;
+use crate::metrics::{higher, lower};
 
 /// What only others' work has: how many requests arrived.
 pub const ARRIVALS: &str = "device_arrivals_per_s";
 
 pub const METRICS: &[Metric] = &[
-    metric(
+    lower(
         "device_latency_mean_ns",
-        Better::Lower,
         "mean latency of all requests",
         "mean latency of requests of all classes; also depends on the mix",
     ),
-    metric(
+    higher(
         "device_requests_per_s",
-        Better::Higher,
         "requests per second",
         "requests that the devices completed per second",
     ),
-    metric(
+    higher(
         ARRIVALS,
-        Better::Higher,
         "arriving requests per second",
         "request arrivals per second: completed requests plus the increase in requests in flight",
     ),
-    metric(
-        "device_bytes_per_s",
-        Better::Higher,
-        "bytes per second",
-        "bytes that the devices moved per second",
-    ),
-    metric(
-        "device_request_bytes",
-        Better::Higher,
-        "mean request size",
-        "mean size of requests that carry data",
-    ),
-    metric(
-        "device_read_share",
-        Better::Higher,
-        "read share",
-        "share of reads among reads and writes",
-    ),
-    metric(
-        "device_in_flight",
-        Better::Lower,
-        "requests in flight",
-        "mean number of requests in flight",
-    ),
-    metric(
+    higher("device_bytes_per_s", "bytes per second", "bytes that the devices moved per second"),
+    higher("device_request_bytes", "mean request size", "mean size of requests that carry data"),
+    higher("device_read_share", "read share", "share of reads among reads and writes"),
+    lower("device_in_flight", "requests in flight", "mean number of requests in flight"),
+    lower(
         "io_pressure_some_share",
-        Better::Lower,
         "I/O pressure (some)",
         "share of time in which at least one task waited for a device",
     ),
-    metric(
+    lower(
         "io_pressure_full_share",
-        Better::Lower,
         "I/O pressure (full)",
         "share of time in which all tasks waited for a device",
     ),
-    metric("cpu_busy_share", Better::Lower, "CPU load", "busy share of the CPU time"),
+    lower("cpu_busy_share", "CPU load", "busy share of the CPU time"),
 ];
 
 pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> {

@@ -34,27 +34,23 @@ const QUICK_SETTLE: Time = Time(2_000_000_000);
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(default, deny_unknown_fields)]
     pub struct Asked {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "measurement window per level; 2 min by default",
             form: Form::Time { least: SHORTEST },
             example: "runtime = \"2 min\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         settle_time: Option<Time> = None => {
-            key: "settle_time",
             words: "settling time after a change; 5 s by default",
             form: Form::Time { least: Time(0) },
             example: "settle_time = \"5 s\"",
         }
 
-        #[serde(default)]
         rollback_threshold: Harm = Harm::default() => {
-            key: "rollback_threshold",
             words: "roll a level back if it exceeds the baseline's worst value by this factor for three seconds in a row; or \
                     off",
             form: Form::Word(harm::words),

@@ -59,7 +59,6 @@ keys! {
     pub struct Asked {
         /// The result that has it: its id, the beginning of that, or its title.
         trace: String = "evening".to_owned() => {
-            key: "trace",
             words: "result with the recorded trace: its ID, or its unique beginning or end, or its title",
             form: Form::Text,
             need: Need::Always,
@@ -68,7 +67,6 @@ keys! {
 
         #[serde(default)]
         timing: Clock = Clock::Open => {
-            key: "timing",
             words: "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
             form: Form::Word(|| vec!["open", "dependent", "closed"]),
             example: "timing = \"open\"",
@@ -85,7 +83,6 @@ keys! {
 
         #[serde(default)]
         speed: Scale = Scale::ONE => {
-            key: "speed",
             words: "replay speed relative to the recording",
             form: Form::Own(&scale::FORM),
             example: "speed = \"2x\"",
@@ -99,7 +96,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace_length: Option<Time> = None => {
-            key: "trace_length",
             words: "length of the trace to replay, from its start; the whole trace by default",
             form: Form::Time { least: Time(1_000_000) },
             example: "trace_length = \"60 s\"",
@@ -107,7 +103,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String> = None => {
-            key: "device",
             words: "device to replay if the trace has several; join devices with +, such as sda+sdb",
             form: Form::Text,
             example: "device = \"sda\"",
@@ -115,7 +110,6 @@ keys! {
 
         #[serde(default = "usual_depth")]
         queue_depth: u32 = USUAL_DEPTH => {
-            key: "queue_depth",
             words: "maximum queue depth; 128 by default",
             form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
             example: "queue_depth = 32",
@@ -129,7 +123,6 @@ keys! {
         /// Which recording that is, once it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<Source> = None => {
-            key: "source",
             words: "trace identity; Assay sets this key when it resolves the study, and then accepts no other trace",
             form: Form::Own(&source::FORM),
             example: source::KEY_EXAMPLE,
@@ -186,13 +179,6 @@ fn pace_words(clock: Clock, scale: Scale) -> String {
     }
 }
 
-impl Asked {
-    /// Nanoseconds that are recorded of what is played.
-    fn length_ns(&self) -> Option<u64> {
-        self.source.as_ref().map(|source| source.length_ns)
-    }
-}
-
 impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let span = self.trace_length.map_or_else(String::new, |span| format!("the first {span}, "));
@@ -222,7 +208,8 @@ impl WorkloadSpec for Asked {
     }
 
     fn time(&self) -> Option<Time> {
-        self.length_ns().map(|length| Time(planned::time_ns(self.timing, self.speed, length)))
+        let length_ns = self.source.as_ref()?.length_ns;
+        Some(Time(planned::time_ns(self.timing, self.speed, length_ns)))
     }
 
     /// A time says how much of the recording is played, as long as it is not looked at.

@@ -9,7 +9,7 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
-use crate::io::{self, Engine};
+use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, ONLY_READ, Offer, Run};
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
@@ -99,7 +99,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
 
 impl Planned {
     pub(crate) fn missing_class(&self, class: &Class) -> Option<String> {
-        let is_of = |act: &Act| io::class_name(act.class()) == class.key;
+        let is_of = |act: &Act| act.class().name() == class.key;
         let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
         (!has).then(|| format!("the trace contains no {}", class.words))
     }

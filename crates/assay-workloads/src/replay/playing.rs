@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use crate::replay::{Arrived, Fitted, guessed};
 use assay_core::calc::requests::Sides;
-use assay_load::{
-    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited,
-};
+use assay_load::{Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited};
 use assay_machine::system::BlockRequest;
 
 use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};
@@ -48,11 +46,10 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     // Half of the memory: what is played is there by now.
     drop(recorded);
     let job = job(own, run, track);
-    let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)
-        .map_err(|error| error.to_string())?;
+    let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)?;
     let mut ran = io::ran(&outcome);
     ran.measured.detail = Detail {
-        classes: classes(&outcome),
+        classes: io::class_counts(&outcome),
         pace: outcome.pace,
         fidelity: fidelity(own, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
     }
@@ -110,14 +107,6 @@ fn job(own: &Planned, run: &Run<'_>, track: Track) -> Job {
         track: Some(Arc::new(track)),
         ..Job::base(Pattern::Random, Mix::READS, own.slot_bytes(), area.start..end, run.seed)
     }
-}
-
-fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
-    let of = |class: &ClassOutcome| {
-        let count = Count { operations: class.operations, bytes: class.bytes };
-        (io::class_name(class.class).to_owned(), count)
-    };
-    outcome.classes.iter().map(of).collect()
 }
 
 fn fidelity(

@@ -89,7 +89,7 @@ pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Judgement {
     pub tracked: Vec<f64>,
     pub window: Option<Window>,
     /// In what they part from the specification, each a phrase.
@@ -97,11 +97,11 @@ pub struct Told {
 }
 
 /// What a trial says; none where the cell that is tracked has no numbers.
-pub fn told(planned: &Planned, detail: &Detail) -> Option<Told> {
+pub fn judge_trial(planned: &Planned, detail: &Detail) -> Option<Judgement> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
     let window = counted(planned, &tracked);
     let departures = departures(planned, detail, window.as_ref());
-    Some(Told { tracked, window, departures })
+    Some(Judgement { tracked, window, departures })
 }
 
 /// In what a trial parts from the text, as far as that was at hand.

@@ -13,8 +13,7 @@ mod tests;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Form, Need};
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
@@ -22,10 +21,11 @@ use super::keys::{keys, runtime};
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use crate::metrics::{higher, lower};
 
 pub use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 pub use detail::{Detail, Prepared, Round, Seen};
-pub use judge::{InWindow, Told, Window, told, window};
+pub use judge::{InWindow, Judgement, Window, judge_trial, window};
 pub use planned::Planned;
 pub use tell::Facts;
 
@@ -43,7 +43,6 @@ keys! {
     #[serde(deny_unknown_fields)]
     pub struct Asked {
         test: Test = Test::Iops => {
-            key: "test",
             words: "test from the SNIA specification",
             form: Form::Word(|| Test::ALL.map(Test::name).to_vec()),
             need: Need::Always,
@@ -52,7 +51,6 @@ keys! {
 
         #[serde(default)]
         class: Class = Class::Enterprise => {
-            key: "class",
             words: "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
                     drive, write cache on, 2 threads at queue depth 16; enterprise by default",
             form: Form::Word(|| vec!["enterprise", "client"]),
@@ -61,7 +59,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block_size: Option<Bytes> = None => {
-            key: "block_size",
             words: "block size for the throughput test; 128 KiB by default",
             form: Form::Size { least: Bytes(512), most: Bytes(PIECE) },
             example: "block_size = \"1 MiB\"",
@@ -69,7 +66,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32> = None => {
-            key: "threads",
             words: "number of threads; the class sets the default",
             form: Form::Whole { least: 1, most: MOST_THREADS },
             example: "threads = 2",
@@ -77,7 +73,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue_depth: Option<u32> = None => {
-            key: "queue_depth",
             words: "queue depth of each thread; the class sets the default",
             form: Form::Whole { least: 1, most: MOST_DEPTH },
             example: "queue_depth = 16",
@@ -85,7 +80,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cell_time: Option<Time> = None => {
-            key: "cell_time",
             words: "duration of each cell in a round; a minute by default, as in the specification",
             form: Form::Time { least: Time(1_000_000) },
             example: "cell_time = \"10 s\"",
@@ -93,7 +87,6 @@ keys! {
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "maximum duration of a trial; to fit seven rounds, Assay shortens or drops cells; no limit by default",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"2 h\"",
@@ -101,38 +94,33 @@ keys! {
     }
 }
 
-const IOPS: Metric = metric(
+const IOPS: Metric = higher(
     "steady_iops",
-    Better::Higher,
     "steady-state IOPS",
     "IOPS of the tracking cell (4 KiB writes), mean over the measurement window",
 );
 
-const BANDWIDTH: Metric = metric(
+const BANDWIDTH: Metric = higher(
     "steady_bytes_per_s",
-    Better::Higher,
     "steady bandwidth",
     "sequential write bandwidth, mean over the measurement window",
 );
 
-const LATENCY: Metric = metric(
+const LATENCY: Metric = lower(
     "steady_latency_mean_ns",
-    Better::Lower,
     "steady latency",
     "mean service time of 4 KiB writes at queue depth 1, mean over the measurement window",
 );
 
-const ROUNDS: Metric = metric(
+const ROUNDS: Metric = lower(
     "rounds_until_steady",
-    Better::Lower,
     "rounds until steady state",
     "last round of the first steady-state measurement window; absent without steady state",
 );
 
 // Bytes, and yet of the nature of a rate: which round it is, rates say.
-const WRITTEN: Metric = metric(
+const WRITTEN: Metric = lower(
     "written_until_steady_bytes",
-    Better::Lower,
     "bytes written until steady state",
     "bytes written from the purge to the end of the measurement window; absent without steady state",
 );

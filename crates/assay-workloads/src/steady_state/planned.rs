@@ -4,7 +4,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::judge::{FILLS, InWindow, matrix, told};
+use super::judge::{FILLS, InWindow, judge_trial, matrix};
 use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
@@ -125,22 +125,14 @@ impl PlannedWork for Planned {
         let tracked = self.tracked();
         let [threads, depth] = self.in_flight;
         let pattern = if self.test.is_sequential() { "write" } else { "randwrite" };
-        let words = [
-            "fio".to_owned(),
-            format!("--name={}", how.name),
-            format!("--filename={}", how.path),
-            format!("--rw={pattern}"),
-            format!("--bs={}", tracked.size_bytes),
-            format!("--numjobs={threads}"),
-            format!("--iodepth={depth}"),
-            "--ioengine=io_uring".to_owned(),
-            format!("--direct={}", u8::from(self.direct)),
-            format!("--size={}", self.range_bytes),
-            "--time_based".to_owned(),
-            format!("--runtime={}", self.cell_ns.div_ceil(1_000_000_000).max(1)),
-            "--refill_buffers".to_owned(),
-            "--group_reporting".to_owned(),
-        ];
+        let words = how.fio(&format!(
+            "--rw={pattern} --bs={} --numjobs={threads} --iodepth={depth} --ioengine=io_uring --direct={} --size={} \
+             --time_based --runtime={} --refill_buffers --group_reporting",
+            tracked.size_bytes,
+            u8::from(self.direct),
+            self.range_bytes,
+            self.cell_ns.div_ceil(1_000_000_000).max(1)
+        ));
         let mut remarks = vec![
             "this command runs the tracking cell; a round runs all cells in sequence".to_owned(),
             "five rounds are steady if their range is at most 20% of their mean and the fitted line changes by at \
@@ -155,7 +147,7 @@ impl PlannedWork for Planned {
         } else {
             remarks.push("before the first round, run blkdiscard but write nothing".to_owned());
         }
-        CommandLine { words: words.to_vec(), remarks }
+        CommandLine { words, remarks }
     }
 }
 
@@ -165,7 +157,7 @@ fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64,
     if ![own, ROUNDS.name, WRITTEN.name].contains(&metric) {
         return None;
     }
-    let Some(told) = told(planned, detail) else {
+    let Some(told) = judge_trial(planned, detail) else {
         return Some(Err("the tracking cell has no results".to_owned()));
     };
     let rounds = detail.rounds.len();
@@ -186,6 +178,6 @@ fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64,
 }
 
 pub(super) fn in_window(planned: &Planned, detail: &Detail) -> Vec<InWindow> {
-    let window = told(planned, detail).and_then(|told| told.window);
+    let window = judge_trial(planned, detail).and_then(|told| told.window);
     matrix(detail, planned.test.measure(), window.as_ref())
 }

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 
-use super::{Detail, Planned, told};
+use super::{Detail, Planned, judge_trial};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -25,7 +25,7 @@ fn doubt(planned: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
     let planned = Planned::of(planned)?;
     let details = trials.iter().filter_map(|measured| Detail::of(measured));
     let windows: Vec<_> = details
-        .filter_map(|detail| told(planned, detail)?.window)
+        .filter_map(|detail| judge_trial(planned, detail)?.window)
         .filter(|own| !own.steady)
         .collect();
     let widest =

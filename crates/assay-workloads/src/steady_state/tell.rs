@@ -15,7 +15,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::planned::in_window;
-use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
+use super::{BANDWIDTH, Detail, IOPS, InWindow, Judgement, LATENCY, Planned, Window, judge_trial};
 use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
@@ -55,7 +55,7 @@ impl Tells for Planned {
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
         let of = |(at, measured): (usize, Option<&Measured>)| {
             let detail = Detail::of(measured?)?.clone();
-            let told = told(self, &detail).filter(|told| !told.tracked.is_empty())?;
+            let told = judge_trial(self, &detail).filter(|told| !told.tracked.is_empty())?;
             Some((at, detail, told))
         };
         let (at, detail, told) =
@@ -91,7 +91,12 @@ fn unit(measure: Measure) -> Unit {
     }
 }
 
-fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 2]>) -> String {
+fn words(
+    planned: &Planned,
+    detail: &Detail,
+    told: &Judgement,
+    trial: Option<[usize; 2]>,
+) -> String {
     let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
     if let Some([trial, trials]) = trial {
         said.push(format!("This is trial {trial} of {trials}."));
@@ -99,7 +104,7 @@ fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 
     said.join(" ")
 }
 
-fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
+fn seen(planned: &Planned, detail: &Detail, told: &Judgement) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
     let rounds = told.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);

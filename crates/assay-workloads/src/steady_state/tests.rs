@@ -91,7 +91,7 @@ const UNTIL_STEADY: [f64; 7] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 
 fn a_whole_device_with_all_its_rounds_parts_from_the_text_in_nothing_that_shows() {
     for test in Test::ALL {
         let own = planned(test);
-        let told = told(&own, &detail(&own, &UNTIL_STEADY)).unwrap();
+        let told = judge_trial(&own, &detail(&own, &UNTIL_STEADY)).unwrap();
         assert_eq!(told.departures, Vec::<String>::new(), "{test:?}");
         let window = told.window.unwrap();
         assert_eq!((window.first, window.last, window.steady), (3, 7, true), "{test:?}");
@@ -103,7 +103,7 @@ fn departures(change: impl Fn(&mut Planned, &mut Detail)) -> String {
     let mut own = planned(Test::Iops);
     let mut detail = detail(&own, &FALLING);
     change(&mut own, &mut detail);
-    told(&own, &detail).unwrap().departures.join("\n")
+    judge_trial(&own, &detail).unwrap().departures.join("\n")
 }
 
 #[test]

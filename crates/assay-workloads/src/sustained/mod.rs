@@ -13,8 +13,7 @@ mod writing;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::Form;
-use assay_core::quantity::metric::metric;
-use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::check_option::CheckOption;
@@ -24,6 +23,7 @@ use super::measured::Counts;
 use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use crate::metrics::higher;
 
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
@@ -47,7 +47,6 @@ keys! {
     pub struct Asked {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "duration of a trial; 5 minutes by default; Assay cannot detect a cache that does not fill in this \
                     time",
             form: Form::Time { least: Time(1) },
@@ -65,31 +64,27 @@ static OPTION: CheckOption = CheckOption {
     gates: &[],
 };
 
-pub const SUSTAINED: Metric = metric(
+pub const SUSTAINED: Metric = higher(
     "sustained_bytes_per_s",
-    Better::Higher,
     "sustained write rate",
     "write bandwidth after the last rate change",
 );
 
-const BURST: Metric = metric(
+const BURST: Metric = higher(
     "burst_bytes_per_s",
-    Better::Higher,
     "initial write rate",
     "write bandwidth before the first rate change",
 );
 
 // Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
-const FALL: Metric = metric(
+const FALL: Metric = higher(
     "fall_after_bytes",
-    Better::Higher,
     "bytes before the drop",
     "bytes written before the rate dropped permanently; absent if the rate did not drop, or only gradually",
 );
 
-const CACHE: Metric = metric(
+const CACHE: Metric = higher(
     "fast_cache_bytes",
-    Better::Higher,
     "fast cache",
     "bytes written before the drop, if confirmed as a cache: slow at every position, and fast again after an idle \
      period",

@@ -55,23 +55,13 @@ impl PlannedWork for Planned {
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
-        let words = [
-            "fio".to_owned(),
-            format!("--name={}", how.name),
-            format!("--filename={}", how.path),
-            "--rw=write".to_owned(),
-            "--bs=1M".to_owned(),
-            format!("--iodepth={DEPTH}"),
-            "--ioengine=io_uring".to_owned(),
-            "--direct=1".to_owned(),
-            "--time_based".to_owned(),
-            format!("--runtime={}", how.time_ns.div_ceil(1_000_000_000).max(1)),
-            format!("--size={}", self.bytes),
-            "--write_bw_log=rate".to_owned(),
-            "--log_avg_msec=250".to_owned(),
-        ];
-        let remarks = vec!["the log shows where the rate drops".to_owned()];
-        CommandLine { words: words.to_vec(), remarks }
+        let words = how.fio(&format!(
+            "--rw=write --bs=1M --iodepth={DEPTH} --ioengine=io_uring --direct=1 --time_based --runtime={} --size={} \
+             --write_bw_log=rate --log_avg_msec=250",
+            how.seconds(),
+            self.bytes
+        ));
+        CommandLine { words, remarks: vec!["the log shows where the rate drops".to_owned()] }
     }
 }
 

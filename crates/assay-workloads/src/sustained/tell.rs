@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Again, Course, Detail, Level, Planned, Rated, Rests, SUSTAINED, course};
 use crate::Measured;
-use crate::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
+use crate::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
 
 /// What writing for long says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,7 +131,6 @@ const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and g
 
 impl Shows for Facts {
     const KEY: &'static str = "sustained";
-    const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![

@@ -13,6 +13,7 @@ use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
 use crate::keys::{choice, keys, work};
 
+pub(super) const USUAL_CUTS: u64 = 1000;
 const LEAST_MEMORY: Bytes = Bytes(256 << 20);
 const MOST_CPUS: u64 = 255;
 const MOST_PROMISES: u32 = 100_000;
@@ -22,11 +23,9 @@ const PEER: &str = "address of the `assay peer` that records acknowledged writes
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
-        #[serde(default, rename = "writer")]
-        pattern: Pattern = Pattern::Log => {
-            key: "writer",
+        writer: Pattern = Pattern::Log => {
             words: "write method of the program: log, in-place, transaction, files or command",
             form: Form::Word(Pattern::names),
             example: "writer = \"log\"",
@@ -37,16 +36,11 @@ keys! {
                  virtual machine also `files` (create, replace by rename, move and remove files; sync \
                  each file and the directory) and `command` (run your command, then your check).",
                 "[\"log\", \"in-place\", \"transaction\"]",
-                |own, text| {
-                    own.pattern = Pattern::parse(text)?;
-                    own.check_factor("writer")
-                },
+                |own, text| Ok(own.writer = Pattern::parse(text)?),
             ),
         }
 
-        #[serde(default)]
         sync: Sync = Sync::Fdatasync => {
-            key: "sync",
             words: "sync method: fdatasync, fsync, o_dsync or none",
             form: Form::Word(Sync::names),
             example: "sync = \"fdatasync\"",
@@ -54,49 +48,35 @@ keys! {
                 "`fdatasync` or `fsync` after the writes; `o_dsync`: O_DSYNC on each write (through the \
                  page cache, a write and a flush); `none`: no sync, and therefore no acknowledged writes.",
                 "[\"none\", \"fdatasync\", \"o_dsync\"]",
-                |own, text| {
-                    own.sync = Sync::parse(text)?;
-                    own.check_factor("sync")
-                },
+                |own, text| Ok(own.sync = Sync::parse(text)?),
             ),
         }
 
-        #[serde(default = "four_kib")]
-        record_size: Bytes = four_kib() => {
-            key: "record_size",
+        record_size: Bytes = Bytes(4096) => {
             words: "size of a record or block, or maximum size of a file",
             form: Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
             example: "record_size = \"4 KiB\"",
             factor: choice(
                 "An amount with a unit, a multiple of 512 bytes.",
                 "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
-                |own, text| {
-                    own.record_size = text.parse()?;
-                    own.check_factor("record_size")
-                },
+                |own, text| Ok(own.record_size = text.parse()?),
             ),
         }
 
-        #[serde(default = "usual_promises")]
-        acknowledged_writes: u32 = usual_promises() => {
-            key: "acknowledged_writes",
+        acknowledged_writes: u32 = 1000 => {
             words: "maximum acknowledged writes per trial within the runtime (default: 1000)",
             form: Form::Whole { least: 1, most: MOST_PROMISES as u64 },
             example: "acknowledged_writes = 1000",
         }
 
-        #[serde(default = "usual_cuts")]
-        crash_points: u64 = usual_cuts() => {
-            key: "crash_points",
+        crash_points: u64 = USUAL_CUTS => {
             words: "crash points per trial (default: 1000); no loss at 60 crash points means that at most 4.88% of crashes \
                     lose data (95% confidence); at 1000, at most 0.3%",
             form: Form::Whole { least: 1, most: MOST_CUTS },
             example: "crash_points = 3000",
         }
 
-        #[serde(default)]
         assumed_drive: Drive = Drive::HonorsFlushes => {
-            key: "assumed_drive",
             words: "assumed drive behavior on power loss: honors flushes, or has a fault",
             form: Form::Word(Drive::names),
             example: "assumed_drive = \"honors-flushes\"",
@@ -106,16 +86,11 @@ keys! {
                  (tears the current write at 512 bytes), `reorders-writes` (a write passes a flush), `loses-last` (loses \
                  the last four writes), `returns-stale` (some blocks return older data after the restart).",
                 "[\"honors-flushes\", \"drops-flushes\"]",
-                |own, text| {
-                    own.assumed_drive = Drive::parse(text)?;
-                    own.check_factor("assumed_drive")
-                },
+                |own, text| Ok(own.assumed_drive = Drive::parse(text)?),
             ),
         }
 
-        #[serde(default = "four_kib")]
-        atomic_write_unit: Bytes = four_kib() => {
-            key: "atomic_write_unit",
+        atomic_write_unit: Bytes = Bytes(4096) => {
             words: "assumed atomic write unit of the drive",
             form: Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
             example: "atomic_write_unit = \"512 B\"",
@@ -123,16 +98,12 @@ keys! {
                 "An amount with a unit, a multiple of 512 bytes: 4 KiB for most drives, 512 bytes for \
                  drives without a larger guarantee. Writes that span two aligned units can tear.",
                 "[\"512 B\", \"4 KiB\"]",
-                |own, text| {
-                    own.atomic_write_unit = text.parse()?;
-                    own.check_factor("atomic_write_unit")
-                },
+                |own, text| Ok(own.atomic_write_unit = text.parse()?),
             ),
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         method: Grade = Grade::Replay => {
-            key: "method",
             words: "crash method: replay, kill or plug",
             form: Form::Word(Grade::names),
             example: "method = \"kill\"",
@@ -142,16 +113,12 @@ keys! {
                  new one. `plug`: you cut the power of this machine when asked, once per trial; a `peer` \
                  records acknowledged writes, and `assay resume` evaluates the trial after the restart.",
                 "[\"replay\", \"kill\", \"plug\"]",
-                |own, text| {
-                    own.method = Grade::parse(text)?;
-                    own.check_factor("method")
-                },
+                |own, text| Ok(own.method = Grade::parse(text)?),
             ),
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         write_to: On = On::Target => {
-            key: "write_to",
             words: "where to write: target, drive, ext4, xfs or btrfs",
             form: Form::Word(On::names),
             example: "write_to = \"ext4\"",
@@ -159,16 +126,12 @@ keys! {
                 "`target`: the target of the study, with crash points in Assay's log. In a virtual machine, with \
                  the log below the guest kernel: `drive` (the whole drive), or a file on `ext4`, `xfs` or `btrfs`.",
                 "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",
-                |own, text| {
-                    own.write_to = On::parse(text)?;
-                    own.check_factor("write_to")
-                },
+                |own, text| Ok(own.write_to = On::parse(text)?),
             ),
         }
 
-        #[serde(default, skip_serializing_if = "String::is_empty")]
+        #[serde(skip_serializing_if = "String::is_empty")]
         vm_mount_options: String = String::new() => {
-            key: "vm_mount_options",
             words: "mount options of the filesystem in the virtual machine",
             form: Form::Text,
             example: "vm_mount_options = \"nobarrier\"",
@@ -176,82 +139,73 @@ keys! {
                 "As for `mount -o`. With `nobarrier`, ext4 and btrfs send no flushes; `defaults` adds no option.",
                 "[\"defaults\", \"nobarrier\"]",
                 |own, text| {
-                    own.vm_mount_options = if text == NO_OPTIONS { String::new() } else { text.to_owned() };
-                    own.check_factor("vm_mount_options")
+                    let options = if text == NO_OPTIONS { "" } else { text };
+                    Ok(own.vm_mount_options = options.to_owned())
                 },
             ),
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         peer: Option<String> = None => {
-            key: "peer",
             words: PEER,
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         writer_command: Option<String> = None => {
-            key: "writer_command",
             words: "shell command that writes to its directory on the filesystem until the command exits or the runtime ends; \
                     each printed line acknowledges a durable write",
             form: Form::Text,
             example: "writer_command = \"my-db --fill\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         check_command: Option<String> = None => {
-            key: "check_command",
             words: "shell command to run in the writer's directory after each crash, with the printed lines in the file \
                     $ASSAY_ACKNOWLEDGED; exit code 0 means no loss",
             form: Form::Text,
             example: "check_command = \"my-db --verify\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         check_timeout: Option<Time> = None => {
-            key: "check_timeout",
             words: "maximum run time of a check (default: 60 s); a check that takes longer is inconclusive and ends the trial",
             form: Form::Time { least: Time(1_000_000) },
             example: "check_timeout = \"10 s\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         needs: Vec<String> = Vec::new() => {
-            key: "needs",
             words: "names or paths of host programs and files that the command and the check need; Assay copies these to \
                     /usr/bin in the virtual machine",
             form: Form::Words,
             example: "needs = [\"sqlite3\", \"./my-check.sh\"]",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         vm_memory: Option<Bytes> = None => {
-            key: "vm_memory",
             words: "memory of each virtual machine; 1 GiB by default",
             form: Form::Size { least: LEAST_MEMORY, most: Bytes(1 << 50) },
             example: "vm_memory = \"2 GiB\"",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         vm_cpus: Option<u32> = None => {
-            key: "vm_cpus",
             words: "CPUs of each virtual machine; 2 by default",
             form: Form::Whole { least: 1, most: MOST_CPUS },
             example: "vm_cpus = 4",
         }
 
-        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "crate::keys::is_default")]
         vm_kernel: Option<String> = None => {
-            key: "vm_kernel",
             words: "directory of an unpacked kernel package, with boot and lib/modules; by default the newest kernel in /boot",
             form: Form::Text,
             example: "vm_kernel = \"/var/tmp/linux-image\"",
         }
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
-            key: "runtime",
             words: "maximum write time (default: 10 s; for method plug: 5 min after the request to cut the power)",
             form: Form::Time { least: Time(1) },
             example: "runtime = \"30 s\"",
@@ -268,29 +222,14 @@ keys! {
                 let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
                 own.crash_points =
                     count.ok_or_else(|| format!("`{text}` is not a number of crash points"))?;
-                own.check_factor("crash_points")
+                Ok(())
             },
         ),
         "peer", PEER => work(
             "`HOST:PORT`, with an IPv6 address in brackets. Both machines need the same token, in \
              ASSAY_PEER_TOKEN or in the file named by ASSAY_PEER_TOKEN_FILE.",
             "[\"192.168.1.2:7710\"]",
-            |own, text| {
-                own.peer = Some(text.to_owned());
-                own.check_factor("peer")
-            },
+            |own, text| Ok(own.peer = Some(text.to_owned())),
         ),
     }
-}
-
-const fn four_kib() -> Bytes {
-    Bytes(4096)
-}
-
-const fn usual_promises() -> u32 {
-    1000
-}
-
-pub(super) const fn usual_cuts() -> u64 {
-    1000
 }

@@ -93,7 +93,7 @@ fn a_plan_says_how_many_cuts_give_which_bound() {
 #[test]
 fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let planned = |own: &Asked| own.planned(1 << 30);
-    let files = Asked { pattern: Pattern::Files, ..Asked::default() };
+    let files = Asked { writer: Pattern::Files, ..Asked::default() };
     assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
     for on in [On::Ext4, On::Xfs, On::Btrfs] {
         assert_eq!(
@@ -104,7 +104,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     assert!(planned(&Asked { write_to: On::Drive, ..files }).is_err());
     let line = |text: &str| Some(text.to_owned());
     let own = Asked {
-        pattern: Pattern::Command,
+        writer: Pattern::Command,
         write_to: On::Xfs,
         writer_command: line("my-db"),
         needs: vec!["my-db".to_owned()],
@@ -127,7 +127,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let mut settled = Asked { crash_points: 3000, ..own.clone() };
     settled.settle();
     assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
-    let other = Asked { pattern: Pattern::Log, ..own };
+    let other = Asked { writer: Pattern::Log, ..own };
     assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
 }
 

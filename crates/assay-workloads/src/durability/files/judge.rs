@@ -65,9 +65,7 @@ impl Script {
         own.unpromised = told_apart(ways);
         own
     }
-}
 
-impl Script {
     /// What is there where nothing can be reached: all that was promised is missing.
     pub fn without_any(&self, moment: Moment) -> Judgement {
         let standing = Standing::of(self, moment);

@@ -9,7 +9,7 @@ use super::script::{Script, Shape};
 use super::story::Story;
 use crate::durability::judge::{Found, Outcome};
 use crate::durability::sync::Sync;
-use crate::durability::tally::Tally;
+use crate::durability::tally::{Tally, Told};
 
 const RUN: u64 = 77;
 
@@ -31,7 +31,9 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
         assert!(moment.begun >= calls);
         let mut left = Model::after(&script, RUN, calls).cut(keeps, &mut draws);
         let judgement = script.judged(&left.listing(&script, RUN), moment);
-        tally.count(&judgement, |lost| Some(Story::of(&script, lost, Some(moment)).into()));
+        tally.count(&judgement, |lost| {
+            Some(Told::File(Box::new(Story::of(&script, lost, Some(moment)))))
+        });
     }
     tally
 }

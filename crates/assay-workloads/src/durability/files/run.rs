@@ -2,73 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use assay_load::OneDirectory;
 use serde::{Deserialize, Serialize};
 
 use super::contents::{Content, Listing};
 use super::script::{Call, Name, Script};
 use crate::durability::sync::Sync;
 
+pub use assay_load::Directory;
+
 /// Bytes of a file that nobody wrote which are read at most: more are none of ours.
 const MOST_READ_BYTES: u64 = 2 << 20;
-
-/// Where a program has its files: one directory, and of its files the one that was opened last.
-pub trait Directory {
-    /// Opens a new file under a name; `through`: its writes lie on the medium when they return.
-    fn create(&mut self, name: &str, through: bool) -> Result<(), String>;
-
-    /// Writes bytes to the end of the file that was opened last.
-    fn write(&mut self, bytes: &[u8]) -> Result<(), String>;
-
-    /// Has that file's contents on the medium, `all`: and what else is known of it.
-    fn sync_file(&mut self, all: bool) -> Result<(), String>;
-
-    /// Gives a file another name; what had that one is gone.
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), String>;
-
-    fn remove(&mut self, name: &str) -> Result<(), String>;
-
-    fn sync_names(&mut self) -> Result<(), String>;
-
-    fn names(&mut self) -> Result<Vec<String>, String>;
-
-    /// What is in a file, so many bytes at most.
-    fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String>;
-}
-
-impl Directory for OneDirectory<'_> {
-    fn create(&mut self, name: &str, through: bool) -> Result<(), String> {
-        Self::create(self, name, through).map_err(|error| error.to_string())
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        Self::write(self, bytes).map_err(|error| error.to_string())
-    }
-
-    fn sync_file(&mut self, all: bool) -> Result<(), String> {
-        Self::sync_file(self, all).map_err(|error| error.to_string())
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
-        Self::rename(self, from, to).map_err(|error| error.to_string())
-    }
-
-    fn remove(&mut self, name: &str) -> Result<(), String> {
-        Self::remove(self, name).map_err(|error| error.to_string())
-    }
-
-    fn sync_names(&mut self) -> Result<(), String> {
-        self.sync().map_err(|error| error.to_string())
-    }
-
-    fn names(&mut self) -> Result<Vec<String>, String> {
-        Self::names(self).map_err(|error| error.to_string())
-    }
-
-    fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String> {
-        Self::read(self, name, most_bytes).map_err(|error| error.to_string())
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {

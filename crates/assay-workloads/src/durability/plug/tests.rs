@@ -12,7 +12,9 @@ use assay_machine::system::network::protocol::TOKEN_VARIABLE;
 
 use super::*;
 use crate::durability::drive::Drive;
+use crate::durability::image::fill;
 use crate::durability::judge::{Found, Outcome};
+use crate::durability::pattern::Pattern;
 
 const TARGET: &str = "/srv";
 const DEVICE: &str = "/dev/given-up";
