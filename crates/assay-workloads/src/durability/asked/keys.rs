@@ -140,7 +140,7 @@ keys! {
                 "[\"defaults\", \"nobarrier\"]",
                 |own, text| {
                     let options = if text == NO_OPTIONS { "" } else { text };
-                    Ok(own.vm_mount_options = options.to_owned())
+                    Ok(options.clone_into(&mut own.vm_mount_options))
                 },
             ),
         }
