@@ -1,7 +1,5 @@
-//! The source articles: what they conclude, and what becomes of it by the numbers that they print.
-//!
-//! Verdicts and reasons stand in `reference/claims.csv`. The test `recomputed.rs` of the program computes
-//! both from the published tables, by rules that are written there, and fails where they differ.
+//! Source articles: what they conclude, and what becomes of it by the numbers that they print. Verdicts are in
+//! `reference/claims.csv`; the test `recomputed.rs` of the program recomputes them from the published tables.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! A row as a file. Its sender is not trusted: only what belongs to a row is read; anything else is refused with a reason.
+//! A row as a file. Its sender is not trusted: only what belongs to a row is read; anything else is refused with a
+//! reason.
 
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
@@ -96,12 +97,11 @@ fn checked(row: &CollectionRow) -> Result<(), String> {
         let serial = identity.serial.iter();
         serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
     }
-    if row.result.as_ref().is_some_and(|id| !id::is_one(id.trim_end_matches("-foreign"))) {
-        return Err("the result ID is invalid".to_owned());
-    }
-    if row.capacity_bytes.is_some_and(|bytes| bytes == 0 || bytes > LARGEST_CAPACITY) {
-        return Err("capacity_bytes is not valid for a device".to_owned());
-    }
+    let has_id = row.result.as_ref().is_none_or(|id| id::is_one(id.trim_end_matches("-foreign")));
+    need(has_id, "the result ID is invalid")?;
+    let has_capacity =
+        row.capacity_bytes.is_none_or(|bytes| (1..=LARGEST_CAPACITY).contains(&bytes));
+    need(has_capacity, "capacity_bytes is not valid for a device")?;
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));
     }
@@ -118,14 +118,16 @@ fn checked(row: &CollectionRow) -> Result<(), String> {
     Ok(())
 }
 
+fn need(holds: bool, why: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why.to_owned()) }
+}
+
 /// A device has a name that no page, no path and no spreadsheet would take for anything else.
 fn name_of_a_device(name: &str) -> Result<(), String> {
     plain("device", name)?;
     let name = name.trim_start();
     let shown = || outside::spelled(name);
-    if name.is_empty() {
-        return Err("the device has no name".to_owned());
-    }
+    need(!name.is_empty(), "the device has no name")?;
     if name.contains(['<', '>', '\\'])
         || name.contains("..")
         || name.starts_with(['/', '.', '-', '=', '+', '@'])
@@ -172,22 +174,18 @@ fn number(number: &Number) -> Result<(), String> {
     if !sound(number.value) {
         return Err(format!("{} is not valid for a device", number.value));
     }
-    if let Some([low, high]) = number.ci95
-        && !(low.is_finite() && high.is_finite() && low <= number.value && number.value <= high)
-    {
-        return Err("the CI does not contain the number".to_owned());
-    }
-    if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
-        return Err("the trials are not valid for a device".to_owned());
-    }
-    if !lies_among(number.value, &number.trials) {
-        return Err("the number is outside the range of the trials".to_owned());
-    }
+    let holds = |ends: [f64; 2]| {
+        ends.iter().all(|end| end.is_finite()) && (ends[0]..=ends[1]).contains(&number.value)
+    };
+    need(number.ci95.is_none_or(holds), "the CI does not contain the number")?;
+    let are_sound =
+        number.trials.len() <= MOST_TRIALS && number.trials.iter().all(|value| sound(*value));
+    need(are_sound, "the trials are not valid for a device")?;
+    let is_within = lies_among(number.value, &number.trials);
+    need(is_within, "the number is outside the range of the trials")?;
     let quantiles = number.latency_ns.len() <= MOST_CLAIMS
         && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
-    if !quantiles {
-        return Err("the latencies are invalid".to_owned());
-    }
+    need(quantiles, "the latencies are invalid")?;
     if number.because.len() > MOST_CLAIMS {
         return Err(format!("the number has too many trust rules ({})", number.because.len()));
     }

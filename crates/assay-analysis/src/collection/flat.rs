@@ -34,7 +34,6 @@ pub struct Flat {
 
 /// What [`Flat::trust`] says of published rows.
 pub const PUBLISHED: &str = "published";
-
 const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
 const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];

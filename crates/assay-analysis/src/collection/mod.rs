@@ -1,8 +1,5 @@
-//! The collection: one row a device and measurement, claimed against measured, of whoever sends one.
-//!
-//! A row is a small file whose name is the hash of what is in it, so that two people never change the
-//! same file and git merges all of them. Rows of others are data: [`file::read`] takes what a row is and
-//! names what is none. Who measured and on which machine is not in a row unless that was asked for.
+//! The collection: one row per device and measurement, claimed against measured. The name of a row's file is the hash
+//! of its content, so that git merges all. Rows name contributor and machine only on request.
 
 mod extract;
 pub mod file;

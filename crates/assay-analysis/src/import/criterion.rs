@@ -38,7 +38,6 @@ pub const IMPORTER: Importer = Importer {
 
 const RAW: &str = "group,function,value,";
 const TIME: &str = "time_per_iteration_ns";
-
 /// Files that criterion names in the same way for each benchmark.
 const FILES: [&str; 3] = ["sample.json", "estimates.json", "raw.csv"];
 const SAVED: [&str; 2] = ["new", "base"];

@@ -41,7 +41,6 @@ pub const K: Importer = Importer {
 const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
 /// The first version of KDiskMark without the fault.
 const SOUND: [u32; 2] = [3, 3];
-
 const BANNER: usize = 5;
 
 fn tests(start: &str) -> bool {

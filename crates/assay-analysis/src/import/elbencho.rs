@@ -35,7 +35,6 @@ pub const IMPORTER: Importer = Importer {
 };
 
 const MIX: &str = "rwmix read ";
-
 const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];
 const SETTINGS: &str = "label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,\
                         random aligned,IO depth,shared paths,truncate";

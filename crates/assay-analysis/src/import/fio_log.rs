@@ -27,7 +27,6 @@ pub const IMPORTER: Importer = Importer {
 };
 
 const LINES: usize = 20;
-
 const LATENCY: &str = "latency_mean_ns";
 /// Ends of names, with the metric of the mean and its factor.
 const KINDS: [(&str, &str, f64); 5] = [

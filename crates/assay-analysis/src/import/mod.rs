@@ -1,5 +1,6 @@
-//! Imports numbers of other tools as measurements. An importer only reads a text; it touches no file and judges nothing.
-//! A table of trials states its comparison; of other files, `together` finds what varies among all runs of a study.
+//! Imports numbers of other tools as measurements. An importer only reads a text; it touches no file and judges
+//! nothing. A table of trials states its comparison; of other files, `together` finds what varies among all runs of a
+//! study.
 
 mod bonnie;
 #[cfg(test)]

@@ -20,18 +20,13 @@ pub const NAME: &str = "cached-sync";
 /// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
 /// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
-
 /// Bytes of a write up to which few writes end at the end of a track, where the next one starts early.
 const MOST_OF_A_TRACK: u32 = 64 << 10;
-
 const MINUTE_NS: f64 = 60e9;
-
 /// Share of what a medium needs below which a time is surely shorter: neither clocks nor motors are perfect.
 const SURELY: f64 = 0.9;
-
 /// A sync that does nothing makes a write take at most this many times as long.
 const COSTLESS: f64 = 1.25;
-
 const UNSEEN: &str = "power-loss protection is unknown";
 
 pub static RULE: Rule = Rule {

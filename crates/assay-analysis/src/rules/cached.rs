@@ -16,25 +16,18 @@ use super::{Case, Check, MOVED, Remark, Rule, emptied};
 
 /// Share of the claimed reads below which memory must have answered the rest.
 const LEAST_SHARE: f64 = 0.5;
-
 /// The same where compression lets the device read less than was asked for.
 const LEAST_SHARE_COMPRESSED: f64 = 0.01;
-
 /// Reads this many times as fast as writes came from memory. Slow sticks and cards reach forty.
 const FASTEST_OVER_WRITES: f64 = 100.0;
-
 /// Bytes per second below which reads may come from any medium: cheap sticks write far slower than they read.
 const SLOWEST_MEMORY: f64 = 100e6;
-
 /// Bytes per second of SATA 6 Gbit/s.
 const SATA: f64 = 600e6;
-
 /// Bytes that fit into the memory of a common machine.
 const MEMORY: f64 = (32_u64 << 30) as f64;
-
 /// Bytes of a page of the page cache, at least.
 const PAGE: u64 = 4096;
-
 /// Share of cached pages that is too much where no counter tells what the device read.
 const MOST_CACHED: f64 = 0.1;
 

@@ -12,10 +12,8 @@ use super::{Case, Check, Remark, Rule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
 const LEAST_SHARE: f64 = 0.5;
-
 /// Runs shorter than this are not judged: the kernel counts whole milliseconds.
 const SHORTEST_NS: u64 = 50_000_000;
-
 /// Looks at finished operations below which their share means nothing.
 const FEWEST_LOOKS: u64 = 8;
 

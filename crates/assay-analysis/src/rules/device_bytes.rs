@@ -13,7 +13,6 @@ use super::evidence::{
 use super::{Case, Check, MOVED, Remark, Rule, cached, emptied};
 
 const LEAST_SHARE: f64 = 0.9;
-
 /// Bytes written per byte asked for from which on it is worth telling.
 const AMPLIFIED: f64 = 1.5;
 

@@ -10,7 +10,6 @@ use super::Case;
 
 /// Smaller claims are not judged: of 64 operations of 4 KiB, no single request makes a tenth.
 pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
-
 pub(super) const MIB: u64 = 1 << 20;
 
 /// Traffic of the counted devices around a trial, summed; `None` if the kernel lacks any of them.

@@ -13,10 +13,8 @@ use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of the trial's own bytes that other traffic may reach.
 const MOST_SHARE: f64 = 0.01;
-
 /// Share of the trial's reads that other reads may reach: requests are rounded, and filesystems read metadata.
 const MOST_SHARE_SAME_WAY: f64 = 0.25;
-
 /// Bytes in the gap below which it counts as idle.
 const IDLE_GAP: u64 = 256 << 10;
 

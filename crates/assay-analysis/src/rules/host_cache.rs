@@ -14,7 +14,6 @@ use super::evidence::{in_trials, seconds};
 use super::{Case, Check, Remark, Rule};
 
 const LOOP: &str = "loop";
-
 /// A final flush that lowers the write rate below this share shows that most data was not on the drive.
 const KEPT: f64 = 0.7;
 /// Share of the time of the writing below which a flush did nothing.

@@ -189,8 +189,8 @@ impl Rule {
         match &self.check {
             Check::Threshold(threshold) => threshold.judge(case),
             Check::Event(event) => {
-                let all = case.trials.iter().filter_map(|trial| event(case, trial));
-                let all: Vec<String> = all.collect();
+                let all: Vec<String> =
+                    case.trials.iter().filter_map(|trial| event(case, trial)).collect();
                 let first = all.first()?;
                 Some(Remark::suspect(format!("{first}{}", in_trials(all.len(), case))))
             }
@@ -217,12 +217,8 @@ impl Rule {
 /// All rules in the order of reports: about the work, then of single kinds of work, then about the machine.
 pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(of_kinds::rule);
-    OF_WORK
-        .iter()
-        .map(|rule| **rule)
-        .chain(of_kinds)
-        .chain(OF_MACHINE.iter().map(|rule| **rule))
-        .collect()
+    let of_machine = OF_MACHINE.iter().map(|rule| **rule);
+    OF_WORK.iter().map(|rule| **rule).chain(of_kinds).chain(of_machine).collect()
 });
 
 static OF_WORK: &[&Rule] = &[
@@ -372,11 +368,8 @@ pub fn unquiet(case: &Case<'_>) -> Unquiet {
     let rules: Vec<&Rule> = rules(case).filter(blames).collect();
     let hit = |trial: &&&Trial| rules.iter().any(|rule| rule.blames_others(case, trial));
     let trials = case.trials.iter().filter(hit).count();
-    Unquiet {
-        trials,
-        of: case.trials.len(),
-        rules: rules.iter().map(|rule| rule.about.name).collect(),
-    }
+    let names = rules.iter().map(|rule| rule.about.name);
+    Unquiet { trials, of: case.trials.len(), rules: names.collect() }
 }
 
 /// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
@@ -386,8 +379,7 @@ pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Optio
         judged.and_then(|_| rule.blinds?(case, trial))
     };
     let of = |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds(rule));
-    let told = rules(case).filter_map(of);
-    let told: Vec<String> = told.collect();
+    let told: Vec<String> = rules(case).filter_map(of).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 

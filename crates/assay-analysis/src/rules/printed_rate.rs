@@ -14,7 +14,6 @@ const LEAST_SHARE: f64 = 0.5;
 const LEAST_SHARE_OF_RUN: f64 = 0.1;
 /// Share of what the program moved below which compression has earned part of the rate: as of rule `compressed`.
 const LEAST_COMPRESSED: f64 = 0.9;
-
 const PRINTED_TIME: &str = "reported_duration_s";
 
 pub static RULE: Rule = Rule {
@@ -90,15 +89,9 @@ impl Runs {
 }
 
 fn lowest_rate(measured: &Measured) -> Option<f64> {
-    let mut lowest: Option<f64> = None;
-    for (name, value) in &measured.values {
-        let Some(scale) = metrics::printed_bytes_per_s(name) else { continue };
-        let rate = value * scale;
-        if rate > 0.0 {
-            lowest = Some(lowest.map_or(rate, |lowest| lowest.min(rate)));
-        }
-    }
-    lowest
+    let scaled = |(name, value): (&String, &f64)| Some(value * metrics::printed_bytes_per_s(name)?);
+    let rates = measured.values.iter().filter_map(scaled);
+    rates.filter(|rate| *rate > 0.0).reduce(f64::min)
 }
 
 fn from_memory(case: &Case<'_>, runs: &[Runs]) -> Option<String> {

@@ -9,7 +9,6 @@ use super::evidence::{in_trials, seconds};
 use super::{Case, Check, Remark, Rule};
 
 const LONGEST_SHARE: f64 = 0.2;
-
 /// A stall is this many times the mean latency: a slow drive is not stalled.
 const OUT_OF_LINE: f64 = 10.0;
 

@@ -13,19 +13,14 @@ use super::{Case, Check, Remark, Rule};
 
 /// Share of the time that threads may wait for a CPU: a tenth lowers the rate by a tenth, twice the usual margin.
 const MOST_WAITING: f64 = 0.1;
-
 /// Processors' worth of others' work from which on it is they who are waited for.
 const FEWEST_OTHERS: f64 = 0.1;
-
 /// Share of the time with CPU pressure if the threads' own waits are unknown: it may be anybody's, so it is large.
 const MOST_PRESSURE: f64 = 0.5;
-
 /// CPUs of own work below which CPU pressure does not concern the workload: it sleeps or waits for a drive.
 const FEWEST_OWN: f64 = 0.1;
-
 /// Pressure that concerns every workload: a thread that always waits for a CPU hardly uses one.
 const PRESSURE_OF_ALL: f64 = 0.9;
-
 /// Runs shorter than this are not judged: ticks are 10 ms.
 const SHORTEST_NS: u64 = 50_000_000;
 

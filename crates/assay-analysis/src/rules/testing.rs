@@ -21,7 +21,6 @@ use super::{Case, Remark, Rule};
 
 /// Bytes that each trial of a bench moves in each direction that it uses.
 pub const MOVED: u64 = 64 << 20;
-
 const MS: u64 = 1_000_000;
 const NUMBER: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
 

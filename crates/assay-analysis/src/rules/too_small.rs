@@ -8,7 +8,6 @@ use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Smallest area, bytes: below it the drive's own cache may hold all of it.
 const SMALLEST_AREA: u64 = 16 << 20;
-
 const FEWEST_OPERATIONS: u64 = 30;
 
 pub static RULE: Rule = Rule {

@@ -10,10 +10,8 @@ use super::{Case, Check, Remark, Rule};
 
 /// Up to so many trials their range is looked at, from there on the interval of their mean.
 const FEW: usize = 4;
-
 /// Largest over smallest trial from which on a few say little.
 const MOST_RATIO: f64 = 3.0;
-
 /// Half-width of the 95% CI of the geometric mean from which on more of them say little.
 const MOST_HALF_WIDTH: f64 = 0.4;
 
