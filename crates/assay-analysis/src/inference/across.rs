@@ -1,5 +1,5 @@
-//! Two results without common replicates (R13): first what differs around them, then their numbers in weaker words, never
-//! *equivalent*. With one result per side, no direction is suggested (R13d). All compared rows are one family.
+//! Two results without common replicates (R13): first what differs around them, then their numbers in weaker words,
+//! never *equivalent*. With one result per side, no direction is suggested (R13d). All compared rows are one family.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,6 @@ use crate::inference::distinct;
 const MOST_IN_ID: usize = 8;
 /// Letters of a time up to its minute; those of the second are three more.
 const MINUTE: usize = 16;
-
 /// Name of the made-up factor that tells the results apart.
 pub const RESULT: &str = "result";
 

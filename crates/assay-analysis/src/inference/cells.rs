@@ -12,7 +12,6 @@ use assay_study::results::record::Status;
 
 /// Trials below which every statement about a cell is provisional (R4).
 const SETTLED: usize = 6;
-
 /// Undisturbed trials from which the disturbed ones are left out: an interval needs as many.
 const ENOUGH: usize = 3;
 

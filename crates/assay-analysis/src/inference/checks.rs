@@ -86,9 +86,7 @@ fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
     let text = match repeats {
         0 => return None,
         1 => format!("Assay repeated 1 disturbed trial at the end{own}"),
-        _ => {
-            format!("Assay repeated {repeats} disturbed trials at the end{their}")
-        }
+        _ => format!("Assay repeated {repeats} disturbed trials at the end{their}"),
     };
     Some(Check::new("repeats", text))
 }
@@ -108,10 +106,8 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
         (1, Some(why)) => format!(": {why}"),
         (_, Some(why)) => format!("; first: {why}"),
     };
-    Some(Check::new(
-        "disturbed",
-        format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run),
-    ))
+    let text = format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run);
+    Some(Check::new("disturbed", text))
 }
 
 fn failed(counts: &Counts, recorded: bool) -> Option<Check> {

@@ -1,5 +1,5 @@
-//! Classes of the requests that reached the target's devices (reads, writes, flushes, discards), each reported, compared
-//! and judged separately: what helps one may starve another.
+//! Classes of the requests that reached the target's devices (reads, writes, flushes, discards), each reported,
+//! compared and judged separately: what helps one may starve another.
 
 use std::collections::{BTreeMap, BTreeSet};
 

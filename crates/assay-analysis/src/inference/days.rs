@@ -1,4 +1,5 @@
-//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or usual.
+//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or
+//! usual.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,8 @@ use super::across::{Book, Key, Way, key};
 
 /// What sessions scatter by where nothing else is known.
 const USUAL: f64 = 0.03;
-
 /// Results of one study from which on its sessions are known.
 const ENOUGH: usize = 5;
-
 pub(super) const POWER: f64 = 0.8;
 
 /// The spread of a session's mean, as a share, and who says so.

@@ -1,4 +1,5 @@
-//! Whether a place meets the requirements of a study. The CI answers each bound; doubt about the numbers leaves it open.
+//! Whether a place meets the requirements of a study. The CI answers each bound; doubt about the numbers leaves it
+//! open.
 
 use std::collections::BTreeSet;
 

@@ -15,13 +15,10 @@ use serde::Serialize;
 use super::verdicts::error_of_family;
 
 const POWER: f64 = 0.8;
-
 /// Where a spread is from that no earlier result tells.
 const PILOT: &str = "pilot";
-
 /// Spreads that are shown where nothing is known of the real one.
 const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
-
 /// A study that can only detect larger differences than this answers hardly any question.
 const LARGEST_USEFUL: f64 = 0.5;
 

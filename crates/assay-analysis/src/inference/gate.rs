@@ -1,10 +1,6 @@
-//! The gate (R13c): is a later side worse than an earlier one by more than is allowed? Each row ends
-//! as pass, fail or no statement: a gate that cannot see is not green.
-//!
-//! A row fails when the one-sided bound of its log ratio, adjusted for all rows, lies wholly beyond
-//! what is allowed. Where both sides are three results or more, sessions are the unit: the trials of
-//! one day share that day. Where they are fewer, the days between them are a part of the error that is
-//! taken as given (R13d).
+//! Gates (R13c): whether a later side is worse than an earlier one by more than allowed. A row fails if its one-sided
+//! bound, adjusted for all rows, lies beyond the limit. With three or more results per side, sessions are the unit;
+//! with fewer, the error includes a given spread between days (R13d).
 
 use std::collections::BTreeMap;
 
@@ -19,14 +15,13 @@ use assay_study::results::plan::arm_words;
 use super::across::{Book, Key, Way, key};
 use super::days::{Days, POWER};
 use super::verdicts::words;
+use super::with_levels;
 
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
-
 /// The usual limit, and the loss that a gate must detect: three trials with a spread of 3% do, with 10% rarely (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_SEEN: f64 = 0.3;
-
 /// Rules whose word makes a row blind.
 const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
@@ -74,10 +69,7 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &
     let results = sides.map(<[Book<'_>]>::len);
     let few = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
-    let name = match arm_words(arm).as_str() {
-        "" => workload.clone(),
-        levels => format!("{workload} ({levels})"),
-    };
+    let name = with_levels(workload, &arm_words(arm));
     let row = match samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
         Ok([earlier, later]) => judged(name, [&earlier, &later], few, better, rows, asked),
@@ -185,7 +177,6 @@ fn judged(
 
 /// Why a row makes no statement whose trials are too few, or allow no logarithm.
 pub(super) const NO_INTERVAL: &str = "too few trials for a confidence interval";
-
 /// Why a row makes no statement whose interval holds what is allowed.
 pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
 

@@ -1,10 +1,6 @@
-//! The gate inside of a study (R13c): is any arm worse than the baseline of the same study by more than is
-//! allowed? By the pairs of their replicates, so that no day stands between them.
-//!
-//! The rows are every workload under every arm but the baseline, on one metric, and share the error. A study
-//! of fixed length, and one with declared looks, has the one-sided t bound; one that is looked at after every
-//! replicate has R8's confidence sequence, whose two sides hold at every stop: where it goes on until the
-//! gate is decided, a row passes by its upper end alone.
+//! Gates inside a study (R13c): whether an arm is worse than its baseline by more than allowed, judged by pairs. All
+//! workloads and arms share the error. The bound is the one-sided t bound; a study that is looked at after every
+//! replicate uses the confidence sequence of R8.
 
 use std::collections::BTreeSet;
 
@@ -28,6 +24,7 @@ use super::days::POWER;
 use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
 use super::played::row_of;
 use super::verdicts::{self, error_of_family};
+use super::with_levels;
 
 pub(super) type Planned = (String, Arm);
 
@@ -149,10 +146,7 @@ impl Judge<'_> {
     }
 
     fn name(&self, workload: &str, arm: &Arm) -> String {
-        match self.found.arm_words(arm).as_str() {
-            "" => workload.to_owned(),
-            levels => format!("{workload} ({levels})"),
-        }
+        with_levels(workload, &self.found.arm_words(arm))
     }
 
     /// Why a comparison makes no statement, whatever its interval is.
@@ -161,9 +155,8 @@ impl Judge<'_> {
             return Some("trials are pending".to_owned());
         }
         if self.is_made_up(one) {
-            return Some(
-                "times and rates of an emulated machine do not describe hardware".to_owned(),
-            );
+            let why = "times and rates of an emulated machine do not describe hardware";
+            return Some(why.to_owned());
         }
         if !self.design.order.tells_arms_from_time() {
             return Some("the order of the trials confounds configurations with time".to_owned());

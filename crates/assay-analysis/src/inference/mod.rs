@@ -1,5 +1,5 @@
-//! From records to findings, by pure functions. Everything measured becomes [`Measurements`] first, and [`judge`] draws the
-//! findings from them, for studies of this machine and imported tables alike.
+//! From records to findings, by pure functions. Everything measured becomes [`Measurements`] first, and [`judge`] draws
+//! the findings from them, for studies of this machine and imported tables alike.
 
 mod aa_test;
 mod acknowledged;
@@ -65,6 +65,11 @@ use assay_workloads::metrics::is_told;
 
 use crate::rules;
 use verdicts::Stage;
+
+/// `random-read (filesystem=ext4)`, or the workload alone without levels.
+fn with_levels(workload: &str, levels: &str) -> String {
+    if levels.is_empty() { workload.to_owned() } else { format!("{workload} ({levels})") }
+}
 
 /// Everything that the trials of a study say, in the order of its plan.
 pub fn findings(

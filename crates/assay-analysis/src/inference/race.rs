@@ -232,17 +232,15 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     };
     let apart = if left > 1 { " without a significant difference" } else { "" };
     let Some(winner) = &answer.winner else {
-        return format!(
-            "No leader in {among} {counted}: no configuration has values from three replicates."
-        );
+        let why = "no configuration has values from three replicates";
+        return format!("No leader in {among} {counted}: {why}.");
     };
     let name = found.arm_words(winner);
     let closeness = show::share(answer.indifference_zone);
     let head = match answer.end {
         None => {
-            return format!(
-                "{name} leads {among} {counted}; the race is unfinished: {left} configurations remain."
-            );
+            let rest = format!("the race is unfinished: {left} configurations remain");
+            return format!("{name} leads {among} {counted}; {rest}.");
         }
         Some(RaceEnd::OneLeft) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
         Some(RaceEnd::WithinZone) => format!(
@@ -307,8 +305,8 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
     };
     let told = |own: &Level| {
         // Of what cannot be had here the plan tells.
-        let named = dropped_level(plan, own.factor, own.level).filter(is_there)?;
-        let DroppedLevel { factor, level } = named;
+        let DroppedLevel { factor, level } =
+            dropped_level(plan, own.factor, own.level).filter(is_there)?;
         Some(ScreenedLevel {
             factor,
             level,
@@ -355,16 +353,15 @@ fn screen_words(answer: &ScreenAnswer) -> String {
     );
     let told = answer.levels.iter().any(|own| own.ratio_to_best.is_some());
     let left: Vec<&ScreenedLevel> = answer.levels.iter().filter(|own| own.eliminated).collect();
+    if left.is_empty() && told {
+        return format!("{before}: none was worse (95% confidence), so all entered the race.");
+    }
     if left.is_empty() {
-        return if told {
-            format!("{before}: none was worse (95% confidence), so all entered the race.")
-        } else {
-            format!(
-                "A screen of {} first found no significant difference between factor levels, so all configurations \
-                 entered the race.",
-                counted(answer.trials, "trial")
-            )
-        };
+        return format!(
+            "A screen of {} first found no significant difference between factor levels, so all configurations entered \
+             the race.",
+            counted(answer.trials, "trial")
+        );
     }
     let named = left.iter().take(MOST_NAMED);
     let mut names: Vec<String> = named.map(|own| level_words(&own.factor, &own.level)).collect();

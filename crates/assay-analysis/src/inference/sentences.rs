@@ -1,5 +1,5 @@
-//! One to five sentences for the owner, chosen by rules. An invalid row gives nothing else; a suspect row is marked, and
-//! gives no advice. Each yardstick is named with its number.
+//! One to five sentences for the owner, chosen by rules. An invalid row gives nothing else; a suspect row is marked,
+//! and gives no advice. Each yardstick is named with its number.
 
 mod owner;
 
@@ -51,12 +51,11 @@ use assay_workloads::metrics::{change, nature};
 use super::rows::WorkloadTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, words};
-use super::{acknowledged, card, distinct, facts};
+use super::{acknowledged, card, distinct, facts, with_levels};
 use crate::import::grouped;
 use crate::rules::WRONG_DATA;
 
 const MOST: usize = 5;
-
 const MOST_INVALID: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
@@ -335,10 +334,8 @@ fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sen
 
 /// `random-write-q1`, with its target where there are several.
 fn row_name(row: &WorkloadTrials<'_>) -> String {
-    let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
-        "" => row.workload.name.clone(),
-        levels => format!("{} ({levels})", row.workload.name),
-    };
+    let levels = arm_in_words(without_target(&row.arm).iter());
+    let name = with_levels(&row.workload.name, &levels);
     match row.arm.get("target") {
         Some(target) => format!("{name} on {target}"),
         None => name,

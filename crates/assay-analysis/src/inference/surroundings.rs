@@ -1,6 +1,6 @@
 //! The machine around the target, over the trials of each row, and the drives before and after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
@@ -122,11 +122,9 @@ fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkloadSurroundings> {
     let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).fold(0, u64::saturating_add);
     let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
     let shares = cpus.values().filter_map(|one| share(one.busy, one.total));
-    let memories: Vec<u64> = all
-        .iter()
-        .filter_map(|evidence| evidence.memory.value()?.machine.value())
-        .map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages))
-        .collect();
+    let memories = all.iter().filter_map(|evidence| evidence.memory.value()?.machine.value());
+    let swapped =
+        memories.map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages));
     let energies: Vec<&Energy> =
         all.iter().filter_map(|evidence| evidence.energy.value()).collect();
     let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
@@ -139,8 +137,7 @@ fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkloadSurroundings> {
         busiest_share: shares.max_by(f64::total_cmp),
         steal_share: share(sum(|one| one.steal), sum(|one| one.total)),
         pressure_shares: pressures(&all),
-        swapped_pages: (!memories.is_empty())
-            .then(|| memories.iter().copied().fold(0, u64::saturating_add)),
+        swapped_pages: swapped.reduce(u64::saturating_add),
         hottest: hottest(&all),
         energy_j: (!energies.is_empty()).then(|| joules / energies.len() as f64),
         power_w: (seconds > 0.0).then(|| joules / seconds),
@@ -238,7 +235,7 @@ fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Ve
         mean: mean(&sum.numbers),
         min: sum.numbers.iter().copied().reduce(f64::min),
         max: sum.numbers.iter().copied().reduce(f64::max),
-        words: once(sum.words),
+        words: sum.words.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
         ..ObservedField::default()
     });
     let untold = reasons.into_iter().map(|(probe, reason)| ObservedField {
@@ -259,12 +256,6 @@ fn add_leaf(sum: &mut Sum, leaf: &Value) {
 
 fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
-}
-
-fn once(mut words: Vec<String>) -> Vec<String> {
-    words.sort();
-    words.dedup();
-    words
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use assay_study::findings::shown::mark_trust;
 use assay_workloads::tell::FactsFigure;
 
 use super::{Beside, CardNumber, CardRow, Standing};
+use crate::inference::{distinct, with_levels};
 
 pub static CARD: FactsFigure = FactsFigure {
     key: TOPIC,
@@ -63,13 +64,7 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
 }
 
 fn add_published(table: &mut Table, published: &[Beside]) {
-    let mut devices: Vec<&str> = Vec::new();
-    for one in published {
-        if !devices.contains(&one.item.as_str()) {
-            devices.push(&one.item);
-        }
-    }
-    for device in devices {
+    for device in distinct(published.iter().map(|one| one.item.as_str())) {
         let iops =
             |writes: bool| published.iter().find(|one| one.item == device && one.writes == writes);
         let mut cells = vec![Value::Missing; table.columns.len()];
@@ -82,10 +77,7 @@ fn add_published(table: &mut Table, published: &[Beside]) {
 
 /// The device, and of several the target too: two cards of one kind are told apart by it.
 fn name(row: &CardRow) -> String {
-    match row.target.as_str() {
-        "" => row.device.clone(),
-        target => format!("{} ({target})", row.device),
-    }
+    with_levels(&row.device, &row.target)
 }
 
 fn line(row: &CardRow) -> Option<&'static str> {

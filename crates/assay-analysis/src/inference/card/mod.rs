@@ -17,17 +17,12 @@ pub use exhibit::{CARD, exhibit};
 
 /// Published figures to be set beside a card.
 const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
-
 /// The line that the article draws: what a laptop disk of 5400 rpm does.
 const LINE: &str = "5400 rpm laptop disk";
-
 const RATE: &str = "bandwidth_bytes_per_s";
-
 /// Bytes of the operations that figures of random access are of.
 const SMALL_BYTES: u32 = 4 << 10;
-
 pub(super) const CLASS_TOPIC: &str = "card-class";
-
 const SD_CARD: &str = "card";
 
 #[derive(Clone, Debug, PartialEq)]

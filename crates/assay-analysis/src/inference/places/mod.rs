@@ -1,6 +1,6 @@
-//! The same work on several platforms (`compare --by platform`), each in percent of one of them, per workload. Platforms are
-//! different machines, so numbers only suggest (R13c). With three results or more, days are the unit; fewer suggest no
-//! direction (R13d). An emulated platform has numbers, but no verdict.
+//! The same work on several platforms (`compare --by platform`), each in percent of one of them, per workload.
+//! Platforms are different machines, so numbers only suggest (R13c). With three results or more, days are the unit;
+//! fewer suggest no direction (R13d). An emulated platform has numbers, but no verdict.
 
 mod remarks;
 mod rows;

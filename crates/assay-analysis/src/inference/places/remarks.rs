@@ -8,6 +8,7 @@ use super::super::verdicts::words::listed;
 use super::rows::PlaceRows;
 use super::spots::{Spot, is_same_machine};
 use crate::inference::across::{self, Fact};
+use crate::inference::with_levels;
 
 pub(super) fn remarks(
     spots: &[Spot],
@@ -28,15 +29,14 @@ pub(super) fn remarks(
 
 /// Where the baseline is not the one that a reader expects.
 fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
-    let text = match chosen {
-        Chosen::Asked | Chosen::BareMetal | Chosen::Table => return None,
-        Chosen::First => format!(
+    let text = || {
+        format!(
             "no result is from bare metal, so the baseline is the first platform, {}; to select another, use \
              --baseline",
             base.name
-        ),
+        )
     };
-    Some(Check::new("baseline", text))
+    (chosen == Chosen::First).then(|| Check::new("baseline", text()))
 }
 
 fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
@@ -69,14 +69,15 @@ fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
     let mut told = vec![Check::new("sessions", text)];
     let first = &spot.results[0].environment;
     let other = spot.results.iter().map(|one| &one.environment);
-    if other.clone().any(|other| !is_same_machine(first, other)) {
-        let text =
-            format!("{}: the results come from machines with different CPUs or memory", place.name);
-        told.push(Check::new("machines", text));
-    } else if other.clone().any(|other| other.kernel != first.kernel) {
-        let text = format!("{}: the results come from different kernels", place.name);
-        told.push(Check::new("machines", text));
-    }
+    let from = match () {
+        () if other.clone().any(|other| !is_same_machine(first, other)) => {
+            "machines with different CPUs or memory"
+        }
+        () if other.clone().any(|other| other.kernel != first.kernel) => "different kernels",
+        () => return told,
+    };
+    let text = format!("{}: the results come from {from}", place.name);
+    told.push(Check::new("machines", text));
     told
 }
 
@@ -91,11 +92,8 @@ fn protocol(spots: &[Spot]) -> Vec<Check> {
         for one in spot.results.iter().filter(|one| !std::ptr::eq(*one, first)) {
             for text in differences(first, one) {
                 let name = &spot.placed.name;
-                let whose = if spot.placed.results.len() > 1 {
-                    format!("{name} ({})", one.study.id)
-                } else {
-                    name.clone()
-                };
+                let id = if spot.placed.results.len() > 1 { &*one.study.id } else { "" };
+                let whose = with_levels(name, id);
                 let text = format!("{whose} against {}: {text}", base.placed.name);
                 if !told.iter().any(|known| known.text == text) {
                     told.push(Check::new("protocol", text));

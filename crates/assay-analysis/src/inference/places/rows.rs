@@ -12,6 +12,7 @@ use assay_workloads::metrics;
 use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
 use super::super::cells;
 use super::super::days::Days;
+use super::super::distinct;
 use super::super::verdicts::correct;
 use super::spots::Spot;
 use super::words;
@@ -40,13 +41,9 @@ pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> PlaceRows
 
 /// Workloads in the order of the first result that has them. What may be zero has no per cent.
 fn keys(spots: &[Spot]) -> Vec<Key> {
-    let mut keys: Vec<Key> = Vec::new();
-    for cell in spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements) {
-        let counts = cell.primary && !cell.control && cell.scale == Scale::Ratio;
-        if counts && !keys.contains(&key(cell)) {
-            keys.push(key(cell));
-        }
-    }
+    let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
+    let cells = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
+    let mut keys = distinct(cells.map(key));
     // Settings of a workload stand together.
     let names: Vec<String> = keys.iter().map(|key| key.0.clone()).collect();
     keys.sort_by_key(|key| names.iter().position(|name| *name == key.0));

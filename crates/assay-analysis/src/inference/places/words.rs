@@ -9,6 +9,7 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use super::super::verdicts::words::{count_words, counted};
 use super::rows;
 use super::spots::Spot;
+use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
     let told = count.map(|count| counted(count as usize, "processor"));
@@ -36,10 +37,7 @@ pub(super) fn not_there(another: Option<&str>) -> String {
 }
 
 fn work(workload: &str, arm: &Arm) -> String {
-    if arm.is_empty() {
-        return workload.to_owned();
-    }
-    format!("{workload} ({})", arm_in_words(arm.iter()))
+    with_levels(workload, &arm_in_words(arm.iter()))
 }
 
 /// Arm over baseline in percent of the baseline's speed, with the CI of the verdict.

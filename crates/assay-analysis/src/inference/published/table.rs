@@ -10,6 +10,7 @@ use assay_workloads::metrics::noun;
 
 use super::{Published, Unit};
 use crate::import::grouped;
+use crate::inference::distinct;
 
 /// Arms up to which those stand here, too, that nothing published is about.
 const MOST_ARMS: usize = 16;
@@ -248,14 +249,11 @@ fn alone(groups: &[&Group<'_>]) -> Table {
 
 /// Where the numbers stand and what they are, and that they say nothing of this machine.
 fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
-    for one in published {
+    let text = |one: &Published| {
         let table = one.table.split(':').next().unwrap_or_default();
-        let text = format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic);
-        if !told.contains(&text) {
-            told.push(text);
-        }
-    }
+        format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic)
+    };
+    let mut told = distinct(published.iter().map(text));
     told.push(
         "The published numbers come from another machine, so Assay gives no verdict on the difference. Your numbers \
          are converted to the author's unit."

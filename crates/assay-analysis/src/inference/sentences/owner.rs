@@ -12,16 +12,12 @@ use crate::rules::carried;
 
 /// 4 KiB random IOPS of a 5400 rpm laptop disk ("author's rule", reference/anchors.csv).
 const LAPTOP_DISK: f64 = 90.0;
-
 /// What is called much slower than a laptop disk, as a share of it.
 const MUCH_SLOWER: f64 = 0.5;
-
 /// Ratio within which a rate is "about what a laptop disk reaches".
 const LIKE: f64 = 1.25;
-
 /// Ratio from which on a laptop disk is no yardstick any more.
 const FAR_BEYOND: f64 = 20.0;
-
 /// Ratio of reads to writes from which on it is worth a sentence.
 const UNEQUAL: f64 = 3.0;
 
@@ -32,7 +28,6 @@ const LINKS: [(&str, f64); 3] =
 
 /// Share of a link's ceiling from which on the link may be the limit.
 const NEAR_LINK: f64 = 0.85;
-
 /// Bytes per second that no link of USB 2 carries.
 const USB_3: f64 = 1e8;
 /// The same for USB 2.0: its bulk transfers carry 53 MB/s (13 packets of 512 bytes per 125 us) at most.

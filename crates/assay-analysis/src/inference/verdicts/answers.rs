@@ -28,10 +28,8 @@ use crate::rules::only_slowed;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
-
 /// What arithmetic may add to a number, as a share.
 const ROUNDING: f64 = 1e-9;
-
 /// Levels below which there is no peak and no line.
 const FEWEST_LEVELS: usize = 3;
 
@@ -341,10 +339,7 @@ fn name(design: &Design, place: &Place<'_, '_>) -> String {
     let mut others = place.others.clone();
     let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
     others.retain(|name, _| varies(name));
-    match arm_in_words(others.iter()) {
-        others if others.is_empty() => place.question.workload.to_owned(),
-        others => format!("{} ({others})", place.question.workload),
-    }
+    crate::inference::with_levels(place.question.workload, &arm_in_words(others.iter()))
 }
 
 /// The measured levels of a factor, in its order.

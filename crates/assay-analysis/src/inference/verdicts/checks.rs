@@ -15,10 +15,8 @@ use super::words;
 
 /// Error at which a carry-over is told (R10).
 const CARRY_OVER: f64 = 0.01;
-
 /// Power with which a carry-over would have been seen.
 const POWER: f64 = 0.8;
-
 /// Replicates below which neither can be seen.
 const FEWEST: usize = 3;
 

@@ -1,6 +1,6 @@
-//! Main effects and interactions (amendment to R5): means of logarithms over the other factors' levels within a replicate,
-//! paired over replicates. The effects of a workload are one family (R5b), and those of several workloads until any shows
-//! something. The classes of a workload stay one family.
+//! Main effects and interactions (amendment to R5): means of logarithms over the other factors' levels within a
+//! replicate, paired over replicates. The effects of a workload are one family (R5b), and those of several workloads
+//! until any shows something. The classes of a workload stay one family.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};

@@ -1,5 +1,5 @@
-//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. The rates at which a class was
-//! served are compared like its latency.
+//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. The rates at which a
+//! class was served are compared like its latency.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::{self, Statistic};
@@ -26,7 +26,6 @@ pub(super) static ABOUT: About = About {
 
 /// Rates at which a class is served.
 const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
-
 /// What counts as the same load where no margin was declared.
 const LIKE: f64 = 0.05;
 

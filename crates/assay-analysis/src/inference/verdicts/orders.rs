@@ -1,5 +1,5 @@
-//! Carry-over between two arms (R2d). After a warm-up with the same arm, first trials follow their own arm and second trials
-//! the other one. If the ratio depends on the order, there is no verdict.
+//! Carry-over between two arms (R2d). After a warm-up with the same arm, first trials follow their own arm and second
+//! trials the other one. If the ratio depends on the order, there is no verdict.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, Welch, t_quantile, welch};

@@ -1,5 +1,5 @@
-//! A metric over a numeric factor: its best level and its shape (R5b). All trends of a workload are one family, and those of
-//! its classes another. A slope describes only a line through logarithms; a curve that levels off has a knee.
+//! A metric over a numeric factor: its best level and its shape (R5b). All trends of a workload are one family, and
+//! those of its classes another. A slope describes only a line through logarithms; a curve that levels off has a knee.
 
 use std::collections::BTreeSet;
 

@@ -24,6 +24,8 @@ use assay_study::results::design::{Design, LeadIn, Order, Stopping};
 use assay_study::results::plan::{Arm, arm_in_words, level_words};
 use assay_workloads::metrics::{change, noun};
 
+use crate::inference::with_levels;
+
 /// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     match order {
@@ -260,9 +262,7 @@ pub(super) const NO_ORDER: &str =
     "no order was recorded: Assay could not check for drift and carry-over between trials";
 
 pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
-
 pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
-
 /// An effect of ten times, beyond which a number says no more than that any size went unseen.
 const LARGEST_EFFECT: f64 = 9.0;
 
@@ -484,11 +484,7 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
 pub(crate) fn across(found: &Comparison) -> String {
     let mut levels = found.configuration.clone();
     levels.remove("result");
-    let what = if levels.is_empty() {
-        found.workload.clone()
-    } else {
-        format!("{} ({})", found.workload, arm_in_words(levels.iter()))
-    };
+    let what = with_levels(&found.workload, &arm_in_words(levels.iter()));
     let [later, earlier] = results(found);
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
         let why = if found.n < FEWEST_FOR_INTERVAL {
