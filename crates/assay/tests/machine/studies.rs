@@ -10,7 +10,6 @@ use crate::turn::{LIMIT, Need, assay, has, is_as_before, word};
 use assay_testkit::process::Assay;
 use assay_testkit::volume::{Filesystem, Volume};
 use assay_testkit::{LoopDevice, Scratch};
-use serde_json::Value;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -37,11 +36,6 @@ fn study(volume: &Volume, text: &str) -> String {
     word(&path)
 }
 
-fn primary(document: &Value) -> Vec<&Value> {
-    let all = document["comparisons"].as_array().unwrap();
-    all.iter().filter(|one| one["primary"] == true).collect()
-}
-
 fn finished(assay: &Assay) -> usize {
     let bundles = ["", "results"].map(|part| assay.home().join(part));
     let trials = |folder: &PathBuf| {
@@ -50,97 +44,6 @@ fn finished(assay: &Assay) -> usize {
     };
     let path = bundles.iter().find_map(trials);
     path.map_or(0, |path| fs::read_to_string(path).unwrap_or_default().lines().count())
-}
-
-#[test]
-#[ignore = "nightly: 4 s"]
-fn a_grid_gives_every_cell_and_verdicts() {
-    if !has(&[Need::Volume(Filesystem::Ext4)]) {
-        return;
-    }
-    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
-    let used = volume.used_bytes().unwrap();
-    let file = study(&volume, STUDY);
-    let words = ["run", &file, &word(volume.directory()), "--json"];
-    let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
-    // Three arms against the baseline, in two workloads; the control arm is none of them.
-    assert_eq!(primary(&document).len(), 6);
-    for one in primary(&document) {
-        assert_eq!(one["metric"], "bandwidth_bytes_per_s", "the size is a factor");
-        assert!(
-            one["verdict"].is_string() || one["notes"].to_string().contains("invalid"),
-            "{one}"
-        );
-    }
-    // What was disturbed in one arm is in no sum of arms, and in no comparison of two copies of one.
-    let whole = primary(&document).iter().all(|one| one["verdict"].is_string());
-    let cells = document["measurements"].as_array().unwrap().iter();
-    let mut trials = cells.flat_map(|cell| cell["trials"].as_array().unwrap());
-    if whole && trials.all(|trial| trial["status"] == "ok") {
-        assert!(!document["effects"].as_array().unwrap().is_empty());
-        assert!(document["noise_floor"]["ratio"].is_number());
-    }
-    is_as_before(&volume, used);
-}
-
-#[test]
-#[ignore = "nightly: 5 s"]
-fn targets_are_a_factor() {
-    if !has(&[Need::Volume(Filesystem::Ext4)]) {
-        return;
-    }
-    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
-    let used = volume.used_bytes().unwrap();
-    let folders = ["one", "two"].map(|name| volume.directory().join(name));
-    for folder in &folders {
-        fs::create_dir(folder).unwrap();
-    }
-    let file = study(&volume, &STUDY.replace("queue_depth = [1, 8]\n", ""));
-    let [one, two] = folders.clone().map(|folder| word(&folder));
-    let words = ["run", &file, &one, &two, "--baseline", &format!("target={one}"), "--json"];
-    let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
-    let compared = primary(&document);
-    assert_eq!(compared.len(), 4);
-    assert!(compared.iter().all(|found| found["configuration"]["target"] == two.as_str()));
-    assert!(
-        compared
-            .iter()
-            .all(|found| found["configuration"]["block_size"] == found["baseline"]["block_size"])
-    );
-    for folder in &folders {
-        fs::remove_dir(folder).unwrap();
-    }
-    is_as_before(&volume, used);
-}
-
-#[test]
-fn a_killed_study_goes_on_by_its_own_plan() {
-    if !has(&[Need::Volume(Filesystem::Ext4)]) {
-        return;
-    }
-    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
-    let used = volume.used_bytes().unwrap();
-    let (assay, file) = (assay(&volume), study(&volume, STUDY));
-    let mut running = assay.start(&["run", &file, &word(volume.directory())]).unwrap();
-    running.until(Duration::from_secs(60), || finished(&assay) > 13).unwrap();
-    running.signal("KILL").unwrap();
-    assert_eq!(running.end(LIMIT).unwrap().code, 137);
-    let before = finished(&assay);
-    let shown = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
-    assert!(shown["checks"].to_string().contains("incomplete"), "{}", shown["checks"]);
-    let document = of(&assay.run(&["resume", "--json"], LIMIT).unwrap());
-    assert_eq!(document["study"]["plan_sha256"], shown["study"]["plan_sha256"]);
-    assert!(finished(&assay) > before);
-    assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
-    let log = fs::read_dir(assay.home().join("results"))
-        .or_else(|_| fs::read_dir(assay.home()))
-        .unwrap()
-        .find_map(|entry| fs::read_to_string(entry.unwrap().path().join("log.jsonl")).ok())
-        .unwrap();
-    for event in ["resumed", "warmup", "ended"] {
-        assert!(log.contains(&format!("\"event\":\"{event}\"")), "{event}: {log}");
-    }
-    is_as_before(&volume, used);
 }
 
 #[test]
@@ -198,29 +101,4 @@ fn studies_of_devices_go_on_by_the_line_that_is_printed() {
         assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
         fs::remove_dir_all(home.join("results")).unwrap();
     }
-}
-
-#[test]
-fn no_command_overwrites_a_device_in_use() {
-    if !has(&[Need::Volume(Filesystem::Ext4)]) {
-        return;
-    }
-    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
-    let device = volume.device().unwrap().device();
-    let ended = assay(&volume).run(&["plan", "filesystems", device, "--commands"], LIMIT).unwrap();
-    assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
-}
-
-#[test]
-fn a_plan_leaves_no_trace() {
-    if !has(&[Need::Volume(Filesystem::Ext4)]) {
-        return;
-    }
-    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
-    let used = volume.used_bytes().unwrap();
-    let file = study(&volume, STUDY);
-    let ended = assay(&volume).run(&["plan", &file, &word(volume.directory())], LIMIT).unwrap();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(ended.stdout.contains("64 MiB"), "{}", ended.stdout);
-    is_as_before(&volume, used);
 }

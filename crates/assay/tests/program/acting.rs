@@ -2,7 +2,7 @@
 //! have written them.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use assay::store::acting;
 use assay_core::failure::{Failure, Outcome};
@@ -304,24 +304,6 @@ fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
         &AtomicBool::new(false),
         &mut |_| {},
     )
-}
-
-#[test]
-#[ignore = "nightly: 1 s"]
-fn an_interrupted_study_goes_on() {
-    for last in 0..TRIALS - 1 {
-        let fake = machine();
-        let stop = AtomicBool::new(false);
-        let begun = run::run(&fake, request(STUDY, "/home/me"), &stop, &mut |event| {
-            if matches!(event, Event::TrialEnded { index, .. } if index == last) {
-                stop.store(true, Ordering::Relaxed);
-            }
-        })
-        .unwrap();
-        assert_eq!(resumed(&fake, &begun.id).unwrap().trials.len(), TRIALS);
-        let (stored, _) = vouch(&fake, &directory(&begun.id), Purpose::Apply).unwrap();
-        assert_eq!((stored.trials.len(), stored.ended.as_deref()), (TRIALS, Some("")));
-    }
 }
 
 /// Wherever a run is killed, its result goes on.

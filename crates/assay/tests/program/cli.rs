@@ -45,28 +45,6 @@ fn numbers_that_cannot_be_meant() {
     assert!(near.contains("MiB"), "{near}");
 }
 
-/// What differs between two runs that are the same: id and dates.
-fn without_identity(document: &str) -> String {
-    let parsed: Value = serde_json::from_str(document).unwrap();
-    let mut text = document.to_owned();
-    for field in ["id", "started"] {
-        let word = parsed["study"][field].as_str().unwrap();
-        text = text.replace(word, &format!("<{field}>"));
-    }
-    text
-}
-
-#[test]
-#[ignore = "nightly: 1 s"]
-fn two_simulated_runs_with_one_seed_are_equal() {
-    let home = home("seed");
-    let words = ["check", SIMULATED, "--seed", "7", "--quick", "--json"];
-    let [first, second] = [home.text(&words), home.text(&words)];
-    assert!(without_identity(&first) == without_identity(&second), "{first}\n{second}");
-    let other = home.text(&["check", SIMULATED, "--seed", "8", "--quick", "--json"]);
-    assert!(without_identity(&first) != without_identity(&other), "the seed changes nothing");
-}
-
 #[test]
 #[ignore = "nightly: 1 s"]
 fn a_result_is_kept_shown_named_and_removed() {
@@ -153,48 +131,6 @@ fn nothing_is_wider_than_the_terminal() {
             assert!(wide <= columns, "{} in {columns}: {wide}\n{}", words.join(" "), ended.stdout);
         }
     }
-}
-
-#[test]
-#[ignore = "nightly: 2 s"]
-fn lists_and_doctor_speak_json() {
-    let home = home("json");
-    for kind in ["results", "drives", "workloads", "factors", "metrics", "probes", "rules"] {
-        let listed = home.json(&["list", kind, "--json"]);
-        assert_eq!(listed["kind"], kind);
-        assert!(listed["items"].is_array(), "{listed}");
-    }
-    let probes = home.json(&["list", "probes", "--json"]);
-    let disk = probes["items"].as_array().unwrap().iter().find(|item| item["name"] == "disk");
-    assert_eq!(disk.unwrap()["metrics"][0], "write_amplification");
-    assert!(home.json(&["doctor", "--json"])["format"].is_string());
-    assert_eq!(home.json(&["list", "workloads", "--json"])["items"].as_array().unwrap().len(), 7);
-}
-
-#[test]
-fn the_schema_of_study_files_is_printed_as_it_is() {
-    let home = home("schema");
-    let schema = home.json(&["list", "schema"]);
-    assert_eq!(schema, home.json(&["list", "schema", "--json"]));
-    assert_eq!(schema, assay_study::file::schema());
-    assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
-}
-
-#[test]
-fn a_study_with_mistakes_is_told_all_of_them() {
-    let home = home("mistakes");
-    let path = home.scratch.path().join("mine.toml");
-    fs::write(&path, "format = \"assay-study/1\"\nmargin = 5\nordr = \"crd\"\n").unwrap();
-    let word = path.display().to_string();
-    let ended = home.run(&["plan", &word, "--commands"]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (2, ""));
-    for part in
-        [":2:10: margin", "did you mean \"order\"?", "no title", "no workload", "4 mistakes"]
-    {
-        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
-    }
-    assert!(home.refused(2, &["plan", "chek", "--commands"]).contains("check"));
-    home.refused(2, &["plan", &home.scratch.path().display().to_string(), "--commands"]);
 }
 
 #[test]

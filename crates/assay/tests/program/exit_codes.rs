@@ -113,14 +113,6 @@ table! {
         says: "Gate passed after",
         keeps: Keeps::All,
     },
-    a_side_is_missing: Line {
-        what: "a command is not there",
-        commands: ["echo 100 ops/s", "surely-not-there"],
-        more: &[],
-        code: 5,
-        says: "exited with code 127",
-        keeps: Keeps::Nothing,
-    },
     a_side_fails_at_once: Line {
         what: "a command fails at once",
         commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
@@ -145,28 +137,12 @@ table! {
         says: "the row has no number: every trial failed",
         keeps: Keeps::All,
     },
-    what_fails_may_have_a_code: Line {
-        what: "the same, with `--exit-inconclusive 125`",
-        commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
-        more: &["--exit-inconclusive", "125"],
-        code: 125,
-        says: "the row has no number: every trial failed",
-        keeps: Keeps::All,
-    },
     outputs_differ: Line {
         what: "with `same_output`, and outputs differ",
         commands: ["echo 100 ops/s", "echo 100 ops/s; echo other"],
         more: &["--set", "same_output=true"],
         code: 5,
         says: "is invalid",
-        keeps: Keeps::All,
-    },
-    outputs_are_the_same: Line {
-        what: "with `same_output`, and outputs are the same",
-        commands: ["echo 100 ops/s", "echo 100 ops/s; true"],
-        more: &["--set", "same_output=true"],
-        code: 0,
-        says: "Gate passed (limit 5%)",
         keeps: Keeps::All,
     },
     a_number_is_never_there: Line {
@@ -184,14 +160,6 @@ table! {
         code: 5,
         says: "trials failed (the first: run 1 of",
         keeps: Keeps::All,
-    },
-    the_line_is_wrong: Line {
-        what: "a mistake in the line",
-        commands: ["echo 100 ops/s", "echo 98 ops/s"],
-        more: &["--set", "gate.metric=reported_other"],
-        code: 2,
-        says: "no workload of this study has the metric",
-        keeps: Keeps::Nothing,
     },
     somebody_interrupts_it: Line {
         what: "it is interrupted",

@@ -19,24 +19,6 @@ fn with_result(test: &str) -> (Home, String) {
     (home, id)
 }
 
-#[test]
-fn a_whole_result_is_taken_in_as_it_is() {
-    let (home, id) = with_result("whole");
-    let path = home.scratch.path().join("named otherwise").display().to_string();
-    home.text(&["export", &id, "--format", "bundle", "-o", &path]);
-    let other = self::home("whole-other");
-    let told = other.refused(2, &["import", &path, "--margin", "2%"]);
-    assert!(told.contains("--margin"), "{told}");
-    let table = other.file("a.csv", "replicate,workload,metric,value\n1,a,iops,1\n");
-    assert!(other.refused(2, &["import", &path, &table]).contains("import the files separately"));
-    let found = other.json(&["import", &path, "--json", "--quiet"]);
-    assert_eq!(found["study"]["id"].as_str().unwrap(), format!("{id}-foreign"));
-    // And what is none is asked for its format as ever.
-    let told = home.refused(2, &["export", &id, "-o", "x.txt"]);
-    assert!(told.contains("--format"), "{told}");
-    home.refused(2, &["export", &id]);
-}
-
 /// That of who interrupts it stands in the table of gates.
 #[test]
 fn every_exit_code_of_the_contract_is_reached() {

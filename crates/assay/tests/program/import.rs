@@ -215,63 +215,11 @@ fn shuffled() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
         .prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle()))
 }
 
-fn fragments() -> impl Strategy<Value = String> {
-    let words = [
-        ",",
-        ",",
-        ",",
-        ",",
-        ",",
-        "\n",
-        "\n",
-        "\r\n",
-        "\"",
-        "#",
-        "0",
-        "1",
-        "2",
-        "1.5",
-        "NaN",
-        "ok",
-        "failed",
-        "warmup",
-        "build",
-        "iops",
-        "iops:lower",
-        "t:lower:difference",
-        ":",
-        " ",
-        "factor_a",
-        "\u{e9}",
-        "\t",
-    ];
-    let rows = prop::collection::vec(prop::sample::select(words.to_vec()), 0..60);
-    let header = "replicate,order,workload,metric,value,status,factor_a\n";
-    (prop::bool::ANY, rows).prop_map(move |(with_header, words)| {
-        format!("{}{}", if with_header { header } else { "" }, words.concat())
-    })
-}
-
 proptest! {
     #[test]
     #[ignore = "nightly: 1 s"]
     fn the_order_of_rows_changes_nothing((rows, shuffled) in shuffled()) {
         prop_assert_eq!(table(&rows), table(&shuffled));
-    }
-
-    #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok(text) = import::text("t.csv", bytes) {
-            let _ = read(&text);
-        }
-    }
-
-    #[test]
-    fn any_table_is_read_or_refused(text in fragments()) {
-        if let Err(message) = read(&text) {
-            prop_assert!(message.starts_with("t.csv:"), "{}", message);
-            prop_assert!(message.lines().count() <= 21);
-        }
     }
 
     #[test]

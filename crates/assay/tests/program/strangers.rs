@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_testkit::home::Home;
-use assay_testkit::hostile;
 use assay_testkit::needs::{Need, have};
 use assay_testkit::process::run;
 
@@ -56,14 +55,6 @@ fn is_refused(home: &Home, word: &str, what: &str) {
     }
 }
 
-fn replace(bundle: &Path, from: &str, to: &str) {
-    for name in ["study.toml", "plan.json", "trials.jsonl"] {
-        let path = bundle.join(name);
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace(from, to)).unwrap();
-    }
-}
-
 #[test]
 fn a_simulated_result_that_sets_a_program_of_the_kernels_is_refused() {
     let (home, bundle) = confirmed("core-pattern");
@@ -102,36 +93,6 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
     if assay_testkit::is_root() {
         is_refused(&home, &bundle.display().to_string(), "other users can write to it");
     }
-}
-
-#[test]
-fn a_name_with_a_line_end_is_refused() {
-    let (home, bundle) = confirmed("newline");
-    let other = bundle.with_file_name("a\nkernel.domainname = x\nb");
-    hostile::copy(&bundle, &other);
-    is_refused(&home, &other.display().to_string(), "a\\nkernel.domainname");
-    let listed = home.run(&["list"]);
-    assert!(!listed.stdout.contains("kernel.domainname"), "{}", listed.stdout);
-}
-
-#[test]
-fn a_level_with_an_escape_is_refused() {
-    let (home, bundle) = confirmed("escape");
-    replace(&bundle, "\"4\"", "\"4\\u001b]0;x\\u0007\"");
-    is_refused(&home, &bundle.display().to_string(), "names cannot contain control characters");
-}
-
-#[test]
-fn a_result_behind_a_link_is_refused() {
-    let (home, bundle) = confirmed("link");
-    let link = home.scratch.path().join("link");
-    symlink(&bundle, &link).unwrap();
-    is_refused(&home, &link.display().to_string(), "is a symbolic link");
-    let plan = bundle.join("plan.json");
-    let moved = home.scratch.path().join("plan");
-    fs::rename(&plan, &moved).unwrap();
-    symlink(&moved, &plan).unwrap();
-    is_refused(&home, &bundle.display().to_string(), "is a symbolic link");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! `assay run`, `plan`, `resume`, `compare`, `confirm` and `aa-test` as a user or a script meets
 //! them: the built program on the simulated drive, without root.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::{DRIVE, home};
@@ -88,41 +86,6 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
 }
 
 #[test]
-#[ignore = "nightly: 1 s"]
-fn wishes_on_the_command_line_are_checked_like_a_file() {
-    let home = home("wishes");
-    let file = home.file("depth.toml", STUDY);
-    let found = home.json(&[
-        "run",
-        &file,
-        DRIVE,
-        "--set",
-        "queue_depth=1,4",
-        "--set",
-        "threads=1,2",
-        "--replicates",
-        "3",
-        "--baseline",
-        "queue_depth=1",
-        "--set",
-        "margin=10%",
-        "--set",
-        "primary_metric=latency_p50_ns",
-        "--json",
-    ]);
-    // The baseline names depth alone: arms are compared at equal threads.
-    let compared = primary(&found);
-    assert_eq!(compared.len(), 2);
-    for one in compared {
-        assert_eq!(one["baseline"]["threads"], one["configuration"]["threads"]);
-        assert_eq!((&one["metric"], &one["margin"]), (&"latency_p50_ns".into(), &0.1.into()));
-    }
-    assert_eq!(found["study"]["factors"].as_array().unwrap().len(), 2);
-    home.told(2, &["run", "no-such-study", DRIVE]);
-    home.told(2, &["resume"]);
-}
-
-#[test]
 fn under_others_work_only_what_is_safe_there_is_taken() {
     let home = home("live");
     let file = home.file("depth.toml", STUDY);
@@ -151,17 +114,6 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
     }
     // Without root, the devices of --scratch are refused before the study is.
     home.told(if assay_testkit::is_root() { 2 } else { 3 }, &["run", "production", "--scratch"]);
-}
-
-#[test]
-fn until_decided_ends_with_the_first_replicate_that_decides() {
-    let home = home("decided");
-    let file = home.file("depth.toml", STUDY);
-    let words = ["run", &file, DRIVE, "--until", "decided", "--set", "queue_depth=1,8", "--json"];
-    let found = home.json(&words);
-    assert!(primary(&found).iter().all(|one| one["verdict"] == "better"));
-    let ended = found["study"]["stopped_by"].as_str().unwrap();
-    assert!(ended.contains("every comparison has a verdict"), "{ended}");
 }
 
 #[test]
@@ -367,40 +319,6 @@ fn looks_end_a_study_early_and_say_so() {
     let shown = home.json(&["show", id(&found), "--json"]);
     assert_eq!(shown, found);
     assert!(home.refused(2, &["resume", id(&found)]).contains("has ended"));
-}
-
-#[test]
-fn arms_that_run_one_after_the_other_get_no_verdict() {
-    let home = home("sequential");
-    let file = home.file("seq.toml", STUDY.replace("seed       = 5", "order = \"sequential\""));
-    let found = home.json(&["run", &file, DRIVE, "--json"]);
-    for one in primary(&found) {
-        assert_eq!(one["verdict"], "inconclusive");
-        assert!(one["text"].as_str().unwrap().contains("no verdict"), "{}", one["text"]);
-    }
-    assert!(found["checks"].as_array().unwrap().iter().any(|check| check["name"] == "sequential"));
-    assert!(found["advice"].as_array().unwrap().is_empty());
-}
-
-#[test]
-#[ignore = "nightly: 8 s"]
-fn a_killed_study_goes_on_where_it_was() {
-    let home = home("resume");
-    let file = home.file("depth.toml", STUDY.replace("200 ms", "20 s"));
-    let whole = home.json(&["run", &file, DRIVE, "--json"]);
-    // A crash: the last lines are gone, one of them half.
-    let directory = home.assay.home().join("results").join(id(&whole));
-    let directory = if directory.exists() { directory } else { home.assay.home().join(id(&whole)) };
-    let path = directory.join("trials.jsonl");
-    let text = fs::read_to_string(&path).unwrap();
-    let kept: usize = text.lines().take(10).map(|line| line.len() + 1).sum();
-    fs::write(&path, &text[..kept + 40]).unwrap();
-    fs::remove_file(directory.join("log.jsonl")).unwrap();
-    let begun = home.json(&["show", id(&whole), "--json"]);
-    assert!(primary(&begun).iter().all(|one| one["verdict"] == "inconclusive"), "{begun}");
-    assert!(begun["advice"].as_array().unwrap().is_empty());
-    let resumed = home.json(&["resume", id(&whole), "--json"]);
-    assert_eq!(without_identity(resumed), without_identity(whole));
 }
 
 #[test]
