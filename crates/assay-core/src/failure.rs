@@ -98,6 +98,18 @@ impl Failure {
     }
 }
 
+/// A mistake of the user, with a message as for [`format!`].
+#[macro_export]
+macro_rules! mistake {
+    ($($message:tt)+) => { $crate::failure::Failure::mistake(format!($($message)+)) };
+}
+
+/// A refusal of the machine, with a message as for [`format!`].
+#[macro_export]
+macro_rules! refused {
+    ($($message:tt)+) => { $crate::failure::Failure::refused(format!($($message)+)) };
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)

@@ -14,6 +14,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[macro_use]
+extern crate assay_core;
+
 pub mod cli;
 pub mod revisions;
 pub mod store;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{output, running, studies};
 use assay_analysis::inference;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_runner::run::{Consented, Request};
 use assay_study::file::{StopRule, Study};
@@ -48,13 +48,13 @@ pub struct AaTestArguments {
 
 pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     if !(2..=26).contains(&arguments.copies) {
-        return Err(Failure::mistake(format!("--copies {}: use 2 to 26", arguments.copies)));
+        return Err(mistake!("--copies {}: use 2 to 26", arguments.copies));
     }
     if !(3..=1000).contains(&arguments.replicates) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "--replicates {}: use 3 to 1000; fewer give no confidence interval",
             arguments.replicates
-        )));
+        ));
     }
     let study = identical(studies::load(system, &arguments.study)?, &arguments);
     let own = study.target.iter().map(assay_study::file::Target::word).next();

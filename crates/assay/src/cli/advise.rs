@@ -190,11 +190,11 @@ impl Standing {
 
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
-        return Err(Failure::refused(
-            "several hosts measured this configuration; change the settings on each host by hand",
+        return Err(refused!(
+            "several hosts measured this configuration; change the settings on each host by hand"
         ));
     }
-    let nowhere = || Failure::refused("the result does not contain the name of the target");
+    let nowhere = || refused!("the result does not contain the name of the target");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.configuration);
     let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
@@ -297,10 +297,10 @@ pub fn proposal_text(proposal: &Proposal) -> String {
 pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{id} is not confirmed, and the measured gain of the best of many configurations is biased upward; run \
              assay advise confirm {id}, then apply the new result"
-        )));
+        ));
     }
     let own = |advice: &&Advice| match advice.kind {
         AdviceKind::Use => true,

@@ -73,8 +73,8 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
         ));
     }
     if arguments.yes && empty {
-        return Err(Failure::refused(
-            "assay cannot apply any of these settings permanently; change them by hand",
+        return Err(refused!(
+            "assay cannot apply any of these settings permanently; change them by hand"
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
@@ -87,12 +87,12 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
 fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
-        Trust::Suspect if !accepted => Err(Failure::mistake(format!(
+        Trust::Suspect if !accepted => Err(mistake!(
             "the numbers of this winner are {words}; run `assay advise confirm {id}`, or add --accept-suspect"
-        ))),
-        Trust::Invalid => Err(Failure::refused(format!(
+        )),
+        Trust::Invalid => Err(refused!(
             "the numbers of this winner are {words} and do not justify a change; run `assay advise confirm {id}`"
-        ))),
+        )),
         Trust::Trusted | Trust::Suspect => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::{FileKind, System, machine};
 use assay_study::file::Study;
 use assay_workloads::command::{self, JOBS};
@@ -24,8 +24,7 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
 pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> Outcome<()> {
     let works = study.workload.iter().filter_map(|own| command::Asked::of(&own.work));
     for source in works.filter_map(|work| work.source.as_deref()) {
-        let wrong =
-            |why: &dyn std::fmt::Display| Failure::mistake(format!("source {source}: {why}"));
+        let wrong = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
         let path = system.canonical(Path::new(source)).map_err(|error| wrong(&error))?;
         let found = system.status(&path).map_err(|error| wrong(&error))?;
         if found.kind != FileKind::Directory {
@@ -35,10 +34,10 @@ pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> 
             system.canonical(Path::new(target)).is_ok_and(|own| own.starts_with(&path))
         };
         if let Some(target) = targets.iter().find(inside) {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "{target} is inside the source tree {}; build in another directory, such as /var/tmp",
                 path.display()
-            )));
+            ));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::output;
 use crate::store::{self, parcel};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
 
@@ -20,7 +20,7 @@ pub fn run(system: &dyn System, arguments: &BundleArguments) -> Outcome<()> {
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));
     let is_piped = path == Path::new("-");
     if is_piped && output::is_terminal() {
-        return Err(Failure::mistake("a bundle is binary; write it to a file with -o FILE.assay"));
+        return Err(mistake!("a bundle is binary; write it to a file with -o FILE.assay"));
     }
     if !is_piped {
         output::may_be_written(system, &path)?;

@@ -6,7 +6,7 @@ use crate::store;
 use assay_analysis::beside::beside;
 use assay_analysis::inference::days::Days;
 use assay_analysis::inference::places::{self, Brought, Question};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::findings::Findings;
 
@@ -69,7 +69,7 @@ impl ByPlace {
 }
 
 fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
-    let mistake = |what: &str| Failure::mistake(format!("--platform {label}: {what}"));
+    let mistake = |what: &str| mistake!("--platform {label}: {what}");
     // Ids have no `=`, names may.
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
     let (id, name) = parts

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::check_options::{self, KindOptions};
 use super::{fitness, running, study_arguments};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Bytes;
 use assay_machine::system::System;
 use assay_runner::run::{self, Consented};
@@ -98,10 +98,10 @@ impl CheckOptions {
 pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
     if arguments.of_check.of_kinds.takes_all() && arguments.targets.is_empty() {
         let typed = arguments.of_check.of_kinds.typed();
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "this test uses all free space of a directory, or a whole device; name the target: `assay check {typed} \
              /media/card`"
-        )));
+        ));
     }
     // A budget would end before the replicates that a bound needs: shorter trials, chosen by a pilot.
     let quick = arguments.quick && arguments.of_check.fit.is_some();
@@ -146,7 +146,7 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
 }
 
 fn mixed(text: &str) -> Outcome<Workload> {
-    let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
+    let mix: Mix = text.parse().map_err(|error| mistake!("--mix: {error}"))?;
     let io = io::Asked { mix, queue_depth: 32, ..io::Asked::default() };
     Ok(Workload {
         name: "random-mixed-q32".to_owned(),
@@ -157,12 +157,9 @@ fn mixed(text: &str) -> Outcome<Workload> {
 }
 
 fn area(text: &str) -> Outcome<Bytes> {
-    let size: Bytes = text.parse().map_err(|error| Failure::mistake(format!("--area: {error}")))?;
+    let size: Bytes = text.parse().map_err(|error| mistake!("--area: {error}"))?;
     if size.0 < SMALLEST_AREA_BYTES {
-        return Err(Failure::mistake(format!(
-            "--area {text}: the smallest area is {}",
-            Bytes(SMALLEST_AREA_BYTES)
-        )));
+        return Err(mistake!("--area {text}: the smallest area is {}", Bytes(SMALLEST_AREA_BYTES)));
     }
     Ok(size)
 }

@@ -146,7 +146,7 @@ impl Given {
         let mut study = studies::preset(name)?;
         if let (Some(values), Some(value)) = (&self.option.values, &self.value) {
             set(values, value, &mut study)
-                .map_err(|hint| Failure::mistake(format!("--{name}={value}: use {hint}")))?;
+                .map_err(|hint| mistake!("--{name}={value}: use {hint}"))?;
         }
         Ok(study)
     }

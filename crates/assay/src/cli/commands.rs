@@ -15,9 +15,7 @@ const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
 
 fn read(study: &Value) -> Outcome<Study> {
-    from_value(study).map_err(|error| {
-        Failure::mistake(format!("cannot create a study from the commands: {error}"))
-    })
+    from_value(study).map_err(|error| mistake!("cannot create a study from the commands: {error}"))
 }
 
 /// Commands to measure, in place of a study file.
@@ -116,9 +114,7 @@ impl CommandArguments {
             return self.crash_study();
         }
         if let Some(twice) = self.twice() {
-            return Err(Failure::mistake(format!(
-                "--command '{twice}' is given twice; remove one"
-            )));
+            return Err(mistake!("--command '{twice}' is given twice; remove one"));
         }
         self.check_names()?;
         let mut factors = self.factors()?;
@@ -136,9 +132,9 @@ impl CommandArguments {
 
     fn crash_study(&self) -> Outcome<Study> {
         let Some(line) = self.alone() else {
-            return Err(Failure::mistake(
+            return Err(mistake!(
                 "--set check_command: checks the writes of one --command after a power loss, without timing; remove \
-                 the other commands and their options",
+                 the other commands and their options"
             ));
         };
         read(&json!({
@@ -232,7 +228,7 @@ impl CommandArguments {
     /// Where the numbers stand that commands tell of themselves.
     fn readings(&self) -> Outcome<Vec<Reading>> {
         let reading = |text: &String| -> Outcome<Reading> {
-            text.parse().map_err(|error| Failure::mistake(format!("--parse: {error}")))
+            text.parse().map_err(|error| mistake!("--parse: {error}"))
         };
         self.reads.iter().map(reading).collect()
     }
@@ -266,13 +262,13 @@ impl CommandArguments {
             let (name, values) = (&pair[0], &pair[1]);
             let levels: Vec<&str> = values.split(',').map(str::trim).collect();
             if factors.insert(name.clone(), json!(levels)).is_some() {
-                return Err(Failure::mistake(format!("-L {name} is given twice; remove one")));
+                return Err(mistake!("-L {name} is given twice; remove one"));
             }
         }
         if let Some(text) = &self.revisions
             && factors.insert(REVISION.to_owned(), json!(self.levels_of_revisions())).is_some()
         {
-            return Err(Failure::mistake(format!("--rev {text}: {REVISION} is already a factor")));
+            return Err(mistake!("--rev {text}: {REVISION} is already a factor"));
         }
         Ok(factors)
     }

@@ -12,7 +12,7 @@ use crate::store;
 use assay_analysis::inference::days::Days;
 use assay_analysis::inference::gate::{self, Gate, Gated};
 use assay_analysis::inference::names;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Percent;
 use assay_machine::system::System;
 use assay_report::document::Detail;
@@ -90,7 +90,7 @@ impl Gating {
             return Ok(());
         }
         let instead = metrics::instead(&name, &Vec::from_iter(known));
-        Err(Failure::mistake(format!("--metric {name}: not in these results; {instead}")))
+        Err(mistake!("--metric {name}: not in these results; {instead}"))
     }
 }
 
@@ -125,8 +125,8 @@ impl Against {
 
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
         if self.earlier.is_some() && study.stop.rule == StopRule::Best {
-            return Err(Failure::mistake(
-                "--against: cannot compare a race; remove --against, and compare the fresh trials of the winner",
+            return Err(mistake!(
+                "--against: cannot compare a race; remove --against, and compare the fresh trials of the winner"
             ));
         }
         Ok(())
@@ -194,10 +194,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     }
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
-        return Err(Failure::mistake(format!(
-            "{} is given twice; give two different results",
-            twice.study.id
-        )));
+        return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }
     // Those after the first of a side are judged by a gate alone.
     earlier.iter().chain(&later).try_for_each(store::comparable)?;
@@ -227,9 +224,9 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
 
 fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
-        return Err(Failure::mistake(
+        return Err(mistake!(
             "--by platform does not support --against and --gate; remove both options (--baseline sets the platform \
-             that is 100%)",
+             that is 100%)"
         ));
     }
     let margin = share("--margin", arguments.margin.as_deref())?;
@@ -272,14 +269,14 @@ fn compare_sides(
         );
     }
     if earlier.len() > 1 && asked.is_none() {
-        return Err(Failure::mistake(
-            "--against: several baseline results need three results per side, or a gate; add results, or --gate 5%",
+        return Err(mistake!(
+            "--against: several baseline results need three results per side, or a gate; add results, or --gate 5%"
         ));
     }
     if arguments.margin.is_some() {
-        return Err(Failure::mistake(
+        return Err(mistake!(
             "--margin needs at least three results per side, because equivalence requires an estimate of day-to-day \
-             variation",
+             variation"
         ));
     }
     let baseline = earlier.first().cloned();
@@ -289,7 +286,7 @@ fn compare_sides(
 
 fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
     let read = text.map(str::parse::<Percent>).transpose();
-    let read = read.map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
+    let read = read.map_err(|error| mistake!("{name}: {error}"))?;
     Ok(read.map(Percent::fraction))
 }
 
@@ -304,11 +301,9 @@ fn sides(
         return Ok((read(&arguments.against)?, read(&arguments.results)?));
     }
     match arguments.results.as_slice() {
-        [_] => {
-            Err(Failure::mistake("compare needs two results; add a second ID or --against BASE"))
-        }
+        [_] => Err(mistake!("compare needs two results; add a second ID or --against BASE")),
         [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
-        [] => Err(Failure::mistake("no results given; add two IDs")),
+        [] => Err(mistake!("no results given; add two IDs")),
     }
 }
 

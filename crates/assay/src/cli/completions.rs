@@ -11,7 +11,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use super::list::ListKind;
 use super::{definition, output, registries};
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::probes;
 use assay_machine::system::{System, devices};
 use assay_study::file::{Study, fields, presets, text};
@@ -43,13 +43,13 @@ pub fn run(arguments: &CompletionsArguments) -> Outcome<()> {
 fn script(shell: &str) -> Outcome<String> {
     let shells = Shells::builtins();
     let known = shells.completer(shell);
-    let known = known.ok_or_else(|| Failure::mistake(format!("unknown shell `{shell}`")))?;
+    let known = known.ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
     let mut text = Vec::new();
     // Without this, the first completion after zsh loads the file `_assay` finds nothing.
     let autoload = "[[ $funcstack[1] == _assay ]] && _clap_dynamic_completer_assay\n";
     known
         .write_registration(VARIABLE, "assay", "assay", "assay", &mut text)
-        .map_err(|error| Failure::refused(format!("cannot write the script: {error}")))?;
+        .map_err(|error| refused!("cannot write the script: {error}"))?;
     if shell == "zsh" {
         text.extend(autoload.bytes());
     }
@@ -62,9 +62,7 @@ pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool>
         return Ok(false);
     }
     let environment = CompleteEnv::with_factory(|| completed(system, words)).var(VARIABLE);
-    environment
-        .try_complete(words, None)
-        .map_err(|error| Failure::mistake(format!("{VARIABLE}: {error}")))
+    environment.try_complete(words, None).map_err(|error| mistake!("{VARIABLE}: {error}"))
 }
 
 fn completed(system: &dyn System, words: &[OsString]) -> Command {

@@ -8,7 +8,7 @@ use super::running;
 use super::study_arguments::Permitted;
 use crate::store;
 use crate::store::acting::{self, Acting};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Time;
 use assay_machine::system::System;
 use assay_runner::run::{Consented, Request};
@@ -108,9 +108,8 @@ struct Best {
 
 fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     let winner = race.winner.clone().filter(|_| race.can_be_confirmed());
-    let arm = winner.ok_or_else(|| {
-        Failure::mistake(format!("nothing to confirm in {}: {}", findings.study.id, race.text))
-    })?;
+    let arm = winner
+        .ok_or_else(|| mistake!("nothing to confirm in {}: {}", findings.study.id, race.text))?;
     let (baseline, workloads) = (race.baseline.clone(), vec![race.workload.clone()]);
     Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
 }
@@ -141,10 +140,7 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
     let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == *name);
     candidates.find(wanted).ok_or_else(|| {
         let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
-        Failure::mistake(format!(
-            "nothing to confirm: {} recommends no configuration{whose}",
-            findings.study.id
-        ))
+        mistake!("nothing to confirm: {} recommends no configuration{whose}", findings.study.id)
     })
 }
 

@@ -10,7 +10,7 @@ use crate::store::{
     self,
     commands::{self, Names, WorkloadCommand},
 };
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_machine::system::site::{Site, TargetKind};
@@ -43,9 +43,9 @@ fn tell(
     is_json: bool,
 ) -> Outcome<()> {
     if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{word}: Assay only observed and ran no workload, so there is no command line"
-        )));
+        ));
     }
     if names == Names::Typed && arms::makes_on_device(&study) {
         // Lines that would overwrite a device in use are refused, as its overwriting is.
@@ -138,9 +138,7 @@ fn without_now(mut study: Study) -> Study {
 
 fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
     if let Some(target) = target {
-        return Err(Failure::mistake(format!(
-            "a stored result has a fixed target; remove `{target}`"
-        )));
+        return Err(mistake!("a stored result has a fixed target; remove `{target}`"));
     }
     let stored = bundle::read(system, directory)?;
     let sites = stored.environment.sites.into_iter().map(Some).collect();

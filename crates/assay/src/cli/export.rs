@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::{bundle, output};
 use crate::store::{self, FORMATS_OF_FILES, iolog, parcel};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
 use assay_report::exporters::{self, EXPORTERS, Exporter};
@@ -49,8 +49,8 @@ fn format(arguments: &ExportArguments) -> Outcome<&str> {
     match &arguments.format {
         Some(format) => Ok(format),
         None if ending.is_some_and(|ending| ending == parcel::ENDING) => Ok(parcel::ENTRY.name),
-        None => Err(Failure::mistake(
-            "no format given; use --format FORMAT (assay list exporters), or -o FILE.assay for the complete result",
+        None => Err(mistake!(
+            "no format given; use --format FORMAT (assay list exporters), or -o FILE.assay for the complete result"
         )),
     }
 }
@@ -64,8 +64,7 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     if format == iolog::ENTRY.name {
         return requests(system, arguments);
     }
-    let exporter = exporters::find(format)
-        .ok_or_else(|| Failure::mistake(format!("unknown format {format}")))?;
+    let exporter = exporters::find(format).ok_or_else(|| mistake!("unknown format {format}"))?;
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -76,7 +75,7 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
 fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;
-    let failed = |error: io::Error| Failure::refused(format!("cannot read the recording: {error}"));
+    let failed = |error: io::Error| refused!("cannot read the recording: {error}");
     if let Some(path) = arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
         output::may_be_written(system, path)?;
         system.write_stream(path, &mut log).map_err(failed)?;
@@ -115,10 +114,11 @@ pub fn write(
         output::message(&text);
     }
     let nothing = || {
-        Failure::mistake(format!(
+        mistake!(
             "{} has no numbers that format {} can represent; see assay list exporters",
-            findings.study.id, exporter.about.name
-        ))
+            findings.study.id,
+            exporter.about.name
+        )
     };
     let text = (exporter.write)(findings).ok_or_else(nothing)?;
     if let Some(path) = to {

@@ -22,13 +22,13 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     };
     if study.requirements.is_none() && presets::find(word).is_some() {
         let advice = advice(word);
-        return Err(Failure::mistake(format!("{word} has no requirements to check; {advice}")));
+        return Err(mistake!("{word} has no requirements to check; {advice}"));
     }
     if study.requirements.is_none() {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{word} has no requirements to check; add requirements = \"...\" and questions of kind bound, or use: \
              assay run {word}"
-        )));
+        ));
     }
     Ok(study.settled())
 }

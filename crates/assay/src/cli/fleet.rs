@@ -62,17 +62,15 @@ impl FleetArguments {
             return Ok(());
         };
         match self.fleet {
-            Some(_) => Err(Failure::mistake(format!(
-                "{option} is for one host; remove one of the two options"
-            ))),
+            Some(_) => Err(mistake!("{option} is for one host; remove one of the two options")),
             None => Ok(()),
         }
     }
 
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
-            Some(_) => Err(Failure::mistake(
-                "this study reads the records of one machine; remove --coordinator, and use assay compare",
+            Some(_) => Err(mistake!(
+                "this study reads the records of one machine; remove --coordinator, and use assay compare"
             )),
             None => Ok(()),
         }
@@ -132,9 +130,9 @@ impl OwnHost<'_> {
         quiet: bool,
     ) -> Outcome<Member<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
-            Failure::mistake(format!(
+            mistake!(
                 "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE} or {FLEET_TOKEN_FILE_VARIABLE}"
-            ))
+            )
         })?;
         let span =
             |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));

@@ -58,20 +58,20 @@ impl Junit {
     pub fn check(&self, system: &dyn System, has_gate: bool) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         if !has_gate {
-            return Err(Failure::mistake("--junit reports a gate; add --gate 5%"));
+            return Err(mistake!("--junit reports a gate; add --gate 5%"));
         }
         if path.as_os_str() == "-" {
-            return Err(Failure::mistake(
-                "--junit -: Assay prints the result to standard output; give a file name",
+            return Err(mistake!(
+                "--junit -: Assay prints the result to standard output; give a file name"
             ));
         }
         output::may_be_written(system, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| system.status(folder).is_err()) {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "--junit {}: the directory does not exist; create the directory first",
                 path.display()
-            )));
+            ));
         }
         Ok(())
     }
@@ -126,9 +126,9 @@ impl GateArguments {
                 Some(("must_detect", share)) => gating.must_detect = Some(share.to_owned()),
                 Some(("allow_inconclusive", flag)) => gating.allow_inconclusive = flag == "true",
                 _ => {
-                    return Err(Failure::mistake(format!(
+                    return Err(mistake!(
                         "--set {text}: a gate with --against has no such key; remove one of the two options"
-                    )));
+                    ));
                 }
             }
         }
@@ -139,8 +139,7 @@ impl GateArguments {
         let Some(text) = &self.gate else { return Ok(()) };
         let max_regression = text.parse::<Loss>();
         study.gate = Some(file::Gate {
-            max_regression: max_regression
-                .map_err(|error| Failure::mistake(format!("--gate: {error}")))?,
+            max_regression: max_regression.map_err(|error| mistake!("--gate: {error}"))?,
             must_detect: None,
             metric: None,
             allow_inconclusive: false,
@@ -161,10 +160,10 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
         return Ok(());
     }
     if let Some(asked) = recorded::asked(study) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "a gate needs interleaved configurations, but {} were only observed; remove --gate",
             asked.records.recording().many
-        )));
+        ));
     }
     let settings = match study.configurations.len() {
         0 => study.factors.values().any(|levels| levels.len() > 1),
@@ -173,9 +172,9 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     if settings || targets.len() > 1 {
         return Ok(());
     }
-    Err(Failure::mistake(
+    Err(mistake!(
         "a gate compares configurations with a baseline, but this study has only one configuration; add another \
-         (--command, or --set with two levels), or an earlier result (--against ID)",
+         (--command, or --set with two levels), or an earlier result (--against ID)"
     ))
 }
 
@@ -332,8 +331,8 @@ mod tests {
         assert_eq!(code(broken(), blind.as_ref()), 125);
         assert_eq!(code(broken(), None), 3);
         for gate in [plain.as_ref(), blind.as_ref(), None] {
-            assert_eq!(code(Failure::refused("busy"), gate), 3);
-            assert_eq!(code(Failure::mistake("no"), gate), 2);
+            assert_eq!(code(refused!("busy"), gate), 3);
+            assert_eq!(code(mistake!("no"), gate), 2);
         }
     }
 

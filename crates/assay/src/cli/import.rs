@@ -131,9 +131,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     }
     for (given, option) in [(arguments.title.is_some(), "--title"), (arguments.json, "--json")] {
         if given && read.len() > 1 {
-            return Err(Failure::mistake(format!(
-                "{option} supports only one file; import the files one by one"
-            )));
+            return Err(mistake!("{option} supports only one file; import the files one by one"));
         }
     }
     let mut unkept = None;
@@ -167,18 +165,18 @@ fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<V
         files.partition(|file| parcel::is_one(system, file));
     let Some(first) = parcels.first() else { return Ok(None) };
     if let Some(other) = others.first() {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{} is a complete result and {} is not; import the files separately",
             first.display(),
             other.display()
-        )));
+        ));
     }
     let titled = arguments.title.is_some().then_some("--title");
     match of_numbers(arguments, parcels.len() > 1).or(titled) {
-        Some(option) => Err(Failure::mistake(format!(
+        Some(option) => Err(mistake!(
             "{} is a complete result, which Assay imports unchanged; remove {option}",
             first.display()
-        ))),
+        )),
         None => Ok(Some(parcels)),
     }
 }
@@ -236,19 +234,19 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<ImportedStu
     if let Some(ImportedStudy { importer, files: tables }) = studies.first() {
         *failed = Some(both(
             failed.take(),
-            Failure::mistake(format!(
+            mistake!(
                 "{} has the format {} and {} does not; import the files separately",
-                tables[0].name, importer.about.name, runs[0].name
-            )),
+                tables[0].name,
+                importer.about.name,
+                runs[0].name
+            ),
         ));
         return Vec::new();
     }
     if let Some((first, again)) = twice(&runs) {
         *failed = Some(both(
             failed.take(),
-            Failure::mistake(format!(
-                "{first} and {again} contain the same run; remove one of the two files"
-            )),
+            mistake!("{first} and {again} contain the same run; remove one of the two files"),
         ));
         return Vec::new();
     }
@@ -275,9 +273,9 @@ fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
         for (file, arm) in &mut files {
             let name = last(file);
             let Some(levels) = pattern::levels(pattern, &name)? else {
-                return Err(Failure::mistake(format!(
+                return Err(mistake!(
                     "--filename-pattern {pattern}: file name {name} does not match"
-                )));
+                ));
             };
             // `{run}` tells runs of one arm apart and is no setting.
             arm.extend(levels.into_iter().filter(|(name, _)| name != RUN));
@@ -305,21 +303,22 @@ fn both(first: Option<Failure>, second: Failure) -> Failure {
     }
 }
 
+/// `FACTOR=VALUE`.
+fn parse_level(word: &str) -> Option<(&str, &str)> {
+    let (name, level) = word.split_once('=').map(|(name, level)| (name.trim(), level.trim()))?;
+    (!name.is_empty() && !level.is_empty()).then_some((name, level))
+}
+
 fn baseline(words: &[String]) -> Outcome<Arm> {
     let mut arm = Arm::new();
     for word in words {
-        let parts = word.split_once('=').map(|(name, level)| (name.trim(), level.trim()));
-        let Some((name, level)) =
-            parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
-        else {
-            return Err(Failure::mistake(format!(
-                "--baseline {word}: use FACTOR=VALUE, such as filesystem=ext4"
-            )));
+        let Some((name, level)) = parse_level(word) else {
+            return Err(mistake!("--baseline {word}: use FACTOR=VALUE, such as filesystem=ext4"));
         };
         if let Some(other) = arm.insert(name.to_owned(), level.to_owned()) {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "--baseline contains two levels of {name}: {other} and {level}; use one level"
-            )));
+            ));
         }
     }
     Ok(arm)
@@ -335,14 +334,12 @@ fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
             _ => None,
         });
         let Some((metric, better)) = better else {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "--better {word}: no direction of the metric; use METRIC=higher or METRIC=lower"
-            )));
+            ));
         };
         if stated.insert(metric.to_owned(), better).is_some_and(|other| other != better) {
-            return Err(Failure::mistake(format!(
-                "--better gives two directions for {metric}; use one direction"
-            )));
+            return Err(mistake!("--better gives two directions for {metric}; use one direction"));
         }
     }
     Ok(stated)
@@ -350,12 +347,9 @@ fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
 
 fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     let Some(text) = text else { return Ok(None) };
-    let margin: Percent =
-        text.parse().map_err(|error| Failure::mistake(format!("--margin: {error}")))?;
+    let margin: Percent = text.parse().map_err(|error| mistake!("--margin: {error}"))?;
     if margin.0 <= 0.0 {
-        return Err(Failure::mistake(format!(
-            "--margin {text}: use a difference above 0%, such as 5%"
-        )));
+        return Err(mistake!("--margin {text}: use a difference above 0%, such as 5%"));
     }
     Ok(Some(margin.fraction()))
 }
@@ -363,22 +357,18 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
 /// Reads a file, unless it is larger than the limit of its format.
 fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     let path = Path::new(file);
-    let refused = |error| Failure::refused(format!("cannot read {file}: {error}"));
+    let refused = |error| refused!("cannot read {file}: {error}");
     let status = system.status(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::mistake(format!("no such file: {file}")),
+        std::io::ErrorKind::NotFound => mistake!("no such file: {file}"),
         _ => refused(error),
     })?;
     match status.kind {
         FileKind::File => {}
         FileKind::Directory => {
-            return Err(Failure::mistake(format!(
-                "{file} is a directory; give a file in the directory"
-            )));
+            return Err(mistake!("{file} is a directory; give a file in the directory"));
         }
         _ => {
-            return Err(Failure::mistake(format!(
-                "{file} is not a regular file; save the table as a file first"
-            )));
+            return Err(mistake!("{file} is not a regular file; save the table as a file first"));
         }
     }
     if status.size_bytes > LARGEST_RUNS_BYTES {
@@ -388,19 +378,19 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
         head.truncate(read);
         let importer = import::of_bytes(file, &head)?;
         if matches!(importer.reads, Reads::Runs(_)) {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "{file} ({}) is {}, above the limit of {}; remove unneeded parts such as logs, or import parts",
                 importer.about.name,
                 Bytes(status.size_bytes),
                 Bytes(LARGEST_RUNS_BYTES)
-            )));
+            ));
         }
     }
     if status.size_bytes > LARGEST_BYTES {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{file} is larger than {}, the limit for a table of trials; remove unneeded rows",
             Bytes(LARGEST_BYTES)
-        )));
+        ));
     }
     let bytes = system.read_bytes(path).map_err(refused)?;
     Ok(Brought { name: file.to_owned(), arm, bytes })
@@ -421,17 +411,17 @@ fn about(
         arm: file.arm.clone(),
     };
     let sources: Vec<SourceFile> = files.iter().map(source).collect();
-    let Some(first) = sources.first() else { return Err(Failure::mistake("there is no file")) };
+    let Some(first) = sources.first() else { return Err(mistake!("there is no file")) };
     let name = match sources.len() {
         1 => first.file.clone(),
         count => format!("{} and {} more", first.file, count - 1),
     };
     let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
     if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{}: a table already contains the factors; add a column factor_{name} with {level}, and remove --set",
             files[0].name
-        )));
+        ));
     }
     Ok(Import {
         format: if is_table { FORMAT } else { FORMAT_OF_FILES }.to_owned(),
@@ -472,10 +462,10 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     stored.id = id::unused_id(system, &results, &stored.about.imported);
     let directory = results.join(&stored.id);
     imported::write(system, &directory, &stored.about, &stored.contents).map_err(|error| {
-        Failure::refused(format!(
+        refused!(
             "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
             directory.display()
-        ))
+        )
     })
 }
 
@@ -540,10 +530,7 @@ impl FromArgMatches for Named {
             if std::mem::take(&mut used) {
                 arm.clear();
             }
-            let parts = word.split_once('=').map(|(name, level)| (name.trim(), level.trim()));
-            let Some((name, level)) =
-                parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
-            else {
+            let Some((name, level)) = parse_level(&word) else {
                 let told = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");
                 return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, told));
             };

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{output, recorded};
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::results::bundle;
 use assay_workloads::recorded::{RecordLabels, kind, named};
@@ -58,10 +58,10 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
     if let Some((entry, recording, which)) = named(&arguments.result) {
         let more = arguments.platform.is_some() || arguments.title.is_some();
         let Some(text) = arguments.text.filter(|_| !more) else {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "a {} can have only a label; remove --platform and --title",
                 recording.one
-            )));
+            ));
         };
         return recorded::note(system, entry, recording, which, &text);
     }

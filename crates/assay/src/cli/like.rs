@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::{Caching, FileKind, System};
 
@@ -53,8 +53,7 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
 }
 
 fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
-    let wrong =
-        |why: &dyn std::fmt::Display| Failure::mistake(format!("{PREFIX}{directory}: {why}"));
+    let wrong = |why: &dyn std::fmt::Display| mistake!("{PREFIX}{directory}: {why}");
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;
     let files = files_below(system, &path);
     let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();

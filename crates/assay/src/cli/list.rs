@@ -181,7 +181,7 @@ fn find<'e>(
         let advice = meant::first_answer(name).filter(|_| kind == "presets");
         let advice = advice.or_else(|| words::did_you_mean(name, &names));
         let advice = advice.unwrap_or_else(|| format!("assay list {kind} lists all"));
-        Failure::mistake(format!("no entry of {kind} is named `{name}`: {advice}"))
+        mistake!("no entry of {kind} is named `{name}`: {advice}")
     })
 }
 
@@ -204,7 +204,7 @@ fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
     let has = |kind: ListKind| kind.entries(system).is_ok_and(|all| find(kind, &all, name).is_ok());
     let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
     let kind = format!("{kind:?}").to_lowercase();
-    Failure::mistake(format!("`{name}` is in the {kind}: assay list {kind} {name}"))
+    mistake!("`{name}` is in the {kind}: assay list {kind} {name}")
 }
 
 pub(super) fn explained(entry: &RegistryEntry, width: usize) -> String {
@@ -337,7 +337,7 @@ mod tests {
             }
         }
         let rules = ListKind::Rules.entries(&fake).unwrap();
-        let told = elsewhere(&fake, "suspect", Failure::mistake(""));
+        let told = elsewhere(&fake, "suspect", mistake!(""));
         assert_eq!(told.message, "`suspect` is in the glossary: assay list glossary suspect");
         let known = find(ListKind::Rules, &rules, "link").map(|entry| entry.name.as_str());
         assert_eq!(known.ok(), Some("link-ceiling"));

@@ -28,15 +28,13 @@ mod front;
 mod gate;
 #[cfg(test)]
 mod harmless;
-mod hold_pages;
 mod import;
-mod in_vm_drive;
+mod internal;
 mod inventory;
 mod label;
 mod like;
 mod list;
 mod meant;
-mod micro;
 mod options;
 mod output;
 mod pages;
@@ -59,11 +57,9 @@ mod run;
 mod running;
 mod schemas;
 mod show;
-mod stacks;
 mod studies;
 mod study_arguments;
 mod study_help;
-mod tree;
 mod undo;
 mod verify;
 mod vm;
@@ -159,24 +155,7 @@ enum Command {
     Articles(articles::ArticlesArguments),
     Completions(completions::CompletionsArguments),
     #[command(flatten)]
-    Internal(InternalCommand),
-}
-
-/// What this program runs of itself, and nobody types.
-#[derive(Debug, Subcommand)]
-enum InternalCommand {
-    #[command(hide = true)]
-    Stacks(stacks::StacksArguments),
-    #[command(hide = true)]
-    HoldPages(hold_pages::HoldPagesArguments),
-    #[command(hide = true)]
-    Tree(tree::TreeArguments),
-    #[command(hide = true)]
-    Micro(micro::MicroArguments),
-    #[command(hide = true)]
-    InVmDrive(in_vm_drive::InVmDriveArguments),
-    #[command(hide = true)]
-    Watchdog(watchdog::WatchdogArguments),
+    Internal(internal::InternalCommand),
 }
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
@@ -316,19 +295,6 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         }
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Internal(own) => own.run(system),
-    }
-}
-
-impl InternalCommand {
-    fn run(self, system: &dyn System) -> Outcome<()> {
-        match self {
-            Self::Stacks(arguments) => stacks::run(system, &arguments),
-            Self::HoldPages(arguments) => hold_pages::run(system, &arguments),
-            Self::Micro(arguments) => micro::run(&arguments),
-            Self::Tree(arguments) => tree::run(system, &arguments),
-            Self::InVmDrive(arguments) => in_vm_drive::run(system, &arguments),
-            Self::Watchdog(arguments) => watchdog::run(system, &arguments),
-        }
     }
 }
 

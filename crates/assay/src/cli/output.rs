@@ -98,7 +98,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 
 pub fn kept() -> Outcome<()> {
     if LOST.load(Ordering::Relaxed) {
-        return Err(Failure::refused("cannot write to standard output; free disk space"));
+        return Err(refused!("cannot write to standard output; free disk space"));
     }
     Ok(())
 }
@@ -123,10 +123,10 @@ pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
 pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
     let other = system.status(path).is_ok_and(|there| there.kind != FileKind::File);
     if other || path.file_name().is_none() {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{} is not a regular file; give a file name, or - for standard output",
             path.display()
-        )));
+        ));
     }
     Ok(())
 }
@@ -135,16 +135,15 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
     may_be_written(system, path)?;
     system
         .write_whole(path, content)
-        .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))
+        .map_err(|error| refused!("cannot write {}: {error}", path.display()))
 }
 
 /// Refuses what is a file: pages in a folder cannot be written into it.
 pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
     match system.status(path) {
-        Ok(there) if there.kind != FileKind::Directory => Err(Failure::mistake(format!(
-            "{} is not a directory; give a directory",
-            path.display()
-        ))),
+        Ok(there) if there.kind != FileKind::Directory => {
+            Err(mistake!("{} is not a directory; give a directory", path.display()))
+        }
         _ => Ok(()),
     }
 }
@@ -153,9 +152,9 @@ pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
 pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) -> Outcome<()> {
     let path = folder.join(name);
     let parent = path.parent().unwrap_or(folder);
-    system.create_directory(parent).map_err(|error| {
-        Failure::refused(format!("cannot create {}: {error}", parent.display()))
-    })?;
+    system
+        .create_directory(parent)
+        .map_err(|error| refused!("cannot create {}: {error}", parent.display()))?;
     file(system, &path, page.as_bytes())
 }
 

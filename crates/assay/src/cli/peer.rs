@@ -47,28 +47,22 @@ pub struct PeerArguments {
 
 pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     let address: SocketAddr = arguments.listen.parse().map_err(|_| {
-        Failure::mistake(format!(
+        mistake!(
             "--listen {}: use the form 192.168.1.2:{}, with an IPv6 address in brackets",
             arguments.listen,
             protocol::PORT
-        ))
+        )
     })?;
-    let time: Time = arguments
-        .duration
-        .parse()
-        .map_err(|error| Failure::mistake(format!("--duration: {error}")))?;
-    let most: BitRate = arguments
-        .max_rate
-        .parse()
-        .map_err(|error| Failure::mistake(format!("--max-rate: {error}")))?;
+    let time: Time = arguments.duration.parse().map_err(|error| mistake!("--duration: {error}"))?;
+    let most: BitRate =
+        arguments.max_rate.parse().map_err(|error| mistake!("--max-rate: {error}"))?;
     let token = known(system, arguments)?;
     let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
-    let refused = |error| Failure::refused(format!("cannot listen on {address}: {error}"));
+    let refused = |error| refused!("cannot listen on {address}: {error}");
     let peer = Peer::bind(address, token, limits).map_err(refused)?;
     let own = peer.address().map_err(refused)?;
     let caught = signals::catch(|times| (times > 1).then_some(130));
-    let asked =
-        caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))?;
+    let asked = caught.map_err(|error| refused!("cannot catch signals: {error}"))?;
     output::text(&format!("listening on {own}; press Ctrl-C to stop\n"));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -74,9 +74,9 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     if let Some(option) = check.first()
         && (!arguments.of_study.is_of("check") || arguments.commands)
     {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{option}: use it as in `assay plan check {option}`, without --commands"
-        )));
+        ));
     }
     if arguments.commands {
         return explain::of_plan(system, &arguments.of_study, arguments.json);

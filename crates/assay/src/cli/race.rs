@@ -1,7 +1,7 @@
 //! Races (R15): many configurations, one winner, a stated risk.
 
 use super::output;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_study::file::race::OTHERS_PRIMARY;
 use assay_study::file::{Stop, StopRule, Study};
 use assay_study::findings::Findings;
@@ -10,8 +10,8 @@ use assay_study::plan::race::MOST_REPLICATES;
 /// Makes a race of a study, for `--until best`.
 pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     if study.finds_rate() {
-        return Err(Failure::mistake(
-            "--until best: this study searches for the highest load and has no winner; remove --until",
+        return Err(mistake!(
+            "--until best: this study searches for the highest load and has no winner; remove --until"
         ));
     }
     study.replicates = replicates.unwrap_or(MOST_REPLICATES);

@@ -6,7 +6,7 @@ use clap::{Args, value_parser};
 use super::output;
 use super::progress::Progress;
 use super::running::{self, Unended};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
 use assay_runner::run::Context;
 use assay_runner::run::recorded as runner;
@@ -34,22 +34,22 @@ impl RebootArguments {
     pub fn are_recorded(&self, study: &Study, has_targets: bool) -> Outcome<bool> {
         let Some(asked) = plan::asked(study) else {
             if self.reboots.is_some() {
-                return Err(Failure::mistake(
-                    "--reboots: this study records no boots; use assay run boot --reboots N",
+                return Err(mistake!(
+                    "--reboots: this study records no boots; use assay run boot --reboots N"
                 ));
             }
             return Ok(false);
         };
         if has_targets {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "{} belong to a machine, not to a target; remove TARGET (to read the boots of another machine, use \
                  --set journal=FILE)",
                 asked.records.recording().many
-            )));
+            ));
         }
         if self.reboots.is_some() && asked.records.source() != Source::Own {
-            return Err(Failure::mistake(
-                "--reboots records boots of this machine, but journal names another source; remove one of the two",
+            return Err(mistake!(
+                "--reboots records boots of this machine, but journal names another source; remove one of the two"
             ));
         }
         Ok(true)

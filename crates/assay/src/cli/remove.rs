@@ -29,9 +29,9 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
     let found: Outcome<Vec<_>> =
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
     for directory in found? {
-        system.remove_directory(&directory).map_err(|error| {
-            Failure::refused(format!("cannot remove {}: {error}", directory.display()))
-        })?;
+        system
+            .remove_directory(&directory)
+            .map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;
         output::message(&format!("{} removed", directory.display()));
     }
     if arguments.builds { trees(system) } else { Ok(()) }
@@ -53,9 +53,6 @@ fn trees(system: &dyn System) -> Outcome<()> {
     match stays.first() {
         None => Ok(()),
         Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => Err(Failure::refused(format!(
-            "{first}; {} more results were not removed",
-            stays.len() - 1
-        ))),
+        Some(first) => Err(refused!("{first}; {} more results were not removed", stays.len() - 1)),
     }
 }

@@ -1,7 +1,7 @@
 //! Work that plays a recording again: which one that is, is found out before anything is planned.
 
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Bytes;
 use assay_machine::system::{System, identity};
 use assay_study::file::Study;
@@ -40,19 +40,19 @@ fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
             parent == Some(&*results) || system.canonical(&results).ok().as_deref() == parent;
     }
     if !is_kept {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "no stored trace {}; choose a trace from assay list results",
             work.trace
-        )));
+        ));
     }
     let until_ns = work.trace_length.map(|span| span.0);
     let found = requests::source(system, &directory, work.device.as_deref(), until_ns)
-        .map_err(|why| Failure::mistake(format!("trace {}: {why}", work.trace)))?;
+        .map_err(|why| mistake!("trace {}: {why}", work.trace))?;
     if work.source.as_ref().is_some_and(|meant| *meant != found) {
-        return Err(Failure::refused(format!(
+        return Err(refused!(
             "trace {} differs from the trace of the study; to use this trace, remove source",
             work.trace
-        )));
+        ));
     }
     work.source = Some(found);
     Ok(())

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::by_place::ByPlace;
 use super::output;
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::evidence::Evidence;
 use assay_report::html::site::{self, SiteEntry};
@@ -101,7 +101,7 @@ pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
 
 fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     if folder == Path::new("-") {
-        return Err(Failure::mistake("--all writes several files; give a directory with -o DIR"));
+        return Err(mistake!("--all writes several files; give a directory with -o DIR"));
     }
     output::may_be_folder(system, folder)?;
     let mut entries: Vec<SiteEntry> = Vec::new();
@@ -128,7 +128,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
         entries.push(SiteEntry { id, listed });
     }
     if entries.is_empty() {
-        return Err(Failure::mistake("no results yet; run assay check"));
+        return Err(mistake!("no results yet; run assay check"));
     }
     output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
     output::text(&folder.join(site::INDEX).display().to_string());
@@ -156,7 +156,7 @@ fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
 fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
     let wanted: Vec<Option<&str>> = match words {
         [] if places.is_asked() => {
-            return Err(Failure::mistake("--by platform needs results; give one per platform"));
+            return Err(mistake!("--by platform needs results; give one per platform"));
         }
         [] => vec![None],
         some => some.iter().map(|word| Some(word.as_str())).collect(),

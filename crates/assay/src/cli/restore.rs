@@ -12,7 +12,7 @@ use crate::revisions::{self, Lying, Removal};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
-use assay_machine::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
+use assay_machine::system::journal::{Busy, Journal, Journals, Report, Undo, Unfinished};
 use assay_machine::system::network::lab;
 use assay_machine::system::{Hold, HoldError, System, identity, journal, mains};
 use assay_study::results::{bundle, foreign};
@@ -88,14 +88,7 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
             continue;
         }
         // One that cannot be read or is busy must not keep the others from being put back.
-        match journal::restore(system, unfinished) {
-            Ok(report) => {
-                told.items.extend(report.done);
-                told.nothing.extend(report.nothing);
-                told.failed.extend(report.failed);
-            }
-            Err(failure) => told.failed.push(failure.message),
-        }
+        told.add(journal::restore(system, unfinished));
     }
     network_spaces(system, &home, &found, &mut told);
     if !arguments.dry_run {
@@ -157,14 +150,7 @@ fn network_spaces(
             undos.try_for_each(|undo| journal.record(system, undo.clone()).map(drop))?;
             Ok(journal.finish(system))
         });
-        match noted {
-            Ok(report) => {
-                told.items.extend(report.done);
-                told.nothing.extend(report.nothing);
-                told.failed.extend(report.failed);
-            }
-            Err(failure) => told.failed.push(failure.message),
-        }
+        told.add(noted);
     }
     told.failed.append(&mut found.busy);
 }
@@ -240,6 +226,17 @@ fn whose(busy: &Busy) -> String {
 }
 
 impl RestoreDocument {
+    fn add(&mut self, restored: Outcome<Report>) {
+        match restored {
+            Ok(report) => {
+                self.items.extend(report.done);
+                self.nothing.extend(report.nothing);
+                self.failed.extend(report.failed);
+            }
+            Err(failure) => self.failed.push(failure.message),
+        }
+    }
+
     /// The exit code is the same with `--dry-run`: of what cannot be restored, else of what cannot be restored yet.
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
@@ -252,9 +249,9 @@ impl RestoreDocument {
         }
         match self.running.first() {
             None => Ok(()),
-            Some(running) => Err(Failure::refused(format!(
-                "{running}; wait until the run ends and restores its changes"
-            ))),
+            Some(running) => {
+                Err(refused!("{running}; wait until the run ends and restores its changes"))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use clap::Args;
 use super::study_arguments::Permitted;
 use super::{reboots, running};
 use crate::store::acting::{self, Acting};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::plan;
 use assay_study::plan::repeats::{Ran, repeats};
@@ -46,17 +46,14 @@ pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
     let acting = acting::open(system, arguments.result.as_deref(), Purpose::GoOn)?;
     unfinished(&acting.stored)?;
     if bundle::is_running(system, &acting.directory) {
-        return Err(Failure::refused(format!(
-            "{} is running; wait until it ends",
-            acting.stored.id
-        )));
+        return Err(refused!("{} is running; wait until it ends", acting.stored.id));
     }
     if acting.stored.plan.is_only_watched() {
         let id = &acting.stored.id;
-        return Err(Failure::refused(format!(
+        return Err(refused!(
             "cannot resume {id}: truncated recording; record again with assay watch, and delete this result with assay \
              remove {id}"
-        )));
+        ));
     }
     if plan::recorded::asked(&acting.stored.study).is_some() {
         return reboots::resume(system, arguments.result.as_deref(), false, arguments.how);
@@ -68,10 +65,11 @@ pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
 
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{} has ended; use assay show {}, or run the study again with assay run",
-            stored.id, stored.id
-        )));
+            stored.id,
+            stored.id
+        ));
     }
     Ok(())
 }

@@ -42,10 +42,10 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
         Some(_) => Some("its target"),
     };
     if let Some(other) = other {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "this study runs in checked-out commits, in {}; remove {other}",
             place.display()
-        )));
+        ));
     }
     study.target = None;
     let levels = study.factors.get(REVISION).cloned().unwrap_or_default();

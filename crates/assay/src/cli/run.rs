@@ -9,7 +9,7 @@ use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{gate, race, reboots, running, vm};
 use assay_analysis::inference;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_runner::run::Request;
 use assay_study::file::Study;
@@ -95,14 +95,14 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
         return running::conclude(system, ran, arguments.how);
     }
     if study.stop.confirm && arguments.watch {
-        return Err(Failure::mistake(
-            "--watch shows one study, but stop.confirm adds a second study; remove one of the two",
+        return Err(mistake!(
+            "--watch shows one study, but stop.confirm adds a second study; remove one of the two"
         ));
     }
     if study.makes_machines() {
         if arguments.watch {
-            return Err(Failure::mistake(
-                "--watch: the devices are inside virtual machines; remove --watch",
+            return Err(mistake!(
+                "--watch: the devices are inside virtual machines; remove --watch"
             ));
         }
         vm::check_machines(system, &study)?;

@@ -121,9 +121,7 @@ pub(super) fn run_stoppable(
 /// left, the usual progress takes its place.
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
-        Failure::mistake(
-            "--watch needs a terminal; remove --watch, or run assay watch in another terminal",
-        )
+        mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
     })?;
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut before = Progress::new(false);
@@ -490,7 +488,7 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
             Some(output::exit_code(&failure))
         }
     });
-    caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))
+    caught.map_err(|error| refused!("cannot catch signals: {error}"))
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
 
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
     if !is_of_fio(word) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "ignore_unsupported: `{word}` is not a fio job file (FILE.fio); remove the option"
-        )));
+        ));
     }
     look(system, word, true, &mut |line| output::aside(line))
 }
@@ -40,18 +40,18 @@ fn look(
     let status = system.status(Path::new(word));
     if status.is_ok_and(|status| status.size_bytes > LARGEST_STUDY) {
         let most = Bytes(LARGEST_STUDY);
-        return Err(Failure::mistake(format!("`{word}` is not a study file: larger than {most}")));
+        return Err(mistake!("`{word}` is not a study file: larger than {most}"));
     }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => unknown(word),
         ErrorKind::IsADirectory => {
-            Failure::mistake(format!("`{word}` is a directory; give a study file"))
+            mistake!("`{word}` is a directory; give a study file")
         }
         ErrorKind::InvalidData => no_text(system, word),
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
-            Failure::mistake(format!("`{word}` is not a study file: {error}"))
+            mistake!("`{word}` is not a study file: {error}")
         }
-        _ => Failure::refused(format!("{word}: {error}")),
+        _ => refused!("{word}: {error}"),
     })?;
     if is_no_text(&text) {
         return Err(no_text(system, word));
@@ -61,9 +61,7 @@ fn look(
         return of_fio(word, &text, way, tell);
     }
     if is_json(&text) {
-        return Err(Failure::mistake(format!(
-            "`{word}` contains results, not a study; use assay import {word}"
-        )));
+        return Err(mistake!("`{word}` contains results, not a study; use assay import {word}"));
     }
     text::parse(word, &text)
 }
@@ -127,16 +125,14 @@ pub fn preset(word: &str) -> Outcome<Study> {
 
 fn unknown(word: &str) -> Failure {
     if word.contains(char::is_whitespace) {
-        return Failure::mistake(format!(
-            "no study named `{word}`; to time it: `assay run --command '{word}'`"
-        ));
+        return mistake!("no study named `{word}`; to time it: `assay run --command '{word}'`");
     }
     if word.contains(['/', '.']) {
-        return Failure::mistake(format!("there is no file `{word}` in this directory; {ALL}"));
+        return mistake!("there is no file `{word}` in this directory; {ALL}");
     }
     let names: Vec<&str> = presets::names().collect();
     let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
-    Failure::mistake(format!("no preset or file named `{word}`: {advice}"))
+    mistake!("no preset or file named `{word}`: {advice}")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::Args;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::{build, like, output, race, replayed, revisions, studies};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Time;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
@@ -37,9 +37,7 @@ impl Allowed {
     pub fn paths(&self) -> Outcome<Vec<PathBuf>> {
         let path = |text: &String| {
             factors::setting_path(text).ok_or_else(|| {
-                Failure::mistake(format!(
-                    "--allow-tunable {text}: use a path below /sys or /proc/sys, without .."
-                ))
+                mistake!("--allow-tunable {text}: use a path below /sys or /proc/sys, without ..")
             })
         };
         self.paths.iter().map(path).collect()
@@ -158,8 +156,8 @@ impl StudyArguments {
         let name = self.study.as_deref().unwrap_or("the commands");
         let mut study = text::changed(name, &study, &keys, &typed)?;
         if keys.iter().any(|key| key.key.starts_with("area.")) && !study.needs_area() {
-            return Err(Failure::mistake(
-                "--set area.size: no workload of this study uses a test area; remove area.size",
+            return Err(mistake!(
+                "--set area.size: no workload of this study uses a test area; remove area.size"
             ));
         }
         build::set_jobs(system, &mut study);
@@ -228,9 +226,9 @@ impl StudyArguments {
         match &self.study {
             Some(study) if ignores => studies::load_partly(system, study),
             Some(study) if !self.commands.are_there() => studies::load(system, study),
-            None if ignores => Err(Failure::mistake(format!(
+            None if ignores => Err(mistake!(
                 "{IGNORE_UNSUPPORTED}: this key applies only to fio job files; remove this key"
-            ))),
+            )),
             _ => {
                 let has_check = self.set.iter().any(|text| text.starts_with(CHECK_COMMAND));
                 self.in_repository(self.commands.study(has_check)?)
@@ -247,8 +245,8 @@ impl StudyArguments {
             [] => return Ok(study),
             [one] => one.clone(),
             _ => {
-                return Err(Failure::mistake(
-                    "--rev: TARGET is the repository of the revisions; give at most one repository",
+                return Err(mistake!(
+                    "--rev: TARGET is the repository of the revisions; give at most one repository"
                 ));
             }
         };
@@ -294,7 +292,7 @@ impl StudyArguments {
             let (name, value) = assignment("--set", text, "queue_depth=1,4,16")?;
             if name == IGNORE_UNSUPPORTED {
                 if !["true", "false"].contains(&value.as_str()) {
-                    return Err(Failure::mistake(format!("--set {text}: use true or false")));
+                    return Err(mistake!("--set {text}: use true or false"));
                 }
                 continue;
             }
@@ -324,9 +322,9 @@ impl StudyArguments {
             study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
         }
         if let (Some(count), StopRule::Interim) = (self.replicates, study.stop.rule) {
-            return Err(Failure::mistake(format!(
+            return Err(mistake!(
                 "--replicates {count}: interim_at sets the number of replicates of this study; remove --replicates"
-            )));
+            ));
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
@@ -335,10 +333,7 @@ impl StudyArguments {
             && study.gate.is_none()
             && key.key != "gate.max_regression"
         {
-            return Err(Failure::mistake(format!(
-                "--set {}: this study has no gate; add --gate 5%",
-                key.key
-            )));
+            return Err(mistake!("--set {}: this study has no gate; add --gate 5%", key.key));
         }
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
@@ -376,22 +371,20 @@ impl StudyArguments {
         let rule = match self.until.as_deref() {
             None => return Ok(()),
             Some("best") if self.quick => {
-                return Err(Failure::mistake(
-                    "--until best: a race chooses the number of trials; remove --quick",
+                return Err(mistake!(
+                    "--until best: a race chooses the number of trials; remove --quick"
                 ));
             }
             Some("best") => return race::make(study, self.replicates),
             Some("decided") => StopRule::Decided,
             Some("gate") if study.gate.is_some() => StopRule::Gate,
             Some("gate") => {
-                return Err(Failure::mistake(
-                    "--until gate: this study has no gate; add --gate 5%, without --against",
+                return Err(mistake!(
+                    "--until gate: this study has no gate; add --gate 5%, without --against"
                 ));
             }
             Some(when) => {
-                return Err(Failure::mistake(format!(
-                    "--until {when}: use decided, gate (with --gate) or best"
-                )));
+                return Err(mistake!("--until {when}: use decided, gate (with --gate) or best"));
             }
         };
         let most = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
@@ -410,11 +403,11 @@ impl StudyArguments {
             return Ok(study);
         }
         if revisions::are_in(&study) {
-            return Err(Failure::mistake("this study runs in checked-out commits; remove TARGET"));
+            return Err(mistake!("this study runs in checked-out commits; remove TARGET"));
         }
         if study.factors.contains_key(TARGET) {
-            return Err(Failure::mistake(
-                "this study names the targets; remove TARGET, or use --set target=A,B",
+            return Err(mistake!(
+                "this study names the targets; remove TARGET, or use --set target=A,B"
             ));
         }
         study.target = None;
@@ -454,7 +447,7 @@ fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
         }
     };
     if let Some(reason) = meter::mistaken(system, &path) {
-        return Err(Failure::mistake(format!("power_meter {file}: {reason}")));
+        return Err(mistake!("power_meter {file}: {reason}"));
     }
     study.power_meter = Some(path.display().to_string());
     Ok(study)
@@ -466,12 +459,12 @@ fn is_factor(name: &str) -> bool {
 
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
-        return Err(Failure::mistake(
-            "--scratch: Assay builds revisions on a drive of this machine; remove --scratch",
+        return Err(mistake!(
+            "--scratch: Assay builds revisions on a drive of this machine; remove --scratch"
         ));
     }
     if study.factors.contains_key(TARGET) {
-        return Err(Failure::mistake("--scratch: this study names the targets; remove --scratch"));
+        return Err(mistake!("--scratch: this study names the targets; remove --scratch"));
     }
     Ok(study)
 }
@@ -479,23 +472,20 @@ fn in_lab(study: Study) -> Outcome<Study> {
 /// `NAME=REST`.
 fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
     let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
-    let (name, rest) = parts.ok_or_else(|| {
-        Failure::mistake(format!("{option} {text}: use the form {option} {example}"))
-    })?;
+    let (name, rest) =
+        parts.ok_or_else(|| mistake!("{option} {text}: use the form {option} {example}"))?;
     Ok((name.trim().to_owned(), rest.trim().to_owned()))
 }
 
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
-    text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
+    text.parse().map_err(|error| mistake!("{option}: {error}"))
 }
 
 /// A budget that leaves something to measure in.
 pub fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = read("--budget", text)?;
     if budget < SMALLEST_BUDGET {
-        return Err(Failure::mistake(format!(
-            "--budget {text}: too short to measure; use at least 2 s"
-        )));
+        return Err(mistake!("--budget {text}: too short to measure; use at least 2 s"));
     }
     Ok(budget)
 }

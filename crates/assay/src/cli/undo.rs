@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::output;
 use crate::store;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_machine::system::journal::{Report, Unfinished};
 use assay_runner::run::apply;
@@ -54,11 +54,11 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<
         standing.iter().filter(|one| store::is_short_for(wanted, &one.id)).collect();
     match fitting.as_slice() {
         [one] if !wanted.is_empty() => Ok(Some(one)),
-        [_, _, ..] => Err(Failure::mistake(format!(
+        [_, _, ..] => Err(mistake!(
             "`{wanted}` matches {} applied results; use more of the ID",
             fitting.len()
-        ))),
-        _ => Err(Failure::mistake(format!("no applied result matches `{wanted}`"))),
+        )),
+        _ => Err(mistake!("no applied result matches `{wanted}`")),
     }
 }
 

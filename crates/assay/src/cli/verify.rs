@@ -7,7 +7,7 @@ use clap::Args;
 use super::{output, running};
 use crate::store;
 use crate::store::acting;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::{FileKind, System};
 use assay_runner::run::verify::{self, Report};
@@ -68,10 +68,10 @@ fn of_result(
 ) -> Outcome<Report> {
     let directory = store::find(system, wanted)?;
     if bundle::is_running(system, &directory) {
-        return Err(Failure::refused(format!(
+        return Err(refused!(
             "{} is running; verify the data when the run has ended",
             directory.display()
-        )));
+        ));
     }
     let stored = bundle::frame(system, &directory)?;
     acting::on_the_same_drives(system, &stored, &[])?;

@@ -1,6 +1,6 @@
 //! Durability studies in virtual machines.
 
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_runner::real::guest;
 use assay_study::file::Study;
@@ -14,13 +14,13 @@ pub fn in_machines(study: Study, has_places: bool) -> Outcome<Study> {
         return Ok(study);
     }
     if study.outlives_cuts() {
-        return Err(Failure::mistake(
-            "method plug needs a power cut of this machine; remove the other methods",
+        return Err(mistake!(
+            "method plug needs a power cut of this machine; remove the other methods"
         ));
     }
     if has_places {
-        return Err(Failure::mistake(
-            "this study writes only inside virtual machines; remove TARGET, --scratch and --destroy",
+        return Err(mistake!(
+            "this study writes only inside virtual machines; remove TARGET, --scratch and --destroy"
         ));
     }
     Ok(study.in_machines())

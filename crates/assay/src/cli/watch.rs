@@ -145,7 +145,7 @@ fn is_kept(system: &dyn System, wish: &Wish) -> bool {
 /// Where what is seen is to be kept: a directory with a slash in its name, else a title.
 fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
     if to.trim().is_empty() {
-        return Err(Failure::mistake("--record: use a title, or a directory with a / in its name"));
+        return Err(mistake!("--record: use a title, or a directory with a / in its name"));
     }
     if to.contains('/') {
         let directory = PathBuf::from(to);
@@ -159,10 +159,9 @@ fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
 }
 
 fn interval(option: &str, text: &str) -> Outcome<Time> {
-    let time: Time =
-        text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))?;
+    let time: Time = text.parse().map_err(|error| mistake!("{option}: {error}"))?;
     if time < SHORTEST {
-        return Err(Failure::mistake(format!("{option} {text}: use at least 100 ms")));
+        return Err(mistake!("{option} {text}: use at least 100 ms"));
     }
     Ok(time)
 }

@@ -25,7 +25,7 @@ pub struct WatchdogArguments {
 }
 
 pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
-    let refused = |error: std::io::Error| Failure::refused(format!("watchdog: {error}"));
+    let refused = |error: std::io::Error| refused!("watchdog: {error}");
     // Whoever ends the whole group of the study means the study.
     signals::catch(|_| None).map_err(refused)?;
     watchdog::be_ready();

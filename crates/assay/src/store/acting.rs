@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_machine::system::site::TargetKind;
 pub use assay_runner::run::Acting;
@@ -39,10 +39,10 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
     });
     let found: Vec<_> = wanted.collect();
     if found.is_empty() {
-        return Err(Failure::refused(format!(
+        return Err(refused!(
             "{}: the result does not record the devices below the targets; run the study again",
             stored.id
-        )));
+        ));
     }
     found.into_iter().try_for_each(|(site, survey)| {
         let made = !survey.under.is_empty();

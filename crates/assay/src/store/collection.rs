@@ -54,11 +54,11 @@ fn own(system: &dyn System) -> Outcome<PathBuf> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("cannot read {}: {error}", path.display()))
+    refused!("cannot read {}: {error}", path.display())
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::refused(format!("cannot write {}: {error}", path.display()))
+    refused!("cannot write {}: {error}", path.display())
 }
 
 /// Looks whether a folder is a collection of this format. One's own counts before it is made: the published
@@ -70,18 +70,15 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
     let path = folder.join(ABOUT);
     match system.read_text(&path) {
         Ok(text) if text.split_whitespace().eq(ABOUT_TEXT.split_whitespace()) => Ok(()),
-        Ok(_) => Err(Failure::mistake(format!(
+        Ok(_) => Err(mistake!(
             "{} is not in format assay-collection/1; use the version that wrote it, or a newer one",
             path.display()
-        ))),
+        )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if folder == own(system)? {
                 return Ok(());
             }
-            Err(Failure::mistake(format!(
-                "{} is not a collection yet; run assay collection add",
-                folder.display()
-            )))
+            Err(mistake!("{} is not a collection yet; run assay collection add", folder.display()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(no_folder(folder)),
         Err(error) => Err(unreadable(&path, &error)),
@@ -89,7 +86,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
 }
 
 fn no_folder(path: &Path) -> Failure {
-    Failure::mistake(format!("{} is not a directory; use a directory", path.display()))
+    mistake!("{} is not a directory; use a directory", path.display())
 }
 
 /// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
@@ -158,10 +155,7 @@ pub fn each(
             }
             count += 1;
             if count > MOST_ROWS {
-                return Err(Failure::refused(format!(
-                    "{} has more than {MOST_ROWS} files",
-                    folder.display()
-                )));
+                return Err(refused!("{} has more than {MOST_ROWS} files", folder.display()));
             }
         }
     }
@@ -207,7 +201,7 @@ fn text(system: &dyn System, path: &Path) -> Result<String, String> {
 /// The row in a file that somebody sent, whatever it is called.
 pub fn sent(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
     let read = text(system, path).and_then(|text| file::read(&text));
-    read.map_err(|why| Failure::mistake(format!("{}: {why}", path.display())))
+    read.map_err(|why| mistake!("{}: {why}", path.display()))
 }
 
 /// Makes the index of every file; each row is looked at on the way.

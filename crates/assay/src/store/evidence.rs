@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
 use assay_analysis::inference::Analysis;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, quoted};
 use assay_report::evidence::{self, Commands, Evidence, Latencies, TrialEvidence};
@@ -53,9 +53,7 @@ pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> 
     let Some(table) = &evidence.table else {
         return Ok(assay_report::html::every_trial(&evidence.findings));
     };
-    system
-        .read_text(table)
-        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", table.display())))
+    system.read_text(table).map_err(|error| refused!("cannot read {}: {error}", table.display()))
 }
 
 /// The findings of a stored study, whose trials are read one workload at a time; `look` sees those

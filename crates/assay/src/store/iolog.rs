@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, Reader};
 
@@ -50,10 +50,8 @@ impl<'s> Iolog<'s> {
     /// The user's mistake where it has no recording; refused where that cannot be read.
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
         let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Failure::mistake(
-                "the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME",
-            ),
-            _ => Failure::refused(format!("cannot read {FILE}: {error}")),
+            io::ErrorKind::NotFound => mistake!("the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME"),
+            _ => refused!("cannot read {FILE}: {error}"),
         })?;
         let mut text = FIRST.as_bytes().to_vec();
         for device in &reader.header.devices {

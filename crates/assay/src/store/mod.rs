@@ -7,7 +7,6 @@ pub mod days;
 mod evidence;
 pub mod iolog;
 pub mod parcel;
-mod places;
 pub mod progress;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use assay_analysis::import::{self, Brought, Imported};
 use assay_analysis::inference;
 use assay_analysis::inference::days::Days;
+use assay_analysis::inference::places;
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
@@ -31,7 +31,6 @@ use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
 
 pub use evidence::{every_trial, evidence_at};
-pub use places::brought;
 
 /// Formats of results that are made of their files, and not of what was found of them.
 pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
@@ -42,9 +41,7 @@ const NAMED: usize = 5;
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
-        return system
-            .canonical(path)
-            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
+        return system.canonical(path).map_err(|error| refused!("{}: {error}", path.display()));
     }
     match wanted {
         Some(id) => match find_kept(system, id) {
@@ -53,6 +50,17 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
         },
         None => newest(system),
     }
+}
+
+/// A result by what the user types, with the name that the user gave its place.
+///
+/// # Errors
+/// The mistakes of [`find`], and what is wrong with the result.
+pub fn brought(system: &dyn System, word: &str) -> Outcome<places::Brought> {
+    let directory = find(system, Some(word))?;
+    let findings = findings_at(system, &directory)?;
+    comparable(&findings)?;
+    Ok(places::Brought { findings, label: bundle::label(system, &directory).place })
 }
 
 /// The directories of all results that this user sees, newest first; of two with one id the user's own first.
@@ -79,11 +87,11 @@ fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
         several => {
             let ids: Vec<_> =
                 several.iter().filter_map(|one| one.file_name()?.to_str()).take(NAMED).collect();
-            Some(Err(Failure::mistake(format!(
+            Some(Err(mistake!(
                 "`{wanted}` is the title of {} results; use an ID: {}",
                 several.len(),
                 ids.join(", ")
-            ))))
+            )))
         }
     }
 }
@@ -121,13 +129,12 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let matching = ours_first(system, matching);
     match matching.as_slice() {
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
-        several @ [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` matches {} results; use more of the ID",
-            several.len()
-        ))),
-        _ => Err(Failure::mistake(format!(
+        several @ [_, _, ..] => {
+            Err(mistake!("`{wanted}` matches {} results; use more of the ID", several.len()))
+        }
+        _ => Err(mistake!(
             "no result named `{wanted}`; see `assay list`; `assay show` shows the latest"
-        ))),
+        )),
     }
 }
 
@@ -212,10 +219,10 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 /// The numbers of files that are imported, or were; `name` is what messages call a table.
 pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
     let importer = import::find(&about.importer).ok_or_else(|| {
-        Failure::mistake(format!(
+        mistake!(
             "{name}: this version of assay has no importer {}; use the version that imported the data, or a newer one",
             about.importer
-        ))
+        )
     })?;
     let options = import::Options {
         baseline: about.baseline.clone(),
@@ -267,13 +274,13 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
 /// Later results against the first one, where days scatter by so much.
 pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     let Some((first, later)) = results.split_first() else {
-        return Err(Failure::mistake("nothing to compare; give two results"));
+        return Err(mistake!("nothing to compare; give two results"));
     };
     if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "cannot compare {} with itself; give two different results",
             same.study.id
-        )));
+        ));
     }
     results.iter().try_for_each(comparable)?;
     something(inference::compare(first, later, days), later.first().map(|other| (first, other)))
@@ -285,10 +292,10 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
         return Ok(());
     }
     let id = &found.study.id;
-    Err(Failure::mistake(format!(
+    Err(mistake!(
         "cannot compare {id}, because it is a race; run assay advise confirm {id} and compare the \
          fresh trials of the winner"
-    )))
+    ))
 }
 
 /// The findings of a side of several results against another; `margin` as a share.
@@ -299,16 +306,16 @@ pub fn compared_sides(
 ) -> Outcome<Findings> {
     earlier.iter().chain(later).try_for_each(comparable)?;
     let found = inference::compare_sides(earlier, later, margin);
-    let found = found.ok_or_else(|| Failure::mistake("nothing to compare"))?;
+    let found = found.ok_or_else(|| mistake!("nothing to compare"))?;
     something(found, earlier.first().zip(later.first()))
 }
 
 fn something(found: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<Findings> {
     if found.comparisons.is_empty() {
         let apart = sides.and_then(|(one, other)| apart(one, other)).unwrap_or_default();
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "nothing to compare: the results have no common workload with the same settings{apart}"
-        )));
+        ));
     }
     Ok(found)
 }

@@ -75,9 +75,7 @@ pub struct Packed {
 pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle::is_running(system, directory) {
-        return Err(Failure::refused(format!(
-            "{id} is still running; export the bundle after the study has ended"
-        )));
+        return Err(refused!("{id} is still running; export the bundle after the study has ended"));
     }
     // Refused before somebody else has to.
     super::findings_at(system, directory)?;
@@ -89,16 +87,14 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let failed = |error: io::Error| Failure::refused(format!("cannot pack the bundle: {error}"));
+    let failed = |error: io::Error| refused!("cannot pack the bundle: {error}");
     let about = serde_json::to_vec_pretty(&about).unwrap_or_default();
     append(&mut archive, ABOUT, &about).map_err(failed)?;
     let mut unpacked_bytes = 0;
     for name in &names {
         let path = directory.join(name);
         let bytes = system.read_bytes(&path);
-        let bytes = bytes.map_err(|error| {
-            Failure::refused(format!("cannot read {}: {error}", path.display()))
-        })?;
+        let bytes = bytes.map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
         unpacked_bytes += bytes.len() as u64;
         limits::fits(name, bytes.len() as u64).map_err(|why| no_other(&why))?;
         append(&mut archive, name, &bytes).map_err(failed)?;
@@ -113,7 +109,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
 
 /// What would be refused elsewhere is not handed on.
 fn no_other(why: &str) -> Failure {
-    Failure::refused(format!("assay import would reject the bundle: {why}"))
+    refused!("assay import would reject the bundle: {why}")
 }
 
 fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -127,9 +123,7 @@ fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -
 /// The files of a result in the order in which they are written again, and what else lies there.
 fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     let listed = |path: &Path| {
-        system
-            .list(path)
-            .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))
+        system.list(path).map_err(|error| refused!("cannot read {}: {error}", path.display()))
     };
     let not_handed_on = [foreign::FILE, "headline.json"];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
@@ -190,9 +184,10 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     let brought = incoming::bring(system, &directory, &mark, &mut |below| {
         let again = look(system, path, &mut |name, from| {
             let file = below.join(name);
-            system.write_stream(&file, from).map(drop).map_err(|error| {
-                Failure::refused(format!("cannot write {}: {error}", file.display()))
-            })
+            system
+                .write_stream(&file, from)
+                .map(drop)
+                .map_err(|error| refused!("cannot write {}: {error}", file.display()))
         })?;
         if again.sha256 == seen.sha256 {
             return Ok(());
@@ -230,7 +225,7 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
 }
 
 fn bad(path: &Path, how: &str) -> Failure {
-    Failure::mistake(format!("{}: {how}; nothing was added", path.display()))
+    mistake!("{}: {how}; nothing was added", path.display())
 }
 
 /// Reads a file from its beginning to its end and hands on each file of its result.
@@ -241,15 +236,15 @@ fn look(
 ) -> Outcome<Seen> {
     let bad = |how: &str| bad(path, how);
     let status = system.status(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::mistake(format!("there is no file {}", path.display())),
-        _ => Failure::refused(format!("cannot read {}: {error}", path.display())),
+        io::ErrorKind::NotFound => mistake!("there is no file {}", path.display()),
+        _ => refused!("cannot read {}: {error}", path.display()),
     })?;
     if status.kind != FileKind::File {
         return Err(bad("not an assay export bundle"));
     }
     let file = system
         .open_for_reading(path, Caching::Buffered)
-        .map_err(|error| Failure::refused(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
     let source = io::BufReader::with_capacity(1 << 16, Stream::new(system, file));
     let most = limits::unpacked(status.size_bytes);
     let unpacked = Limited { from: GzDecoder::new(source), left: most + (1 << 20) };

@@ -18,6 +18,7 @@ use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Observed, Pressure, Waited};
 use assay_machine::probes::processors;
 use assay_machine::system::devices;
+use assay_machine::system::machine::Machine;
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, machine, resolve};
 use assay_study::file::{self, Study};
@@ -47,7 +48,7 @@ pub struct Wish {
 
 impl Wish {
     pub fn unwritten(&self, error: &std::io::Error) -> Failure {
-        Failure::refused(format!("cannot write {}: {error}", self.directory.display()))
+        refused!("cannot write {}: {error}", self.directory.display())
     }
 }
 
@@ -124,16 +125,7 @@ pub fn begin<'s>(
     let probes = [block_latency::PROBE.about.name];
     let study = study(&wish.title, &probes)?;
     let plan = plan(&site.target, span_ns, &probes);
-    let environment = Environment {
-        format: environment::FORMAT.to_owned(),
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        started: started.to_owned(),
-        machine: machine::machine(system),
-        sites: vec![site],
-        surroundings: Surroundings::default(),
-        observer: None,
-        fleet: None,
-    };
+    let environment = environment(started, machine::machine(system), site);
     let begun = Bundle::create(system, &wish.directory, &study, &plan, &environment);
     begun.map_err(|error| wish.unwritten(&error))
 }
@@ -165,7 +157,20 @@ pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
     if empty || system.status(directory).is_err() {
         return Ok(());
     }
-    Err(Failure::mistake(format!("{} already exists; use a new directory", directory.display())))
+    Err(mistake!("{} already exists; use a new directory", directory.display()))
+}
+
+fn environment(started: &str, machine: Machine, site: Site) -> Environment {
+    Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.to_owned(),
+        machine,
+        sites: vec![site],
+        surroundings: Surroundings::default(),
+        observer: None,
+        fleet: None,
+    }
 }
 
 fn study(title: &str, probes: &[&str]) -> Outcome<Study> {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::page::{Page, bytes, decimal};
 use assay_core::calc::flash_time::{self, FlashTime, Question, Speed};
 use assay_core::calc::{bytes_per_s, number};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Time};
 use assay_machine::system::System;
@@ -53,7 +53,7 @@ pub fn run(system: &dyn System, arguments: &FlashTimeArguments) -> Outcome<Strin
     let rates = arguments.rate.iter().map(|rate| Speed::Rate(*rate));
     let speeds: Vec<Speed> = iops.chain(rates).collect();
     if speeds.is_empty() {
-        return Err(Failure::mistake("no speed; add --iops 19 or --rate 20MB/s"));
+        return Err(mistake!("no speed; add --iops 19 or --rate 20MB/s"));
     }
     let answer = flash_time::compute(&Question {
         area_bytes: arguments.area.0,

@@ -105,7 +105,7 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
         && limits.is_empty()
         && !is_all_given
     {
-        return Err(Failure::mistake(format!("{doubt}; give --clock, --h and --v")));
+        return Err(mistake!("{doubt}; give --clock, --h and --v"));
     }
     let name = monitor.as_ref().map(page::monitor_words);
     let json = arguments.json;
@@ -114,7 +114,7 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
         return Ok(page::check(&check, name).render(system, json, "modeline", &check));
     }
     let Some(size) = arguments.size else {
-        return Err(Failure::mistake("no size; give a size such as 1920x1080, or use --line"));
+        return Err(mistake!("no size; give a size such as 1920x1080, or use --line"));
     };
     // Limits that the monitor's own modes contradict may be why nothing fits.
     let doubted = |failure: Failure| match monitor.as_ref().and_then(|own| own.doubt.as_ref()) {
@@ -143,7 +143,7 @@ fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
         ModelineKind::Cvt => Ok(Timing::Cvt),
         ModelineKind::CvtR => Ok(Timing::CvtR),
         ModelineKind::Fixed => own.ok_or_else(|| {
-            Failure::mistake("--timing fixed needs --blanking PIXELSxLINES, such as 160x20")
+            mistake!("--timing fixed needs --blanking PIXELSxLINES, such as 160x20")
         }),
     };
     let asked: Vec<Timing> = arguments.timing.iter().map(timing).collect::<Outcome<_>>()?;
@@ -157,7 +157,7 @@ fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
 }
 
 fn monitor(system: &dyn System, path: &Path) -> Outcome<Monitor> {
-    let wrong = |why: String| Failure::mistake(format!("{}: {why}", path.display()));
+    let wrong = |why: String| mistake!("{}: {why}", path.display());
     let status = system.status(path).map_err(|error| wrong(error.to_string()))?;
     if status.kind != FileKind::File || status.size_bytes > LARGEST_EDID {
         return Err(wrong("not an EDID; give a file of 128-byte blocks".to_owned()));

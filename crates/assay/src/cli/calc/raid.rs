@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::page::{Page, bytes, decimal};
 use assay_core::calc::bytes_per_s;
 use assay_core::calc::raid::{self, Level, Model, Question, Raid, Source};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -55,7 +55,7 @@ const USUAL_CHUNK: Bytes = Bytes(512 << 10);
 
 pub fn run(system: &dyn System, arguments: &RaidArguments) -> Outcome<String> {
     if arguments.chunk.is_some() && !arguments.level.iter().any(|level| level.has_chunks()) {
-        return Err(Failure::mistake("--chunk: RAID 1 has no chunks; remove --chunk"));
+        return Err(mistake!("--chunk: RAID 1 has no chunks; remove --chunk"));
     }
     let compute = |level: &Level| {
         raid::compute(&Question {

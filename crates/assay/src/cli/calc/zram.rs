@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::page::{Page, bytes, decimal};
 use assay_core::calc::zram::{self, MEASURED, Question, Wanted, Zram};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Percent};
 use assay_machine::system::System;
@@ -58,7 +58,7 @@ fn algorithm(text: &str) -> Result<String, String> {
 
 pub fn run(system: &dyn System, arguments: &ZramArguments) -> Outcome<String> {
     if !arguments.ratio.is_finite() {
-        return Err(Failure::mistake("--ratio: not a number; example: 2"));
+        return Err(mistake!("--ratio: not a number; example: 2"));
     }
     let wanted = arguments
         .size

@@ -7,7 +7,7 @@ use clap::Args;
 use super::super::output;
 use crate::store::{self, collection, parcel};
 use assay_analysis::collection::{CollectionRow, Extra, rows};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::{FileKind, System};
 use assay_study::file::Price;
 use assay_study::file::printed::Claimed;
@@ -66,13 +66,13 @@ fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
         None => Vec::new(),
         Some(text) => {
             let read: Result<Claimed, String> = text.parse();
-            let read = read.map_err(|error| Failure::mistake(format!("--rated: {error}")))?;
+            let read = read.map_err(|error| mistake!("--rated: {error}"))?;
             read.claims.into_iter().map(|(text, _)| text).collect()
         }
     };
     if let Some(price) = &arguments.price {
         let read: Result<Price, String> = price.parse();
-        read.map_err(|error| Failure::mistake(format!("--price: {error}")))?;
+        read.map_err(|error| mistake!("--price: {error}"))?;
     }
     Ok(Extra {
         device: arguments.device.clone(),
@@ -92,9 +92,9 @@ fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Coll
             of_result(system, &added.id, extra)
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
-        _ if is_other_file(system, path) => Err(Failure::mistake(format!(
-            "{source} is not a result, a bundle (.assay) or a row (.json)"
-        ))),
+        _ if is_other_file(system, path) => {
+            Err(mistake!("{source} is not a result, a bundle (.assay) or a row (.json)"))
+        }
         _ => of_result(system, source, extra),
     }
 }
@@ -107,11 +107,11 @@ fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Collec
     let directory = store::find(system, Some(id))?;
     let findings = store::findings_at(system, &directory)?;
     if findings.environment.hosts.is_some() {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{}: several hosts measured this result, but a row describes one drive; add the result of one host",
             findings.study.id
-        )));
+        ));
     }
     let extra = Extra { foreign: foreign::is_one(system, &directory), ..extra.clone() };
-    rows(&findings, &extra).map_err(|why| Failure::mistake(format!("{}: {why}", findings.study.id)))
+    rows(&findings, &extra).map_err(|why| mistake!("{}: {why}", findings.study.id))
 }

@@ -47,18 +47,18 @@ pub(super) fn among(
     }
     let Some(first) = texts.first() else { return Ok(None) };
     if let Some(other) = other {
-        return Err(Failure::mistake(format!(
+        return Err(mistake!(
             "{} contains individual requests and {other} does not; import the files separately",
             first.file
-        )));
+        ));
     }
     let several = texts.len() > 1;
     let titled = (arguments.title.is_some() && several).then_some("--title of several files");
     match of_numbers(arguments, several).or(titled) {
-        Some(option) => Err(Failure::mistake(format!(
+        Some(option) => Err(mistake!(
             "{} contains individual requests, and each such file becomes a separate trace; remove {option}",
             first.file
-        ))),
+        )),
         None => Ok(Some(texts)),
     }
 }
@@ -119,8 +119,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
 }
 
 fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<TraceInfo> {
-    let refused =
-        |error: io::Error| Failure::refused(format!("cannot read {}: {error}", text.file));
+    let refused = |error: io::Error| refused!("cannot read {}: {error}", text.file);
     let path = PathBuf::from(&text.file);
     let file = system.open_for_reading(&path, Caching::Buffered).map_err(refused)?;
     let mut plain = BufReader::with_capacity(PIECE_BYTES, Stream::new(system, file));
@@ -139,10 +138,10 @@ fn keep(
     started: &str,
 ) -> Outcome<()> {
     let refused = |error: io::Error| {
-        Failure::refused(format!(
+        refused!(
             "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
             wish.directory.display()
-        ))
+        )
     };
     system.create_directory(&wish.directory).map_err(refused)?;
     let device = |own: &Device| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
@@ -182,10 +181,7 @@ fn written(
         return Err(refused(error));
     }
     if again != *told {
-        return Err(Failure::refused(format!(
-            "{} changed during the import; import the file again",
-            text.file
-        )));
+        return Err(refused!("{} changed during the import; import the file again", text.file));
     }
     writer.finish().map_err(refused)?;
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use crate::watch::page::{Looks, Page};
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 
 /// The stream that has a page, and the modes of its terminal before that.
 static OPENED: Mutex<Option<(Stream, Termios)>> = Mutex::new(None);
@@ -100,7 +100,7 @@ impl Screen {
         let screen = Self { stream, size, looks, keys: true };
         match stream.open() {
             Ok(()) => Ok(screen),
-            Err(error) => Err(Failure::refused(format!("cannot draw on the terminal: {error}"))),
+            Err(error) => Err(refused!("cannot draw on the terminal: {error}")),
         }
     }
 

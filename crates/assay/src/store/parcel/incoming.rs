@@ -33,9 +33,7 @@ pub fn bring(
     mark: &Mark,
     fill: &mut dyn FnMut(&Path) -> Outcome<()>,
 ) -> Outcome<()> {
-    let unwritable = |error: io::Error| {
-        Failure::refused(format!("cannot write {}: {error}", directory.display()))
-    };
+    let unwritable = |error: io::Error| refused!("cannot write {}: {error}", directory.display());
     let results = directory.parent().unwrap_or(directory);
     let nonce = system.random().map_err(unwritable)?;
     let nonce = assay_core::digest::hexadecimal(&nonce);
@@ -50,9 +48,8 @@ pub fn bring(
             system.create_directory(&incoming.join(below)).map_err(unwritable)?;
         }
         fill(&incoming)?;
-        look_through(system, &incoming).map_err(|failure| {
-            Failure::mistake(format!("cannot read the result: {}", failure.message))
-        })?;
+        look_through(system, &incoming)
+            .map_err(|failure| mistake!("cannot read the result: {}", failure.message))?;
         system.place_directory(&incoming, directory).map_err(unwritable)
     };
     let Err(failure) = brought() else { return Ok(()) };
@@ -90,7 +87,7 @@ fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
         let files = record.histograms.values().chain(&record.series);
         for file in files {
             if !named.insert(file.clone()) {
-                return Err(Failure::mistake(format!("two trials share a file: {file}")));
+                return Err(mistake!("two trials share a file: {file}"));
             }
         }
         bundle::read_latencies(system, directory, &mut record)

@@ -8,12 +8,10 @@ use assay_machine::system::System;
 use assay_machine::system::machine::Machine;
 use assay_study::plan::recorded;
 use assay_study::results::bundle::{Bundle, Histograms};
-use assay_study::results::environment::{self, Environment};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::record::Evidence;
-use assay_study::results::surroundings::Surroundings;
 
-use super::{Wish, plan, record, study};
+use super::{Wish, environment, plan, record, study};
 
 /// Why nothing is known of the machine, nor of what happened on it.
 const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
@@ -40,16 +38,8 @@ pub fn write_brought(
         survey.notes = notes.to_vec();
     }
     own.sha256 = plan::hash(&own);
-    let environment = Environment {
-        format: environment::FORMAT.to_owned(),
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        started: started.to_owned(),
-        machine: Machine::elsewhere(ELSEWHERE),
-        sites: vec![recorded::elsewhere(&target, ELSEWHERE)],
-        surroundings: Surroundings::default(),
-        observer: None,
-        fleet: None,
-    };
+    let site = recorded::elsewhere(&target, ELSEWHERE);
+    let environment = environment(started, Machine::elsewhere(ELSEWHERE), site);
     let evidence = Evidence { block_latency: latencies, ..Evidence::absent(ELSEWHERE) };
     let mut record = record(started, span_ns, Some(requests), evidence);
     let refused = |error| wish.unwritten(&error);

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Disk;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::Means;
@@ -48,15 +48,15 @@ impl Tracing {
     /// Begins it by the means that tell each request.
     pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
         if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
-            return Err(Failure::refused(format!("--record-trace: {reason}")));
+            return Err(refused!("--record-trace: {reason}"));
         }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
         match system.trace_block(&numbers, TraceMeans::BpfRequests) {
             Ok(tracer) => Ok(Self::On { tracer, means: Means::Bpf, instead: None }),
-            Err(error) => Err(Failure::refused(format!(
+            Err(error) => Err(refused!(
                 "--record-trace needs a BPF program in the kernel: {}",
                 reason(&error)
-            ))),
+            )),
         }
     }
 

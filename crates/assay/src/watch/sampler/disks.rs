@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::watch::members;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency;
 use assay_machine::system::devices::{self, Below, Counters};
@@ -59,9 +59,9 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     let found: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
     if found.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
-        return Err(Failure::refused(format!(
+        return Err(refused!(
             "{names}: the device has no number (for example a multipath path); use the name of the drive (see ls /dev)"
-        )));
+        ));
     }
     Ok(found)
 }
@@ -76,7 +76,7 @@ fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
         .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
         .collect();
     if found.is_empty() {
-        return Err(Failure::refused("nothing to watch: sysfs shows no block device"));
+        return Err(refused!("nothing to watch: sysfs shows no block device"));
     }
     Ok(found)
 }
@@ -102,7 +102,7 @@ fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
         Backing::Remote => "the data is on another machine".to_owned(),
         _ => site.backing_reason.unwrap_or_else(|| "the devices below are unknown".to_owned()),
     };
-    Err(Failure::refused(format!("cannot watch {wanted}: {why}; see `assay list drives`")))
+    Err(refused!("cannot watch {wanted}: {why}; see `assay list drives`"))
 }
 
 fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
