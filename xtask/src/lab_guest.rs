@@ -99,12 +99,11 @@ pub fn run(options: LabOptions) -> Done<u8> {
     if let Some(reason) = vm::missing() {
         return Err(reason);
     }
-    let program = program(&options)?;
     if options.check {
-        return crate::guest::check(&program).map(|is_well| u8::from(!is_well));
+        return crate::guest::check(&program(&options)?).map(|is_well| u8::from(!is_well));
     }
     let into = options.out.clone().unwrap_or_else(|| lab_folder().join("home"));
-    let asked = ask(options, program)?;
+    let asked = ask(options)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
@@ -132,7 +131,7 @@ pub fn kernel(modules: &[&str]) -> Done<Kernel> {
     Kernel::fetched(&lab_folder().join("kernels"), modules)
 }
 
-fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
+fn ask(options: LabOptions) -> Done<Asked> {
     if options.script.is_none() && options.command.is_empty() {
         return Err("no command; example: cargo xtask lab -- assay doctor".to_owned());
     }
@@ -145,6 +144,7 @@ fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
         .systemd
         .then(|| vm::root::cached(&lab_folder().join("roots"), &options.release, &kernel))
         .transpose()?;
+    let program = program(&options)?;
     Ok(Asked {
         root,
         accelerator: options.accel,
