@@ -98,11 +98,11 @@ fn signals(draws: &mut Draws) -> Vec<Signal> {
 }
 
 fn said(study: &str, signals: &[Signal]) -> String {
-    let mut line = study.to_owned();
+    let mut parts = vec![study.to_owned()];
     for (after, name) in signals {
-        line.push_str(&format!(", {name} after {:.2} s", after.as_secs_f64()));
+        parts.push(format!("{name} after {:.2} s", after.as_secs_f64()));
     }
-    line
+    parts.join(", ")
 }
 
 fn one(
