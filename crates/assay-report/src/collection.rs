@@ -23,7 +23,6 @@ fn size(title: &'static str, text: fn(&Flat) -> String) -> Shown {
     Shown { title, is_number: true, text: Box::new(text) }
 }
 
-/// All columns, the device first.
 pub(super) fn columns() -> Vec<Shown> {
     let numbers = NUMBERS.iter().enumerate().map(|(index, kind)| Shown {
         title: kind.title,

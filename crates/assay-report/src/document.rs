@@ -68,7 +68,6 @@ pub enum Role {
     /// One of those that a reader goes through.
     #[default]
     Usual,
-    /// Its list is the summary.
     Summary,
     /// Its table has the numbers that the study is about.
     Main,
@@ -82,7 +81,6 @@ pub enum Role {
 pub enum Block {
     Facts(Vec<(String, String)>),
     Text(Vec<String>),
-    /// Sentences, each an item.
     List(Vec<String>),
     Remarks(Vec<Remark>),
     Table(Table),

@@ -117,7 +117,6 @@ pub struct Preview {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expected {
     pub trials: usize,
-    /// Seconds that they take.
     pub seconds: f64,
 }
 

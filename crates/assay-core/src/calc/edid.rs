@@ -19,15 +19,12 @@ pub struct Monitor {
     pub doubt: Option<String>,
 }
 
-/// Bytes of the base block.
 const BLOCK: usize = 128;
 const MARK: [u8; 8] = [0, 255, 255, 255, 255, 255, 255, 0];
 /// Where descriptors begin, each 18 bytes long.
 const DESCRIPTORS: [usize; 4] = [54, 72, 90, 108];
 const DESCRIPTOR: usize = 18;
-/// Tag of the monitor's name.
 const NAME: u8 = 0xFC;
-/// Tag of the range limits.
 const RANGE: u8 = 0xFD;
 /// First revision whose range limits have offsets and a finer clock.
 const WITH_OFFSETS: u8 = 4;
@@ -95,7 +92,6 @@ fn beyond(block: &[u8], limits: &Limits) -> Option<String> {
 }
 
 struct Detailed {
-    /// Pixels across and lines down.
     size: [u32; 2],
     /// Pixel clock in MHz, lines in kHz and fields in Hz.
     rates: [f64; 3],

@@ -6,7 +6,6 @@ use crate::draws::Draws;
 
 /// The tree is the same everywhere and always: a seed of its own, whatever the study's is.
 const SEED: u64 = 20_121_019;
-/// Files of a module.
 const OF_A_MODULE: u64 = 8;
 /// Functions of a file beside the one that calls them.
 const FUNCTIONS: usize = 12;

@@ -23,7 +23,6 @@ pub struct Question {
     /// Size, or the share of memory that a full device may take.
     pub wanted: Wanted,
     pub algorithm: String,
-    /// Number of the device: `zramN`.
     pub device: u32,
 }
 

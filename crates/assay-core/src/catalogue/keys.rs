@@ -64,7 +64,6 @@ pub enum Form {
     LossOrAmount,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
-    /// What operations do, in shares.
     Mix,
     Content,
     /// A text that the owner of the key reads.

@@ -65,9 +65,7 @@ struct Run<'a> {
     workload: &'a str,
     arm: &'a Arm,
     metric: &'static str,
-    /// Nanoseconds counted in each trial.
     time_ns: u64,
-    /// Seconds of one point.
     wide: usize,
 }
 
@@ -75,7 +73,6 @@ struct Run<'a> {
 struct Second {
     amount: u64,
     slowest_ns: u64,
-    /// Seconds taken together.
     seconds: u32,
 }
 

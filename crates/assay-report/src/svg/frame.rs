@@ -12,7 +12,6 @@ const NARROW_NAMES: f64 = 100.0;
 const PLOT: f64 = 280.0;
 /// Height of a line of words.
 pub(super) const LINE: f64 = 18.0;
-/// Room at the edges.
 const EDGE: f64 = 8.0;
 /// The most room for names next to a plot.
 pub(super) const NAMES: f64 = 250.0;

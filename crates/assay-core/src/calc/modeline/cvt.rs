@@ -30,7 +30,6 @@ pub(super) const MOST_COUNT: u32 = 65_535;
 pub enum Timing {
     /// CVT reduced blanking, version 1, by the standard.
     Rb1,
-    /// CVT reduced blanking, version 2.
     Rb2,
     /// CVT with standard blanking, as the program `cvt` has it.
     Cvt,

@@ -38,18 +38,14 @@ pub struct Mode {
     pub doublescan: bool,
 }
 
-/// Sign of a sync pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sign {
-    /// `+hsync`, `+vsync`.
     Positive,
-    /// `-hsync`, `-vsync`.
     Negative,
 }
 
 impl Sign {
-    /// `+` or `-`.
     pub const fn mark(self) -> char {
         match self {
             Self::Positive => '+',
@@ -61,7 +57,6 @@ impl Sign {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     pub clock_mhz: f64,
-    /// Lines per second in kHz.
     pub h_khz: f64,
     /// Pictures per second; of interlaced modes fields per second, as X counts.
     pub v_hz: f64,

@@ -35,7 +35,6 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Highest {
     pub task: &'static str,
-    /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
     pub size: [u32; 2],
     pub limits: Limits,
@@ -46,7 +45,6 @@ pub struct Highest {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct At {
     pub task: &'static str,
-    /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
     pub size: [u32; 2],
     pub refresh_hz: f64,

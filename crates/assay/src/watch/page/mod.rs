@@ -33,7 +33,6 @@ pub struct Looks {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// Position among the shown disks.
     pub disk: usize,
     /// The class that is shown alone, by its position in the order of classes.
     pub class: Option<usize>,
