@@ -21,7 +21,7 @@ use assay_machine::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMP
 use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
 
-use asked::Asked;
+use asked::ProgramCall;
 use counters::Counters;
 use group::{Group, Groups};
 use running::{Running, Stream};
@@ -76,7 +76,7 @@ fn not_started() -> Executed {
 }
 
 pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
-    let asked = Asked::new(execution)?;
+    let asked = ProgramCall::new(execution)?;
     let _orphans = Orphans::come_here()?;
     let (hears, says) = pipe()?;
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
@@ -134,7 +134,7 @@ pub fn leave() {
 
 /// Starts it, in the control group where that takes it, or in none where that need not be.
 fn start<'a>(
-    asked: &Asked,
+    asked: &ProgramCall,
     group: Option<&'a Group>,
     ends: &Ends<'_>,
     is_needed: bool,

@@ -29,13 +29,13 @@ const FILL_DEPTH: u64 = 8;
 /// An open target. Dropping it removes Assay's own area file.
 pub struct OpenTarget<'a> {
     system: &'a dyn System,
-    held: Held,
+    held: HeldFile,
     start: u64,
     pub direct: Presence<DirectUse>,
     pub notes: Vec<String>,
 }
 
-enum Held {
+enum HeldFile {
     Own(AreaFile),
     Others(File),
     Nothing,
@@ -43,7 +43,7 @@ enum Held {
 
 impl Drop for OpenTarget<'_> {
     fn drop(&mut self) {
-        if let Held::Own(area) = &self.held {
+        if let HeldFile::Own(area) = &self.held {
             // Nothing can be done about a failure here; the next run finds the file and says so.
             let _ = self.system.remove_area(area);
         }
@@ -65,7 +65,7 @@ impl<'a> OpenTarget<'a> {
         };
         let direct = Presence::absent("");
         let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
-        if let Held::Own(AreaFile { note: Some(note), .. }) = &opened.held {
+        if let HeldFile::Own(AreaFile { note: Some(note), .. }) = &opened.held {
             opened.notes.push(note.clone());
         }
         opened.direct = match refusal {
@@ -77,12 +77,12 @@ impl<'a> OpenTarget<'a> {
 
     pub fn simulated(system: &'a dyn System) -> Self {
         let direct = Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
-        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+        Self { system, held: HeldFile::Nothing, start: 0, direct, notes: Vec::new() }
     }
 
     pub fn without_area(system: &'a dyn System) -> Self {
         let direct = Presence::absent("no area was needed");
-        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+        Self { system, held: HeldFile::Nothing, start: 0, direct, notes: Vec::new() }
     }
 
     pub fn for_study(
@@ -103,9 +103,9 @@ impl<'a> OpenTarget<'a> {
 
     pub fn file(&self) -> Option<&File> {
         match &self.held {
-            Held::Own(area) => Some(&area.file),
-            Held::Others(file) => Some(file),
-            Held::Nothing => None,
+            HeldFile::Own(area) => Some(&area.file),
+            HeldFile::Others(file) => Some(file),
+            HeldFile::Nothing => None,
         }
     }
 
@@ -117,8 +117,8 @@ impl<'a> OpenTarget<'a> {
 
     pub fn first_byte(&self) -> u64 {
         match &self.held {
-            Held::Own(area) => area.first_byte,
-            Held::Others(_) | Held::Nothing => self.start,
+            HeldFile::Own(area) => area.first_byte,
+            HeldFile::Others(_) | HeldFile::Nothing => self.start,
         }
     }
 
@@ -151,13 +151,13 @@ fn open(
     site: &Site,
     consent: Option<&Consent>,
     caching: Caching,
-) -> std::io::Result<Held> {
+) -> std::io::Result<HeldFile> {
     match (site.kind, consent) {
-        (TargetKind::Directory, _) => system.create_area(&site.path, caching).map(Held::Own),
+        (TargetKind::Directory, _) => system.create_area(&site.path, caching).map(HeldFile::Own),
         (TargetKind::Device, Some(consent)) => {
-            system.open_device_for_writing(consent, caching).map(Held::Others)
+            system.open_device_for_writing(consent, caching).map(HeldFile::Others)
         }
-        _ => system.open_for_reading(&site.path, caching).map(Held::Others),
+        _ => system.open_for_reading(&site.path, caching).map(HeldFile::Others),
     }
 }
 
@@ -629,7 +629,7 @@ mod tests {
         let fake = Fake::new();
         fake.add(&format!("dir /full\nspace /full {space}")).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let held = Held::Others(full);
+        let held = HeldFile::Others(full);
         let direct = Presence::absent("a test");
         let opened = OpenTarget { system: &fake, held, start: 0, direct, notes: Vec::new() };
         let site = Site { kind, path: "/full".into(), ..Site::simulated("full") };

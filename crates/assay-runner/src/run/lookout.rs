@@ -24,12 +24,12 @@ pub struct Post<'a> {
 
 struct Inner<'a> {
     probes: &'a mut Probes,
-    last: Option<Reading>,
+    last: Option<Sighting>,
     /// Nanoseconds for which a class of a device has had something under way and nothing that ended.
     still: BTreeMap<(String, &'static str), u64>,
 }
 
-struct Reading {
+struct Sighting {
     at_ns: u64,
     devices: Presence<BTreeMap<String, Device>>,
     pressure: Presence<Waited>,
@@ -52,7 +52,7 @@ impl<'a> Post<'a> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self) -> Sighting {
         let system = self.scene.system;
         let mut found = BTreeMap::new();
         let mut absent = None;
@@ -66,7 +66,7 @@ impl<'a> Post<'a> {
                 Presence::Absent(reason) => absent = Some(format!("{name}: {reason}")),
             }
         }
-        Reading {
+        Sighting {
             at_ns: system.monotonic_ns(),
             devices: absent.map_or(Presence::Present(found), Presence::Absent),
             pressure: waited(system),
@@ -94,8 +94,8 @@ impl Lookout for Post<'_> {
 impl Inner<'_> {
     fn glance(
         &mut self,
-        before: &Reading,
-        now: &Reading,
+        before: &Sighting,
+        now: &Sighting,
         scene: &Scene<'_>,
         requests: Presence<BlockLatency>,
     ) -> Result<Glance, String> {

@@ -9,7 +9,7 @@ use assay_machine::system::site::Site;
 use assay_machine::system::{self, System};
 use assay_study::file::Study;
 use assay_study::plan::recorded as planned;
-use assay_study::plan::recorded::Asked;
+use assay_study::plan::recorded::RecordedWorkload;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
@@ -22,7 +22,7 @@ use std::path::Path;
 const OTHER_JOURNAL: &str = "the journal is from another machine";
 const ROOT: &str = "/";
 
-pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
+pub fn asked(study: &Study) -> Outcome<RecordedWorkload<'_>> {
     let asked = planned::asked(study);
     asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
 }

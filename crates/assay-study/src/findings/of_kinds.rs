@@ -92,14 +92,14 @@ impl Serialize for OfKinds {
 
 impl<'de> Deserialize<'de> for OfKinds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Reading)
+        deserializer.deserialize_map(KindsVisitor)
     }
 }
 
 /// Reads what stands below keys of kinds; other ones are of other versions.
-struct Reading;
+struct KindsVisitor;
 
-impl<'de> Visitor<'de> for Reading {
+impl<'de> Visitor<'de> for KindsVisitor {
     type Value = OfKinds;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {

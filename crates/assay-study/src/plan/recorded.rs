@@ -18,14 +18,14 @@ use crate::results::record::{Status, Trial};
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RecordedWorkload<'a> {
     pub workload: &'a Workload,
     pub records: &'a RecordedWork,
 }
 
-pub fn asked(study: &Study) -> Option<Asked<'_>> {
+pub fn asked(study: &Study) -> Option<RecordedWorkload<'_>> {
     let mut all = study.workload.iter();
-    all.find_map(|workload| Some(Asked { workload, records: workload.work.records()? }))
+    all.find_map(|workload| Some(RecordedWorkload { workload, records: workload.work.records()? }))
 }
 
 /// The study with the groups of its trials as levels of a factor, unless the study has the factor.
@@ -49,7 +49,7 @@ pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Recor
 
 pub fn plan(
     study: &Study,
-    asked: Asked<'_>,
+    asked: RecordedWorkload<'_>,
     primary: &str,
     groups: &[String],
     target: &str,

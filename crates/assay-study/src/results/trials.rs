@@ -22,7 +22,7 @@ const LARGEST_FILE_BYTES: u64 = 1 << 30;
 
 /// Where a trial stands in the file, and whose it is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TrialPlace {
     workload: usize,
     at: u64,
     bytes: usize,
@@ -35,7 +35,7 @@ pub struct Trials<'a> {
     directory: &'a Path,
     /// None where no trial has run.
     file: Option<File>,
-    places: Vec<Place>,
+    places: Vec<TrialPlace>,
     /// Numbers of the places of each workload, in the order in which they ran.
     own: Vec<Vec<u32>>,
 }
@@ -127,7 +127,8 @@ impl<'a> Trials<'a> {
         match std::str::from_utf8(bytes).map(cut::json::<Head>) {
             Ok(Ok(head)) if head.workload < workloads => {
                 self.own[head.workload].push(self.places.len() as u32);
-                self.places.push(Place { workload: head.workload, at, bytes: bytes.len(), line });
+                let bytes = bytes.len();
+                self.places.push(TrialPlace { workload: head.workload, at, bytes, line });
                 Ok(())
             }
             Ok(Ok(head)) => {
@@ -140,13 +141,13 @@ impl<'a> Trials<'a> {
         }
     }
 
-    fn read(&self, place: &Place) -> Outcome<Trial> {
+    fn read(&self, place: &TrialPlace) -> Outcome<Trial> {
         let mut trial = self.record(place)?;
         read_latencies(self.system, self.directory, &mut trial)?;
         Ok(trial)
     }
 
-    fn record(&self, place: &Place) -> Outcome<Trial> {
+    fn record(&self, place: &TrialPlace) -> Outcome<Trial> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];

@@ -25,7 +25,7 @@ pub struct Owner {
 }
 
 #[derive(Debug)]
-pub struct Asked {
+pub struct ProgramCall {
     pub paths: Vec<CString>,
     pub words: Vec<CString>,
     pub environment: Vec<CString>,
@@ -34,7 +34,7 @@ pub struct Asked {
     pub owner: Option<Owner>,
 }
 
-impl Asked {
+impl ProgramCall {
     pub fn new(execution: &Execution<'_>) -> io::Result<Self> {
         let Some(program) = execution.words.first().filter(|program| !program.is_empty()) else {
             let message = "no program given; specify the program and its arguments";

@@ -35,7 +35,7 @@ impl Groups {
     /// A group that nobody is in and whose peak begins now; none where none can be made.
     pub fn ready(&mut self) -> Option<&Group> {
         let group = match std::mem::replace(self, Self::Impossible) {
-            Self::Unknown => Place::find().into_iter().find_map(Place::first_group),
+            Self::Unknown => Parent::find().into_iter().find_map(Parent::first_group),
             Self::Impossible => None,
             Self::Made(group) if group.begins_anew().is_ok() => Some(group),
             // One that holds more than its own beginning goes, and another takes its name.
@@ -61,12 +61,12 @@ impl Groups {
 
 /// Ends and removes what processes left that are no more, wherever this one may; says which groups.
 pub fn clear_leftovers() -> Vec<String> {
-    let gone = Place::find().into_iter().flat_map(|place| place.clear_leftovers());
+    let gone = Parent::find().into_iter().flat_map(|place| place.clear_leftovers());
     gone.map(|path| path.display().to_string()).collect()
 }
 
 pub fn why_impossible() -> String {
-    let kept = Place::find().into_iter().find(Place::keeps_memory);
+    let kept = Parent::find().into_iter().find(Parent::keeps_memory);
     let help = kept.map_or_else(
         || "run as root, or boot with cgroup_enable=memory".to_owned(),
         |place| format!("echo +memory > {}", place.directory.join(PASSED_ON).display()),
@@ -76,7 +76,7 @@ pub fn why_impossible() -> String {
 
 #[derive(Debug)]
 pub struct Group {
-    place: Place,
+    place: Parent,
     directory: PathBuf,
     entry: File,
     /// Where the kernel keeps the peak; version 2 lets it begin anew for each who has it open.
@@ -253,12 +253,12 @@ impl Version {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct Parent {
     directory: PathBuf,
     version: Version,
 }
 
-impl Place {
+impl Parent {
     /// Where this process may make one, the best first.
     fn find() -> Vec<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -395,7 +395,7 @@ fn number(path: &Path) -> Option<u64> {
 
 /// Directories for groups with the memory controller, from the kernel's lists of groups and mounts.
 /// In version 2, a group with processes cannot have children, so its siblings are tried too.
-fn places(groups: &str, mounts: &str) -> Vec<Place> {
+fn places(groups: &str, mounts: &str) -> Vec<Parent> {
     let mut parted = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         Some((parts.next()?, parts.next()?))
@@ -406,7 +406,7 @@ fn places(groups: &str, mounts: &str) -> Vec<Place> {
         let directory =
             mounted(mounts, own, |kind, options| kind == "cgroup" && has_memory(options));
         return directory
-            .map(|directory| Place { directory, version: Version::One })
+            .map(|directory| Parent { directory, version: Version::One })
             .into_iter()
             .collect();
     }
@@ -417,7 +417,7 @@ fn places(groups: &str, mounts: &str) -> Vec<Place> {
     let directories = [Some(own), beside].into_iter().flatten();
     let directories =
         directories.filter_map(|path| mounted(mounts, path, |kind, _| kind == "cgroup2"));
-    directories.map(|directory| Place { directory, version: Version::Two }).collect()
+    directories.map(|directory| Parent { directory, version: Version::Two }).collect()
 }
 
 fn mounted(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
@@ -447,14 +447,14 @@ mod tests {
     fn the_own_group_of_the_memory_controller_is_found() {
         let found = places("5:devices:/\n4:memory:/in/deep/er\n0::/\n", MOUNTS);
         let directory = "/sys/fs/cgroup/memory/deep/er".into();
-        assert_eq!(found, [Place { directory, version: Version::One }]);
+        assert_eq!(found, [Parent { directory, version: Version::One }]);
         assert_eq!(places("4:memory:/elsewhere\n", MOUNTS), []);
         assert_eq!(places("", MOUNTS), []);
     }
 
     #[test]
     fn of_version_2_the_own_group_and_its_parent_are_asked_for() {
-        let place = |directory: &str| Place { directory: directory.into(), version: Version::Two };
+        let place = |directory: &str| Parent { directory: directory.into(), version: Version::Two };
         let mounts =
             "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
         let found = places("0::/user.slice/user-1000.slice/session-3.scope\n", mounts);
@@ -471,7 +471,7 @@ mod tests {
             return;
         }
         let _turn = super::super::turn();
-        let Some(place) = Place::find().pop() else { return skip("no controller of memory here") };
+        let Some(place) = Parent::find().pop() else { return skip("no controller of memory here") };
         let own = Name::own().unwrap();
         let dead = Name { started: own.started - 1, ..own };
         let left = place.directory.join(dead.to_string());

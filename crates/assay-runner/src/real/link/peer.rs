@@ -93,14 +93,14 @@ struct Session {
     down: Vec<TcpStream>,
 }
 
-struct Held {
+struct OpenConnection {
     house: Arc<House>,
     stranger: Option<u64>,
     /// Whether it is counted among those who tell of promises.
     tells: bool,
 }
 
-impl Held {
+impl OpenConnection {
     fn is_known(&mut self) {
         if let Some(id) = self.stranger.take() {
             self.house.strangers.leave(id);
@@ -108,7 +108,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.is_known();
         self.house.telling.fetch_sub(usize::from(self.tells), Ordering::Relaxed);
@@ -181,8 +181,11 @@ impl Peer {
             let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
             // Nobody else counts up: so there are never more than these.
             self.house.connections.fetch_add(1, Ordering::Relaxed);
-            let held =
-                Held { house: Arc::clone(&self.house), stranger: Some(stranger), tells: false };
+            let held = OpenConnection {
+                house: Arc::clone(&self.house),
+                stranger: Some(stranger),
+                tells: false,
+            };
             let meet = move || House::meet(held, stream, address);
             // Without a thread it is turned away: the stream goes with what was to be done.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
@@ -227,7 +230,7 @@ impl House {
         }
     }
 
-    fn meet(mut held: Held, stream: TcpStream, address: SocketAddr) {
+    fn meet(mut held: OpenConnection, stream: TcpStream, address: SocketAddr) {
         let house = Arc::clone(&held.house);
         // Whoever goes wrong is let go; nobody else hears of it.
         let Ok(admitted) = house.admit(&mut held, stream, address) else { return };
@@ -244,7 +247,7 @@ impl House {
 
     fn admit(
         &self,
-        held: &mut Held,
+        held: &mut OpenConnection,
         stream: TcpStream,
         address: SocketAddr,
     ) -> io::Result<Admitted> {

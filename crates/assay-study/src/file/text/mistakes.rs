@@ -13,21 +13,21 @@ const WIDEST_SOURCE: usize = 96;
 const LONGEST_MESSAGE: usize = 300;
 
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct ValuePlace {
     pub key: Range<usize>,
     pub value: Range<usize>,
 }
 
 /// Places by path: `workload/0/io/block_size`.
 #[derive(Debug, Default)]
-pub struct Places(BTreeMap<String, Place>);
+pub struct Places(BTreeMap<String, ValuePlace>);
 
 impl Places {
-    pub fn insert(&mut self, path: &str, place: Place) {
+    pub fn insert(&mut self, path: &str, place: ValuePlace) {
         self.0.insert(path.to_owned(), place);
     }
 
-    pub fn of(&self, path: &str) -> Place {
+    pub fn of(&self, path: &str) -> ValuePlace {
         let mut path = path;
         loop {
             if let Some(place) = self.0.get(path) {
@@ -35,7 +35,7 @@ impl Places {
             }
             match path.rsplit_once('/') {
                 Some((around, _)) => path = around,
-                None => return Place::default(),
+                None => return ValuePlace::default(),
             }
         }
     }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
 use super::super::{search, simulated, words};
-use super::mistakes::{Mistakes, Place, Places};
+use super::mistakes::{Mistakes, Places, ValuePlace};
 use super::scalar::{self, Complaint};
 
 pub struct Read {
@@ -43,7 +43,7 @@ impl Reader<'_> {
         let mut out = Map::new();
         let mut meant = Vec::new();
         for (key, value) in table {
-            let place = Place { key: key.span(), value: value.span() };
+            let place = ValuePlace { key: key.span(), value: value.span() };
             let field = fields.find(key.get_ref()).or_else(|| {
                 let (field, hint) = unknown_key(key.get_ref(), fields);
                 let message = format!("{} has no key \"{}\"", fields.label, key.get_ref());
@@ -237,7 +237,7 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let path = join(path, &index.to_string());
-            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            self.places.insert(&path, ValuePlace { key: item.span(), value: item.span() });
             out.push(read(self, &path, field, item).unwrap_or_else(|| entry_stand_in(&field.form)));
         }
         Some(Value::Array(out))
@@ -351,7 +351,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let name: &str = key.get_ref();
             let path = join(path, name);
-            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
             let levels = self.levels(&path, name, value);
             out.insert(name.to_owned(), Value::Array(levels));
         }
@@ -379,7 +379,7 @@ impl Reader<'_> {
                 self.say(&path, key.span(), message, Some("keep only one".to_owned()));
                 continue;
             }
-            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
             let levels = self.spread(&path, name, value);
             out.insert(name.to_owned(), Value::Array(levels));
         }
@@ -424,7 +424,7 @@ impl Reader<'_> {
     }
 
     fn place_level(&mut self, path: &str, index: usize, item: Entry<'_>) {
-        let place = Place { key: item.span(), value: item.span() };
+        let place = ValuePlace { key: item.span(), value: item.span() };
         self.places.insert(&join(path, &index.to_string()), place);
     }
 
@@ -449,7 +449,7 @@ impl Reader<'_> {
         let mut levels = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let path = join(path, &index.to_string());
-            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            self.places.insert(&path, ValuePlace { key: item.span(), value: item.span() });
             let read = level(item.get_ref()).map(Value::String);
             levels.push(self.kept(&path, item.span(), read).unwrap_or_else(|| json!("")));
         }
@@ -470,7 +470,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let name: &str = key.get_ref();
             let path = join(path, name);
-            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            self.places.insert(&path, ValuePlace { key: key.span(), value: value.span() });
             let read = level(value.get_ref()).map(Value::String);
             if let Some(level) = self.kept(&path, value.span(), read) {
                 out.insert(name.to_owned(), level);

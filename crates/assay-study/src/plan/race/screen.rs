@@ -222,14 +222,14 @@ fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
 /// The fitted effects: one per pass, and per level with numbers but the first of a factor.
 struct Model {
     passes: BTreeMap<u32, usize>,
-    effects: Vec<Vec<Place>>,
+    effects: Vec<Vec<Slot>>,
     count: usize,
     /// Pairs of levels one of which may be the best.
     pairs: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Slot {
     Nowhere,
     /// It is what others of its factor are told beside.
     First,
@@ -248,12 +248,12 @@ impl Model {
             let mut is_first = true;
             for n in counts {
                 let place = match (*n > 0, is_first) {
-                    (false, _) => Place::Nowhere,
-                    (true, true) => Place::First,
-                    (true, false) => Place::At(count),
+                    (false, _) => Slot::Nowhere,
+                    (true, true) => Slot::First,
+                    (true, false) => Slot::At(count),
                 };
-                is_first &= place == Place::Nowhere;
-                if let Place::At(_) = place {
+                is_first &= place == Slot::Nowhere;
+                if let Slot::At(_) = place {
                     (count, pairs) = (count + 1, pairs + 1);
                 }
                 own.push(place);
@@ -269,7 +269,7 @@ impl Model {
         for (pass, levels, _) in rows {
             let mut row = vec![*self.passes.get(pass)?];
             for (effects, level) in self.effects.iter().zip(*levels) {
-                if let Some(Place::At(effect)) = level.and_then(|level| effects.get(level)) {
+                if let Some(Slot::At(effect)) = level.and_then(|level| effects.get(level)) {
                     row.push(*effect);
                 }
             }
@@ -283,17 +283,17 @@ impl Model {
         Some((fit, t))
     }
 
-    fn place(&self, factor: usize, level: usize) -> Place {
-        self.effects.get(factor).and_then(|own| own.get(level)).copied().unwrap_or(Place::Nowhere)
+    fn place(&self, factor: usize, level: usize) -> Slot {
+        self.effects.get(factor).and_then(|own| own.get(level)).copied().unwrap_or(Slot::Nowhere)
     }
 
     fn best(&self, fit: &Effects, factor: usize) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for level in 0..self.effects.get(factor)?.len() {
             let effect = match self.place(factor, level) {
-                Place::Nowhere => continue,
-                Place::First => 0.0,
-                Place::At(at) => *fit.effects.get(at)?,
+                Slot::Nowhere => continue,
+                Slot::First => 0.0,
+                Slot::At(at) => *fit.effects.get(at)?,
             };
             if best.is_none_or(|(_, most)| effect > most) {
                 best = Some((level, effect));
@@ -304,7 +304,7 @@ impl Model {
 
     fn beside(&self, fit: &Effects, t: f64, factor: usize, levels: [usize; 2]) -> Option<Beside> {
         let [own, other] = levels.map(|level| match self.place(factor, level) {
-            Place::At(at) => Some(at),
+            Slot::At(at) => Some(at),
             _ => None,
         });
         let (by, error) = fit.apart(own, other)?;
