@@ -170,11 +170,10 @@ fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     }
     let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
     found.sort_by_key(|(_, (at, ..))| *at);
-    let mut runs = Vec::new();
-    for (name, (_, value, count)) in found {
+    let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
         let mut run = Run::new(name);
         run.add(TIME, Some(value / count));
-        runs.push(run);
-    }
-    runs
+        run
+    };
+    found.into_iter().map(run).collect()
 }

@@ -16,9 +16,7 @@ pub const CRYSTAL: Importer = Importer {
         text: "Each line of a test is a run; 1 MB is 10^6 bytes. CrystalDiskMark reports only the best of its \
                passes, so save several files. Assay orders the files by date.",
     },
-    recognises: |start| {
-        tests(start) && start.lines().take(BANNER).any(|line| line.contains("CrystalDiskMark"))
-    },
+    recognises: |start| is_of(start, "CrystalDiskMark"),
     reads: Reads::Runs(read),
     unused: &[],
 };
@@ -30,9 +28,7 @@ pub const K: Importer = Importer {
         text: "Each line of a test is a run; 1 MB is 10^6 bytes. KDiskMark runs fio and reports the mean of its \
                passes. Assay orders the files by date.",
     },
-    recognises: |start| {
-        tests(start) && start.lines().take(BANNER).any(|line| line.contains("KDiskMark"))
-    },
+    recognises: |start| is_of(start, "KDiskMark"),
     reads: Reads::Runs(read),
     unused: &[],
 };
@@ -43,8 +39,9 @@ const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
 const SOUND: [u32; 2] = [3, 3];
 const BANNER: usize = 5;
 
-fn tests(start: &str) -> bool {
-    start.lines().any(|line| test(line).is_some())
+fn is_of(start: &str, tool: &str) -> bool {
+    let mut banner = start.lines().take(BANNER);
+    start.lines().any(|line| test(line).is_some()) && banner.any(|line| line.contains(tool))
 }
 
 struct Test<'a> {

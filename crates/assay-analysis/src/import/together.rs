@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_core::exhibit::parts::distinct;
 use assay_core::failure::{Failure, Outcome};
 use assay_study::file::Order;
 use assay_study::findings::TrialValue;
@@ -76,12 +77,9 @@ fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
             let (arm, replicate, order) = (0, 0, None);
             all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
         }
-        for note in &runs.notes {
-            if !all.notes.contains(note) {
-                all.notes.push(note.clone());
-            }
-        }
     }
+    let notes = files.iter().flat_map(|(_, runs)| &runs.notes);
+    all.notes = distinct(notes).into_iter().cloned().collect();
     Ok(all)
 }
 
@@ -244,21 +242,19 @@ impl All<'_> {
 
     fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
         for (name, level) in &options.baseline {
-            let Some(factor) = self.factors.iter().find(|factor| factor.name == *name) else {
-                let names = self.factors.iter().map(|factor| factor.name.as_str());
-                return Err(Failure::mistake(format!(
-                    "--baseline {name}={level}: {} does not differ between runs; {}",
-                    quoted(name),
-                    advice(name, names)
-                )));
+            let why = match self.factors.iter().find(|factor| factor.name == *name) {
+                Some(factor) if factor.levels.contains(level) => continue,
+                Some(factor) => {
+                    let levels = factor.levels.iter().map(String::as_str);
+                    format!("no run has this level; {}", advice(level, levels))
+                }
+                None => {
+                    let names = self.factors.iter().map(|factor| factor.name.as_str());
+                    let (name, advice) = (quoted(name), advice(name, names));
+                    format!("{name} does not differ between runs; {advice}")
+                }
             };
-            if !factor.levels.contains(level) {
-                let levels = factor.levels.iter().map(String::as_str);
-                return Err(Failure::mistake(format!(
-                    "--baseline {name}={level}: no run has this level; {}",
-                    advice(level, levels)
-                )));
-            }
+            return Err(Failure::mistake(format!("--baseline {name}={level}: {why}")));
         }
         if !options.baseline.is_empty() || self.arms.len() < 2 {
             return Ok(options.baseline.clone());
@@ -267,9 +263,10 @@ impl All<'_> {
         let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
-        let words = words.join(" ");
-        let note = format!("the baseline is {words} (the first run); --baseline sets another");
-        self.notes.push(note);
+        self.notes.push(format!(
+            "the baseline is {} (the first run); --baseline sets another",
+            words.join(" ")
+        ));
         Ok(first)
     }
 

@@ -17,11 +17,8 @@ const ENOUGH: usize = 3;
 
 pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     let baselines = baselines(design, &series);
-    let cells = series.into_iter().enumerate().map(|(at, series)| {
-        let beside = baselines.get(&at).map(Vec::as_slice);
-        of(series, beside)
-    });
-    cells.collect()
+    let cells = series.into_iter().enumerate();
+    cells.map(|(at, series)| of(series, baselines.get(&at).map(Vec::as_slice))).collect()
 }
 
 /// The number of a row with these trials of a metric compared by ratio; `baseline` are those of its baseline.

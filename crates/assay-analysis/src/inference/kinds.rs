@@ -65,10 +65,9 @@ fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
         return None;
     }
     Some(match seen {
-        Presence::Present(temperature) => Presence::from_option(
-            nearest(temperature),
-            "no sensor reports a throttling temperature",
-        ),
+        Presence::Present(seen) => {
+            Presence::from_option(nearest(seen), "no sensor reports a throttling temperature")
+        }
         Presence::Absent(reason) => Presence::absent(reason.clone()),
     })
 }
@@ -99,10 +98,8 @@ pub(super) fn settle(found: &mut Findings) {
 }
 
 fn number(cells: &[Measurement], subject: &Subject, metric: &str) -> Option<f64> {
-    cells
-        .iter()
-        .find(|cell| cell.metric == metric && is_of(cell, subject))
-        .and_then(Measurement::value)
+    let own = cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject));
+    own.and_then(Measurement::value)
 }
 
 /// What speaks most against the number that a row is known by.
@@ -145,18 +142,15 @@ pub(super) fn rollback(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
         Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
     });
     let (record, after_ns, breach): (&Trial, u64, _) = first?;
-    Some(Sentence::new(
-        SentenceRole::Warning,
-        "rollback",
-        format!(
-            "{workload}: Assay rolled back {} after {} (trial {}) because it harmed the production workload for three \
-             seconds ({}). Assay did not retry it, so it has no ratio.",
-            arm_in_words(record.arm.iter()),
-            show::duration(after_ns as f64),
-            record.order,
-            breach.words()
-        ),
-    ))
+    let text = format!(
+        "{workload}: Assay rolled back {} after {} (trial {}) because it harmed the production workload for three \
+         seconds ({}). Assay did not retry it, so it has no ratio.",
+        arm_in_words(record.arm.iter()),
+        show::duration(after_ns as f64),
+        record.order,
+        breach.words()
+    );
+    Some(Sentence::new(SentenceRole::Warning, "rollback", text))
 }
 
 #[cfg(test)]

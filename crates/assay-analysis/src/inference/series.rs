@@ -80,10 +80,13 @@ fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Ser
     }
     let mut trials = Vec::with_capacity(row.trials.len());
     let (mut cut, mut has_value) = (None, false);
+    let failed = |trial: &Measured<'_>, why: &str| {
+        let (status, reason) = (Status::Failed, Some(why.to_owned()));
+        TrialValue { status, reason, ..cell_trial(trial, None) }
+    };
     for trial in &row.trials {
         if trial.counts() && row.broken.contains(&trial.record.replicate) {
-            let (status, reason) = (Status::Failed, Some(hosts::BROKEN.to_owned()));
-            trials.push(TrialValue { status, reason, ..cell_trial(trial, None) });
+            trials.push(failed(trial, hosts::BROKEN));
             continue;
         }
         let value = metrics::value(what.metric, row, trial);
@@ -91,8 +94,7 @@ fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Ser
         match (&value, why) {
             // It is told of this trial, and counts as one that gave no number.
             (Err(_), Some(why)) if trial.counts() => {
-                let (status, reason) = (Status::Failed, Some(why.clone()));
-                trials.push(TrialValue { status, reason, ..cell_trial(trial, None) });
+                trials.push(failed(trial, &why));
                 cut = Some(why);
                 continue;
             }

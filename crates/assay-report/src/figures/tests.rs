@@ -509,7 +509,7 @@ fn hostile() -> Evidence {
     findings.measurements[1].geometric_mean = Some(f64::INFINITY);
     findings.measurements[4].configuration.values_mut().for_each(|level| level.clone_from(&long));
     let mut surface = surface(&findings.measurements[0].configuration);
-    surface.bands[0].ends = Some([0.0, f64::NAN]);
+    surface.bands[0].ends = surface.bands[0].ends.map(|[low, _]| [low, f64::NAN]);
     surface.workload = long;
     findings.exhibits = surfaces::exhibit(findings, &[], &[surface], &[]).into_iter().collect();
     findings.study.factors.clear();

@@ -68,8 +68,7 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
 }
 
 /// What stands above lines of [`line`].
-pub const LINE_HEADING: &str =
-    "device     reads/s      bytes/s     mean      max  writes/s      bytes/s     mean      max  queue   busy";
+pub const LINE_HEADING: &str = "device     reads/s      bytes/s     mean      max  writes/s      bytes/s     mean      max  queue   busy";
 
 pub fn line(span: &Span, disk: &DiskSpan) -> String {
     let Some(counters) = disk.counters.value() else {
