@@ -108,7 +108,7 @@ impl Bench {
     pub fn each(mut self, change: impl Fn(&mut Trial)) -> Self {
         let last = self.plan.workloads.len() - 1;
         let own = self.trials.iter_mut().filter(|trial| trial.workload == last);
-        own.for_each(|trial| change(trial));
+        own.for_each(change);
         self
     }
 

@@ -162,7 +162,7 @@ fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> Stri
         let bar = bar(share, length, page.looks.blocks);
         let bar = page.tint(column.colour, &format!("{bar:<length$}"));
         let many = if many > 0 { compact(many) } else { String::new() };
-        line += &format!("{edge}{bar}{many:>COUNT$} ");
+        line = format!("{line}{edge}{bar}{many:>COUNT$} ");
     }
     line
 }
@@ -191,7 +191,7 @@ fn numbers(all: &[Column], width: usize) -> Vec<String> {
         let mut line = paint(DIM, &format!("{name:>LABEL$}"));
         for column in all {
             let text = cut(&words(column), width - 2);
-            line += &format!("{text:>w$}  ", w = width - 2);
+            line = format!("{line}{text:>w$}  ", w = width - 2);
         }
         line
     };
@@ -213,7 +213,7 @@ fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<String> {
     for word in words {
         if line.chars().count() + 1 + word.chars().count() > wide {
             lines.push(paint(DIM, &cut(&line, wide)));
-            line = " ".to_owned();
+            " ".clone_into(&mut line);
         }
         line.push(' ');
         line.push_str(word);
