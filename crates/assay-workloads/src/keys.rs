@@ -48,7 +48,7 @@ pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) ->
 }
 
 /// Returns whether a value is the default; stored files omit these.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -38,6 +38,7 @@ use assay_machine::system::network::Shaped;
 use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
+pub use keys::is_default;
 pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, SeriesRow};
 pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
 pub use workload::{

@@ -379,8 +379,8 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     if !alike.is_empty() {
         parts.push(format!("{}: no significant difference", words::listed(&alike)));
     }
-    let (arm, baseline) = (levels(&first.configuration), levels(&first.baseline));
-    let text = format!("{of}, {arm} against {baseline}: {}.", parts.join("; "));
+    let (level, baseline) = (levels(&first.configuration), levels(&first.baseline));
+    let text = format!("{of}, {level} against {baseline}: {}.", parts.join("; "));
     let about = vec![MetricRef::new(of, "")];
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
 }

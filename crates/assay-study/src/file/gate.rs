@@ -3,7 +3,7 @@
 use assay_core::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};
 
-use crate::results::plan::is_default;
+use assay_workloads::is_default;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -33,7 +33,7 @@ use assay_machine::system::powered::Wanted;
 use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
 
-use crate::results::plan::is_default;
+use assay_workloads::is_default;
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use check::is_taken;

@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use crate::results::design::tells;
-use crate::results::plan::{Arm, arm_in_words, is_default, is_false};
+use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
 use crate::results::surroundings::facts::Activity;
+use assay_workloads::is_default;
 
 pub use cells::is_wide;
 pub use measurements::Measurements;

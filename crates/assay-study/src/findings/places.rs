@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::PlaceSort;
 use super::{EnvironmentFacts, Trust};
-use crate::results::plan::{Arm, is_default, is_false};
+use crate::results::plan::{Arm, is_false};
+use assay_workloads::is_default;
 
 pub const PLACE: &str = "place";
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Arm, is_default, is_false};
+use super::plan::{Arm, is_false};
 pub use crate::file::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
+use assay_workloads::is_default;
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;

@@ -9,7 +9,7 @@ use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::io::Engine;
-use assay_workloads::{Background, Planned, PlannedWork as _, Touch};
+use assay_workloads::{Background, Planned, PlannedWork as _, Touch, is_default};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
@@ -80,11 +80,6 @@ impl Survey {
             refused: Vec::new(),
         }
     }
-}
-
-/// For serde: what has its default is not written.
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// For serde: what is false is not written.

@@ -7,12 +7,13 @@ use assay_workloads::{Claims, Measured};
 use serde::{Deserialize, Serialize};
 
 use super::fleet::Together;
-use super::plan::{Arm, PlannedTrial, is_default};
+use super::plan::{Arm, PlannedTrial};
 use super::tally::Tally;
 pub use assay_machine::probes::Evidence;
 pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 pub use assay_machine::probes::own_traffic::OwnTraffic;
 pub use assay_machine::probes::processors::ProcessorTicks;
+use assay_workloads::is_default;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

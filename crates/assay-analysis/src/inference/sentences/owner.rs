@@ -104,8 +104,8 @@ fn per_second(value: f64) -> String {
 fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
-    let beside = format!("; a 5400 rpm laptop disk reaches {disk}");
-    let Some([low, high]) = told.ratios(LAPTOP_DISK) else { return format!("{begin}{beside}.") };
+    let disk_rate = format!("; a 5400 rpm laptop disk reaches {disk}");
+    let Some([low, high]) = told.ratios(LAPTOP_DISK) else { return format!("{begin}{disk_rate}.") };
     let advice = match () {
         // What to do is not told from a number that something speaks against.
         () if !told.is_trusted() => String::new(),
@@ -114,12 +114,12 @@ fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     };
     let (about, times) = (told.about(), times(told.value / LAPTOP_DISK, [low, high]));
     match () {
-        () if high < 1.0 / LIKE => format!("{begin}{beside}{advice}."),
+        () if high < 1.0 / LIKE => format!("{begin}{disk_rate}{advice}."),
         () if low >= 1.0 / LIKE && high <= LIKE => {
             format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
         }
-        () if low > FAR_BEYOND => format!("{begin} at queue depth 1{beside}."),
-        () if low <= LIKE => format!("{begin}{beside}."),
+        () if low > FAR_BEYOND => format!("{begin} at queue depth 1{disk_rate}."),
+        () if low <= LIKE => format!("{begin}{disk_rate}."),
         () => format!("{begin}, {about}{times} times as many as a 5400 rpm laptop disk ({disk})."),
     }
 }
