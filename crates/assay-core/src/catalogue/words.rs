@@ -81,7 +81,7 @@ pub static WORDS: &[Word] = words! {
     "replicate" ["replicates"]: "one complete pass over all configurations, in a random order"
         "Assay compares configurations within a replicate; the spread between replicates gives the CI.";
     "response time" ["coordinated omission"]: "the time from the intended start of an operation to its completion"
-        "In an open loop (`rate`), the response time is what a user waits, including queueing. In a closed loop \
+        "In an open loop (`arrival_rate`), the response time is what a user waits, including queueing. In a closed loop \
          (without a rate), each operation starts when another ends, so its latencies hide the waiting of users \
          (coordinated omission) and there is no response time.";
     "rolled back" []: "a level that Assay reverted early because it harmed a production workload"

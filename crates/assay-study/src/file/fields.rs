@@ -310,7 +310,7 @@ pub static LAW: Fields = Fields {
         needed(
             "distribution",
             Form::Word(|| vec!["lognormal", "exponential", "fixed"]),
-            "distribution of service times",
+            "distribution of service times: lognormal, exponential or fixed",
             "distribution = \"lognormal\"",
         ),
         needed("mean", Form::Time { least: ONE_NS }, "mean service time", "mean = \"100 us\""),

@@ -39,7 +39,7 @@ pub fn law(text: &str) -> Outcome<Law> {
             return Err(mistake(text, "an exponential law has no p99; remove p99"));
         }
         ("fixed", Some(_)) => return Err(mistake(text, "a fixed law has no p99; remove p99")),
-        _ => return Err(mistake(text, "the law must be lognormal, exponential or fixed")),
+        _ => return Err(mistake(text, "distribution must be lognormal, exponential or fixed")),
     };
     let store = match (size, holds, lie) {
         (None, None, None) => None,

@@ -35,7 +35,7 @@ pub struct CheckArguments {
     /// Finish in about 15 s
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
-    /// Limit the time per target [default: 60s]
+    /// Limit the time per target [default: 60s; --sustained: 5m]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     #[command(flatten)]

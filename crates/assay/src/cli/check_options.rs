@@ -31,7 +31,8 @@ const FIRST: &[Example] = &[
         does: "overwrite a drive; assay plan prints the ID",
     },
 ];
-const LAST: Example = Example { line: "assay check --json | jq .cells", does: "for scripts" };
+const LAST: Example =
+    Example { line: "assay check --json | jq .measurements", does: "for scripts" };
 
 /// The examples at the end of the help: those of the kinds before the last one.
 pub(super) fn examples() -> String {
