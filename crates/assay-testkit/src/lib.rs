@@ -98,11 +98,6 @@ impl Scratch {
         Self::below(&std::env::temp_dir(), name)
     }
 
-    /// Makes one in a directory, for what is renamed to a place there.
-    pub fn beside(place: &Path, name: &str) -> Done<Self> {
-        Self::below(place, name)
-    }
-
     fn below(place: &Path, name: &str) -> Done<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
