@@ -52,6 +52,11 @@ pub fn names() -> Vec<&'static str> {
     all().map(|metric| metric.name).collect()
 }
 
+/// Whether a study can have a metric of this name.
+pub fn is_known(name: &str) -> bool {
+    of_kinds().chain(SHARED).chain(CLASS_METRICS).any(|metric| metric.name == name)
+}
+
 pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
