@@ -15,7 +15,7 @@ fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
     // `cargo xtask kills --count 200` does more, and its output is kept in docs.
-    let count = count(5, 20);
+    let count = count(3, 20);
     let mut lines = Vec::new();
     let kills = kills::kill(program, count, 20_261_120, &mut |line| lines.push(line.to_owned()));
     let kills = kills.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
