@@ -147,7 +147,7 @@ pub fn ran(
             arms.push(Arc::new(trial.arm.clone()));
             Arc::clone(&arms[arms.len() - 1])
         });
-        let runs = trial.measured.as_ref().and_then(command::Detail::of);
+        let runs = trial.measured.as_ref().and_then(command::CommandDetail::of);
         let host = |own: &Share| HostRate { rank: own.rank, per_s: own.operations_per_s };
         let written = if series.is_empty() { written(trial) } else { Vec::new() };
         TrialEvidence {
@@ -171,8 +171,8 @@ pub fn ran(
 }
 
 fn written(trial: &Trial) -> Vec<SeriesRow> {
-    let detail = trial.measured.as_ref().and_then(sustained::Detail::of);
-    let seconds = detail.map(sustained::Detail::bytes_by_second).unwrap_or_default();
+    let detail = trial.measured.as_ref().and_then(sustained::SustainedDetail::of);
+    let seconds = detail.map(sustained::SustainedDetail::bytes_by_second).unwrap_or_default();
     let row = |(second, bytes): (u32, u64)| SeriesRow {
         second,
         class: "write".to_owned(),

@@ -433,7 +433,7 @@ fn programs(plan: &Plan) -> Vec<String> {
 fn engines(plan: &Plan) -> Vec<String> {
     let mut found = Vec::new();
     for one in &plan.workloads {
-        let Some(io) = io::Planned::of(&one.work) else { continue };
+        let Some(io) = io::IoPlan::of(&one.work) else { continue };
         let differs = |other: &PlannedWorkload| {
             other.name == one.name && other.work.in_flight() != one.work.in_flight()
         };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::{Measured, Ran};
 use super::place::{Area, Medium, Run};
-use super::{Planned, PlannedWork, io};
+use super::{PlannedWork, WorkPlan, io};
 
 /// How much longer than the measured work the background may last; it is stopped long before.
 const SLACK_NS: u64 = 600_000_000_000;
@@ -16,14 +16,14 @@ const SLACK_NS: u64 = 600_000_000_000;
 /// A planned background load, in the second half of the area.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
-    pub work: io::Planned,
+    pub work: io::IoPlan,
     /// What differs from what was asked for, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 pub struct Load<'a> {
-    pub work: &'a io::Planned,
+    pub work: &'a io::IoPlan,
     /// A separate handle, because one of two jobs may use the page cache while the other does not.
     pub file: Option<File>,
     pub area: Area,
@@ -31,7 +31,7 @@ pub struct Load<'a> {
 
 /// Runs some work and, from a moment before its start until its end, what goes on in the background.
 pub fn run(
-    work: &Planned,
+    work: &WorkPlan,
     own: &Run<'_>,
     background: Option<&Load<'_>>,
 ) -> Result<(Ran, Option<Measured>), String> {
@@ -63,8 +63,8 @@ fn apart(mut own: Ran, other: Ran) -> (Ran, Measured) {
     own.measured.cpu_ns = taken_ns.max(own.threads_cpu_ns);
     let mut measured = Measured { cpu_ns: other.threads_cpu_ns, ..other.measured };
     // Its single latencies are nobody's question.
-    if let Some(detail) = io::Detail::of(&measured) {
-        let silent = io::Detail { sample_latencies_ns: Vec::new(), ..detail.clone() };
+    if let Some(detail) = io::IoDetail::of(&measured) {
+        let silent = io::IoDetail { sample_latencies_ns: Vec::new(), ..detail.clone() };
         measured.detail = silent.into();
     }
     (own, measured)

@@ -3,7 +3,7 @@
 
 use assay_core::failure::Failure;
 
-use super::{Entry, Facts, KINDS, Needs, Work};
+use super::{Entry, KINDS, Needs, Work, WorkFacts};
 
 /// An option of `assay check`. Its name is that of the kind and of its shipped study.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub struct Example {
 /// Something that may be found of a place, and how a command ends then.
 #[derive(Debug)]
 pub struct Gate {
-    pub is_met: fn(&Facts) -> bool,
+    pub is_met: fn(&WorkFacts) -> bool,
     /// How the command ends; it is handed the names of the places.
     pub failure: fn(&str) -> Failure,
 }

@@ -8,7 +8,7 @@ use super::workload::{OwnParameter, Parameter, Written};
 type Set<K> = fn(&mut K, &str) -> Result<(), String>;
 
 /// What is said of a parameter that may be a factor beside what is said of its key.
-pub(super) struct Factor<K> {
+pub(super) struct OwnFactor<K> {
     text: &'static str,
     example: &'static str,
     is_work: bool,
@@ -16,15 +16,23 @@ pub(super) struct Factor<K> {
     set: Set<K>,
 }
 
-pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
-    Factor { text, example, is_work: true, written: None, set }
+pub(super) const fn work<K>(
+    text: &'static str,
+    example: &'static str,
+    set: Set<K>,
+) -> OwnFactor<K> {
+    OwnFactor { text, example, is_work: true, written: None, set }
 }
 
-pub(super) const fn choice<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
-    Factor { text, example, is_work: false, written: None, set }
+pub(super) const fn choice<K>(
+    text: &'static str,
+    example: &'static str,
+    set: Set<K>,
+) -> OwnFactor<K> {
+    OwnFactor { text, example, is_work: false, written: None, set }
 }
 
-impl<K> Factor<K> {
+impl<K> OwnFactor<K> {
     /// The same, whose levels are amounts that it alone has.
     pub(super) const fn written(self, how: Written) -> Self {
         let Self { text, example, is_work, written: _, set } = self;
@@ -60,18 +68,19 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
 }
 
 /// Declares the keys of a workload table: `name: type = a value to try levels on => { ... }`, with its
-/// attributes as a field of `Asked`. In braces, in this order:
+/// attributes as a field of the struct. In braces, in this order:
 ///
 /// - `words`, `form`, `need` if a study cannot omit the key, `example`: the row of the key.
 /// - `factor`: if studies may vary the key, as [`work`] or [`choice`], and how its levels are `written`.
 ///
 /// Fields without a key follow as `beside { ... }`. Factors without a row of their own are listed in
-/// `factors { name, words => ... }` before and after the keys. The macro generates `Asked`, its default, and [`DeclaredKeys`].
+/// `factors { name, words => ... }` before and after the keys. The macro generates the struct, its default, and
+/// [`DeclaredKeys`].
 macro_rules! keys {
     (
         $(factors { $($first:expr, $first_words:expr => $first_factor:expr,)+ })?
         $(#[$of:meta])*
-        pub struct Asked {
+        pub struct $own:ident {
             $(
                 $(#[$attribute:meta])*
                 $name:ident: $type:ty = $some:expr => {
@@ -92,18 +101,18 @@ macro_rules! keys {
         $(factors { $($last:expr, $last_words:expr => $last_factor:expr,)+ })?
     ) => {
         $(#[$of])*
-        pub struct Asked {
+        pub struct $own {
             $($(#[$attribute])* pub $name: $type,)+
             $($($(#[$more])* pub $beside: $beside_type,)+)?
         }
 
-        impl Default for Asked {
+        impl Default for $own {
             fn default() -> Self {
                 Self { $($name: $some,)+ $($($beside: $beside_some,)+)? }
             }
         }
 
-        impl crate::workload::DeclaredKeys for Asked {
+        impl crate::workload::DeclaredKeys for $own {
             const KEYS: &'static [assay_core::catalogue::keys::Field] =
                 &[$(assay_core::catalogue::keys::Field {
                     $(need: $need,)?
@@ -112,9 +121,9 @@ macro_rules! keys {
 
             #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
             const FACTORS: &'static [crate::workload::OwnParameter<Self>] = &[
-                $($(crate::keys::Factor::<Asked>::named($first_factor, $first, $first_words),)+)?
-                $($(crate::keys::Factor::<Asked>::named($factor, stringify!($name), $words),)?)+
-                $($(crate::keys::Factor::<Asked>::named($last_factor, $last, $last_words),)+)?
+                $($(crate::keys::OwnFactor::<$own>::named($first_factor, $first, $first_words),)+)?
+                $($(crate::keys::OwnFactor::<$own>::named($factor, stringify!($name), $words),)?)+
+                $($(crate::keys::OwnFactor::<$own>::named($last_factor, $last, $last_words),)+)?
             ];
         }
     };

@@ -5,7 +5,7 @@
 //! everything else does not (`assay-core`), nor what is concluded of numbers (`assay-analysis`). How bytes are
 //! moved and timed belongs in `assay-load`.
 //!
-//! The types to know: [`Work`] (as a study asks for it), [`Planned`] (as it will be run),
+//! The types to know: [`Work`] (as a study asks for it), [`WorkPlan`] (as it will be run),
 //! [`Measured`] (what came of it), [`Parameter`] (what a level may set),
 //! [`Claims`] (what others say of a device).
 
@@ -47,21 +47,21 @@ pub use workload::{
 };
 
 kinds! {
-    io = Io tells Facts,
-    command = Command,
-    production = Production,
-    stacks = Stacks,
-    micro = Micro,
-    boot = Boot tells Facts,
-    files = Files,
-    memory = Memory,
-    network = Network,
-    capacity = Capacity tells Facts,
-    sustained = Sustained tells Facts,
-    steady_state = SteadyState tells Facts,
-    burst = Burst tells Facts,
-    replay = Replay tells Facts,
-    durability = Durability tells Facts,
+    io = Io(IoSpec, IoPlan, IoDetail) tells TraceFacts,
+    command = Command(CommandSpec, CommandPlan, CommandDetail),
+    production = Production(ProductionSpec, ProductionPlan, ProductionDetail),
+    stacks = Stacks(StacksSpec, StacksPlan, StacksDetail),
+    micro = Micro(MicroSpec, MicroPlan, MicroDetail),
+    boot = Boot(BootSpec, BootPlan, BootDetail) tells BootFacts,
+    files = Files(FilesSpec, FilesPlan, FilesDetail),
+    memory = Memory(MemorySpec, MemoryPlan, MemoryDetail),
+    network = Network(NetworkSpec, NetworkPlan, NetworkDetail),
+    capacity = Capacity(CapacitySpec, CapacityPlan, CapacityDetail) tells CapacityFacts,
+    sustained = Sustained(SustainedSpec, SustainedPlan, SustainedDetail) tells SustainedFacts,
+    steady_state = SteadyState(SteadyStateSpec, SteadyStatePlan, SteadyStateDetail) tells SteadyStateFacts,
+    burst = Burst(BurstSpec, BurstPlan, BurstDetail) tells BurstFacts,
+    replay = Replay(ReplaySpec, ReplayPlan, ReplayDetail) tells ReplayFacts,
+    durability = Durability(DurabilitySpec, DurabilityPlan, DurabilityDetail) tells DurabilityFacts,
 }
 
 const NAME: Field = needed(
@@ -131,7 +131,7 @@ impl Work {
 
     /// Returns the work if its trials are recorded by others and not run.
     pub fn records(&self) -> Option<&recorded::RecordedWork> {
-        boot::Asked::of(self)
+        boot::BootSpec::of(self)
     }
 
     /// Whether a trial of it goes on when its machine is started again.
@@ -154,7 +154,7 @@ impl Work {
     }
 }
 
-impl Planned {
+impl WorkPlan {
     #[must_use]
     pub fn halved(&self) -> Self {
         self.half().unwrap_or_else(|| self.clone())

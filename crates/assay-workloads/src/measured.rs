@@ -9,7 +9,7 @@ use assay_core::stats::{observations_needed, percentile_is_supported};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::Detail;
+use super::WorkDetail;
 
 /// Operations and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,11 +85,11 @@ pub struct Measured {
     pub absent: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    pub detail: Detail,
+    pub detail: WorkDetail,
 }
 
 impl Measured {
-    pub fn of(detail: impl Into<Detail>) -> Self {
+    pub fn of(detail: impl Into<WorkDetail>) -> Self {
         Self {
             window_ns: 0,
             elapsed_ns: 0,

@@ -28,7 +28,7 @@ const LOOK_NS: u64 = 20_000_000;
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    pub struct Asked {
+    pub struct MicroSpec {
         operation: Operation = Operation::Syscall => {
             words: "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
                     (getppid)",
@@ -58,7 +58,7 @@ const COST: Metric = lower(
     "time per operation of a micro-benchmark, mean of a trial",
 );
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for MicroSpec {
     const ABOUT: About = About {
         name: "micro",
         summary: "micro-benchmark of one basic operation",
@@ -72,7 +72,7 @@ impl WorkloadKind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for MicroSpec {
     fn words(&self) -> String {
         words(self.operation).to_owned()
     }
@@ -83,8 +83,8 @@ impl WorkloadSpec for Asked {
         true
     }
 
-    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
-        Ok((Planned { operation: self.operation }.into(), None))
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
+        Ok((MicroPlan { operation: self.operation }.into(), None))
     }
 
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
@@ -111,11 +111,11 @@ const fn words(operation: Operation) -> &'static str {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct MicroPlan {
     pub operation: Operation,
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for MicroPlan {
     fn words(&self) -> String {
         format!("{}, one at a time in a single thread", words(self.operation))
     }
@@ -172,7 +172,7 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
             cpu_ns,
             waited_ns,
             values,
-            ..Measured::of(Detail { operations, processes: done.len() as u64 })
+            ..Measured::of(MicroDetail { operations, processes: done.len() as u64 })
         },
         stopped,
     )
@@ -189,12 +189,12 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct MicroDetail {
     pub operations: u64,
     pub processes: u64,
 }
 
-impl Counts for Detail {
+impl Counts for MicroDetail {
     fn operations(&self) -> u64 {
         self.operations
     }

@@ -6,12 +6,12 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use assay_load::{Job, Outcome, Pattern};
 
-use super::Detail;
+use super::WorkDetail;
 use super::io::{self, Engine};
 use super::measured::{Claims, Measured, Ran};
 use super::place::{Area, Run};
 
-pub(super) trait PhaseRecord: Clone + Into<Detail> {
+pub(super) trait PhaseRecord: Clone + Into<WorkDetail> {
     fn ended(&mut self) -> &mut Option<String>;
 }
 
@@ -72,23 +72,23 @@ impl<'a> PhaseRunner<'a> {
         queue_depth: u32,
         time_ns: u64,
     ) -> Result<u64, String> {
-        let asked = io::Asked {
+        let asked = io::IoSpec {
             pattern: Pattern::Sequential,
             mix: io::Mix::WRITES,
             block_size: Bytes(block_bytes).into(),
             queue_depth: if self.engine == Engine::Psync { 1 } else { queue_depth },
             threads: 1,
             operations: Some((self.area.length / block_bytes).max(1)),
-            ..io::Asked::default()
+            ..io::IoSpec::default()
         };
         let before_bytes = self.claims.write.bytes;
         self.io(asked, time_ns)?;
         Ok(self.claims.write.bytes - before_bytes)
     }
 
-    pub fn io(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
+    pub fn io(&mut self, asked: io::IoSpec, time_ns: u64) -> Result<Outcome, String> {
         self.jobs += 1;
-        let planned = io::Planned::new(asked, self.engine);
+        let planned = io::IoPlan::new(asked, self.engine);
         self.job(&planned.job(&self.area, 0, time_ns.max(1), self.run.seed ^ self.jobs))
     }
 

@@ -11,7 +11,7 @@ use super::boot;
 use super::check_option::Example;
 use super::{Entry, KINDS, Measured};
 
-pub type RecordedWork = boot::Asked;
+pub type RecordedWork = boot::BootSpec;
 
 /// The names of a kind of recorded work; its shipped study has the name of the kind.
 #[derive(Debug)]

@@ -64,7 +64,7 @@ macro_rules! tells {
             }
         })+
 
-        impl Facts {
+        impl WorkFacts {
             pub fn subject(&self) -> Subject {
                 match self {
                     $(Self::$variant(own) => own.subject(),)+
@@ -72,7 +72,7 @@ macro_rules! tells {
             }
         }
 
-        impl Planned {
+        impl WorkPlan {
             /// What it tells of its own beside its metrics, where its kind does.
             pub fn tells(&self) -> Option<&dyn tell::Tells> {
                 match self {
@@ -84,12 +84,12 @@ macro_rules! tells {
     };
 }
 
-/// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
-/// [`WorkloadKind`](super::WorkloadKind), `Planned` that is a [`PlannedWork`](super::PlannedWork), and `Detail`: what it counts beside
-/// what all work measures. What `tells Facts` of its own has that type, too, which
-/// [`Shows`](super::tell::Shows).
+/// Declares the kinds of work: `module = Variant(spec, plan, detail)` with three types of the module: a
+/// [`WorkloadKind`](super::WorkloadKind), a [`PlannedWork`](super::PlannedWork), and its own counts.
+/// `tells` adds the type of its own findings, which [`Shows`](super::tell::Shows).
 macro_rules! kinds {
-    ($($module:ident = $variant:ident $(tells $facts:ident)?,)+) => {
+    ($($module:ident = $variant:ident($spec:ident, $plan:ident, $detail:ident)
+        $(tells $facts:ident)?,)+) => {
         $(pub mod $module;)+
 
         /// Work as a study asks for it.
@@ -98,29 +98,29 @@ macro_rules! kinds {
         #[allow(clippy::large_enum_variant, reason = "a study has few of them")]
         pub enum Work {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
-            $variant($module::Asked),)+
+            $variant($module::$spec),)+
         }
 
         /// Work as it will be run.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
-        pub enum Planned {
+        pub enum WorkPlan {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
-            $variant($module::Planned),)+
+            $variant($module::$plan),)+
         }
 
         /// What only one kind of work counts.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
-        pub enum Detail {
+        pub enum WorkDetail {
             $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
-            $variant($module::Detail),)+
+            $variant($module::$detail),)+
         }
 
         /// What a kind of work tells of a row of its own, beside its metrics.
         #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         #[serde(untagged)]
-        pub enum Facts {
+        pub enum WorkFacts {
             $($(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
             $variant($module::$facts),)?)+
         }
@@ -137,17 +137,17 @@ macro_rules! kinds {
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
-        pub static KINDS: &[&Entry] = &[$(&<$module::Asked as WorkloadKind>::ENTRY,)+];
+        pub static KINDS: &[&Entry] = &[$(&<$module::$spec as WorkloadKind>::ENTRY,)+];
 
         pub static WORKLOAD: Fields = Fields {
             label: "a workload",
             rows: &[
                 NAME,
                 $(one_of(
-                    <$module::Asked as WorkloadKind>::ABOUT.name,
-                    Form::Table(<$module::Asked as WorkloadKind>::ENTRY.keys),
-                    <$module::Asked as WorkloadKind>::ABOUT.summary,
-                    <$module::Asked as WorkloadKind>::EXAMPLE,
+                    <$module::$spec as WorkloadKind>::ABOUT.name,
+                    Form::Table(<$module::$spec as WorkloadKind>::ENTRY.keys),
+                    <$module::$spec as WorkloadKind>::ABOUT.summary,
+                    <$module::$spec as WorkloadKind>::EXAMPLE,
                 ),)+
                 BACKGROUND,
                 OPTIONAL,
@@ -157,7 +157,7 @@ macro_rules! kinds {
         impl Work {
             pub fn kind(&self) -> &'static Entry {
                 match self {
-                    $(Self::$variant(_) => &<$module::Asked as WorkloadKind>::ENTRY,)+
+                    $(Self::$variant(_) => &<$module::$spec as WorkloadKind>::ENTRY,)+
                 }
             }
 
@@ -169,26 +169,26 @@ macro_rules! kinds {
             }
         }
 
-        impl Planned {
+        impl WorkPlan {
             pub fn kind(&self) -> &'static Entry {
                 match self {
-                    $(Self::$variant(_) => &<$module::Asked as WorkloadKind>::ENTRY,)+
+                    $(Self::$variant(_) => &<$module::$spec as WorkloadKind>::ENTRY,)+
                 }
             }
         }
 
         $(
-            of_kind!($module::Asked: Work, |work| *work => Work::$variant);
-            of_kind!($module::Planned: Planned, |work| *work => Planned::$variant);
-            of_kind!($module::Detail: Measured, |measured| measured.detail => Detail::$variant);
-            $(of_kind!($module::$facts: Facts, |facts| *facts => Facts::$variant);)?
+            of_kind!($module::$spec: Work, |work| *work => Work::$variant);
+            of_kind!($module::$plan: WorkPlan, |work| *work => WorkPlan::$variant);
+            of_kind!($module::$detail: Measured, |measured| measured.detail => WorkDetail::$variant);
+            $(of_kind!($module::$facts: WorkFacts, |facts| *facts => WorkFacts::$variant);)?
         )+
 
-        impl Facts {
+        impl WorkFacts {
             pub fn kind(&self) -> &'static Entry {
                 match self {
                     $($(Self::$variant($module::$facts { .. }) => {
-                        &<$module::Asked as WorkloadKind>::ENTRY
+                        &<$module::$spec as WorkloadKind>::ENTRY
                     })?)+
                 }
             }
@@ -226,9 +226,9 @@ macro_rules! kinds {
         }
 
         derefs!(Work: WorkloadSpec, $($variant,)+);
-        derefs!(Planned: PlannedWork, $($variant,)+);
-        derefs!(Detail: Counts, $($variant,)+);
-        derefs!(Facts: tell::OfRow, $($($variant $facts,)?)+);
+        derefs!(WorkPlan: PlannedWork, $($variant,)+);
+        derefs!(WorkDetail: Counts, $($variant,)+);
+        derefs!(WorkFacts: tell::OfRow, $($($variant $facts,)?)+);
         tells!($($($module $variant $facts,)?)+);
     };
 }

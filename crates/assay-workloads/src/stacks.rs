@@ -31,7 +31,7 @@ const USUAL_NS: u64 = 1_500_000_000;
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct StacksSpec {
         threads: u32 = 200 => {
             words: "number of threads",
             form: Form::Whole { least: 1, most: MOST_THREADS },
@@ -47,7 +47,7 @@ keys! {
     }
 }
 
-fn set_stack_size(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_stack_size(own: &mut StacksSpec, text: &str) -> Result<(), String> {
     let limit: Bytes = text.parse()?;
     if !(LEAST..=MOST).contains(&limit) {
         return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
@@ -84,7 +84,7 @@ const PAGE_TABLES: Metric = growth(
 );
 const STARTING: Metric = lower("stacks_start_s", "time to start", "time until all threads run");
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for StacksSpec {
     const ABOUT: About = About {
         name: "stacks",
         summary: "threads with a given stack size",
@@ -99,7 +99,7 @@ impl WorkloadKind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for StacksSpec {
     fn words(&self) -> String {
         format!("{} threads with a stack of {}", self.threads, self.stack_size)
     }
@@ -108,24 +108,24 @@ impl WorkloadSpec for Asked {
         Some(BOUND)
     }
 
-    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
-        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
+        let planned = StacksPlan { threads: self.threads, limit_bytes: self.stack_size.0 };
         Ok((planned.into(), None))
     }
 
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
-        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
+        let planned = StacksPlan { threads: self.threads, limit_bytes: self.stack_size.0 };
         planned.run(run).map(|ran| Some(ran.measured.elapsed_ns))
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct StacksPlan {
     pub threads: u32,
     pub limit_bytes: u64,
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for StacksPlan {
     fn words(&self) -> String {
         let limit = Bytes(self.limit_bytes);
         format!("{} idle threads, each with a stack of {limit}", self.threads)
@@ -144,7 +144,7 @@ impl PlannedWork for Planned {
                 elapsed_ns,
                 values,
                 absent,
-                ..Measured::of(Detail { held })
+                ..Measured::of(StacksDetail { held })
             },
             !going(),
         ))
@@ -180,11 +180,11 @@ impl PlannedWork for Planned {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct StacksDetail {
     pub held: Vec<Held>,
 }
 
-impl Counts for Detail {
+impl Counts for StacksDetail {
     fn operations(&self) -> u64 {
         self.held.len() as u64
     }
@@ -258,7 +258,7 @@ fn values(held: &[Held]) -> KnownAndAbsent {
     known_and_absent(all)
 }
 
-fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
+fn held(system: &dyn System, planned: &StacksPlan) -> Result<Held, String> {
     let own = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator that has an arena a thread would reserve more than the stacks.
@@ -350,15 +350,15 @@ mod tests {
 
     #[test]
     fn a_trial_takes_what_the_pilot_took_and_not_its_bound() {
-        let planned = Planned { threads: 200, limit_bytes: 256 * KIB };
+        let planned = StacksPlan { threads: 200, limit_bytes: 256 * KIB };
         assert_eq!(planned.expected_ns(7), Some(7));
         assert!(planned.expected_ns(0).unwrap() < BOUND.0 / 4);
     }
 
     #[test]
     fn a_limit_has_bounds() {
-        let mut asked = Asked::default();
-        let set = Asked::FACTORS[0].set;
+        let mut asked = StacksSpec::default();
+        let set = StacksSpec::FACTORS[0].set;
         assert_eq!(set(&mut asked, "256 KiB"), Ok(()));
         assert_eq!(asked.stack_size, Bytes(256 * KIB));
         for wrong in ["1 KiB", "2 GiB", "much"] {
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn a_process_that_cannot_have_them_is_told() {
         let fake = Fake::new();
-        let planned = Planned { threads: 9, limit_bytes: 1 << 30 };
+        let planned = StacksPlan { threads: 9, limit_bytes: 1 << 30 };
         assert!(held(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
     }
 }

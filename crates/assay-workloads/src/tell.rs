@@ -9,11 +9,11 @@ use assay_core::exhibit::{Exhibit, Subject};
 use assay_core::presence::Presence;
 use assay_core::quantity::metric::Nature;
 
-use super::{Facts, Judged, Measured, Planned};
+use super::{Judged, Measured, WorkFacts, WorkPlan};
 
 pub trait Tells {
     /// What the trials of a row say; none where they say nothing.
-    fn facts(&self, seen: &Seen<'_>) -> Option<Facts>;
+    fn facts(&self, seen: &Seen<'_>) -> Option<WorkFacts>;
 
     /// A metric of its own that what the rules of trust say may change; none of all others.
     fn as_judged(
@@ -189,7 +189,7 @@ pub struct OwnRule {
     /// What it can change: metrics of another nature are not judged by it.
     pub changes: &'static [Nature],
     /// Reasons to doubt the numbers of a row.
-    pub doubt: fn(&Planned, &[&Measured]) -> Option<Doubt>,
+    pub doubt: fn(&WorkPlan, &[&Measured]) -> Option<Doubt>,
 }
 
 /// What speaks against numbers: `WHAT, in 2 of 3 trials: WHY`.

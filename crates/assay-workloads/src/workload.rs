@@ -15,7 +15,7 @@ use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
 use super::recorded::Recording;
 use super::tell::{OwnRule, ShownNumbers};
-use super::{Background, Planned, Work};
+use super::{Background, Work, WorkPlan};
 
 /// Keys of a workload table, declared by `keys!`. The default is a sample to try levels on.
 pub trait DeclaredKeys: Default + 'static {
@@ -238,7 +238,7 @@ pub trait WorkloadSpec {
     fn hurry(&mut self, _area: Option<Bytes>) {}
 
     /// How it will be run where this is offered, and what differs from what was asked and why.
-    fn plan(&self, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String>;
+    fn plan(&self, offer: &Offer<'_>) -> Result<(WorkPlan, Option<String>), String>;
 
     /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
     fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
@@ -338,7 +338,7 @@ pub trait PlannedWork {
     }
 
     /// The same work for half as long, where it is not its time alone that makes it shorter.
-    fn half(&self) -> Option<Planned> {
+    fn half(&self) -> Option<WorkPlan> {
         None
     }
 

@@ -109,7 +109,7 @@ struct ClassSpans<'a> {
 impl<'a> ClassSpans<'a> {
     /// What the kernel counts for everybody, of a period of others' work.
     fn summed(record: &'a Trial) -> Option<Self> {
-        let detail = production::Detail::of(record.measured.as_ref()?)?;
+        let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
         let class = |own: &Class| {
             let seen = detail.period.classes.get(own.key)?;
             let queued = Latencies { sum_ns: seen.sum_ns, buckets: Vec::new() };
@@ -532,7 +532,7 @@ mod tests {
         for workload in &mut bench.plan.workloads {
             let settle = "1s".parse().unwrap();
             let harm = production::Harm::default();
-            workload.work = production::Planned { settle, harm }.into();
+            workload.work = production::ProductionPlan { settle, harm }.into();
         }
         bench.findings()
     }

@@ -195,7 +195,7 @@ fn options(mount: &Mount) -> Vec<&str> {
 
 /// What a planned workload reads and writes; `None` for other kinds, and if it was only watched.
 pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
-    let io = io::Planned::of(&workload.work).filter(|_| !workload.work.is_only_watched())?;
+    let io = io::IoPlan::of(&workload.work).filter(|_| !workload.work.is_only_watched())?;
     Some(IoFacts {
         pattern: io.pattern,
         mix: io.mix,
@@ -210,7 +210,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
 /// How far the schedule of an open loop was held in the trials of a row that count.
 pub(super) fn pace(row: &WorkloadTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
-    let own = counted.filter_map(|measured| io::Detail::of(measured)?.pace);
+    let own = counted.filter_map(|measured| io::IoDetail::of(measured)?.pace);
     own.reduce(Pace::plus)
 }
 

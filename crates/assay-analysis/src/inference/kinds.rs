@@ -8,15 +8,15 @@ use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_study::results::plan::arm_in_words;
 use assay_study::results::record::{Status, Trial};
-use assay_workloads::production::Detail;
+use assay_workloads::production::ProductionDetail;
 use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
-use assay_workloads::{Facts, Measured};
+use assay_workloads::{Measured, WorkFacts};
 
 use super::rows::WorkloadTrials;
 use crate::rules::Remark;
 
 /// What the trials of a row say; a second copy of the baseline would say it twice under one name.
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<Facts> {
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
@@ -139,7 +139,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
 pub(super) fn rollback(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
     let first = trials.iter().copied().find_map(|record| {
         let measured = record.measured.as_ref()?;
-        Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
+        Some((record, measured.elapsed_ns, ProductionDetail::of(measured)?.harm.as_ref()?))
     });
     let (record, after_ns, breach): (&Trial, u64, _) = first?;
     let text = format!(
@@ -159,7 +159,7 @@ mod tests {
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
     use assay_workloads::sustained::{self, Course, Level};
-    use assay_workloads::{Planned, recorded};
+    use assay_workloads::{WorkPlan, recorded};
 
     use super::super::rows::row;
     use super::super::tests::Bench;
@@ -183,14 +183,14 @@ mod tests {
                 rests: None,
                 again: None,
             };
-            let facts = sustained::Facts {
+            let facts = sustained::SustainedFacts {
                 workload: "sustained-write".to_owned(),
                 configuration: Levels::new(),
                 timeline: course,
                 several: None,
                 text: "It writes 4 MB/s.".to_owned(),
             };
-            found.of_kinds = vec![Facts::from(facts)].into();
+            found.of_kinds = vec![WorkFacts::from(facts)].into();
             for cell in &mut found.measurements {
                 let text = "the device delivered none of it".to_owned();
                 cell.reasons = vec![Because { rule: "cached".to_owned(), trust, text }];
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Work of the kind whose trials are recorded, as it is planned.
-    fn recorded_work() -> Option<Planned> {
+    fn recorded_work() -> Option<WorkPlan> {
         let (entry, _) = recorded::kind()?;
         let work = (entry.sample)();
         Some(work.records()?.planned())
@@ -319,7 +319,7 @@ mod tests {
         let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(failed).emulated();
         bench.plan.workloads[0].work = work;
         let found = bench.findings();
-        let told: Vec<&Facts> = found.of_kinds.all().collect();
+        let told: Vec<&WorkFacts> = found.of_kinds.all().collect();
         let [told] = told[..] else { panic!("{told:?}") };
         // All three are told to the kind, which says one sentence of them, and nobody else says one.
         let [sentence] = &found.summary[..] else { panic!("{:?}", found.summary) };

@@ -81,7 +81,7 @@ impl Held {
 }
 
 fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
-    let planned = memory::Planned::of(&row.workload.work)?;
+    let planned = memory::MemoryPlan::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);
         own.filter(|cell| cell.trust != Some(Trust::Invalid))
@@ -144,7 +144,7 @@ pub(super) fn stacks_sentence(
 }
 
 fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
-    let planned = stacks::Planned::of(&row.workload.work)?;
+    let planned = stacks::StacksPlan::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
@@ -201,11 +201,11 @@ mod tests {
                 let Some(measured) = &mut trial.measured else { return };
                 let values = [(stacks::VIRTUAL.name, *reserved), (stacks::RESIDENT.name, *used)];
                 measured.values = values.map(|(name, value)| (name.to_owned(), value)).into();
-                measured.detail = stacks::Detail { held: Vec::new() }.into();
+                measured.detail = stacks::StacksDetail { held: Vec::new() }.into();
             });
             let arm = Arm::from([("stack-limit".to_owned(), format!("{limit_bytes} B"))]);
             let planned = &mut bench.plan.workloads[at];
-            planned.work = stacks::Planned { threads: 200, limit_bytes: *limit_bytes }.into();
+            planned.work = stacks::StacksPlan { threads: 200, limit_bytes: *limit_bytes }.into();
             planned.arm = arm;
         }
         bench.plan.design.margin = Some(0.05);

@@ -120,7 +120,7 @@ pub(super) fn value(
     let found = match metric {
         "background_bandwidth_bytes_per_s" => {
             let beside = record.background.as_ref();
-            let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
+            let beside = beside.and_then(|own| Some((own, io::IoDetail::of(own)?)));
             let (own, counted) = beside.ok_or("no background operation ran")?;
             own.per_second(counted.bytes())
         }

@@ -92,7 +92,7 @@ mod tests {
     use assay_workloads::Count;
     use assay_workloads::io::Engine;
     use assay_workloads::replay::{
-        Clock, Detail, Fidelity, Fitted, Placing, Planned, Scale, Source,
+        Clock, Fidelity, Fitted, Placing, ReplayDetail, ReplayPlan, Scale, Source,
     };
 
     use super::super::tests::{Bench, cell};
@@ -101,12 +101,12 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn planned(clock: Clock) -> Planned {
+    fn planned(clock: Clock) -> ReplayPlan {
         let mut source = Source { length_ns: 1_000 * MS, ..Source::default() };
         for act in [Act::Read, Act::Write, Act::Flush] {
             source.acts[act as usize].operations = 2_000;
         }
-        Planned {
+        ReplayPlan {
             source,
             clock,
             scale: Scale::ONE,
@@ -120,11 +120,11 @@ mod tests {
     }
 
     /// A play whose starts are so far from the recorded ones.
-    fn detail(distance: f64) -> Detail {
+    fn detail(distance: f64) -> ReplayDetail {
         let count = |operations: u64, bytes: u64| Count { operations, bytes: operations * bytes };
         let classes = [("read", count(2_000, 4096)), ("write", count(500, 8192))];
         let classes = classes.into_iter().chain([("flush", count(100, 0))]);
-        Detail {
+        ReplayDetail {
             classes: classes.map(|(name, own)| (name.to_owned(), own)).collect(),
             pace: None,
             fidelity: Fidelity {

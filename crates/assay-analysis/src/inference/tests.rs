@@ -164,7 +164,7 @@ fn trial(
     rate: u64,
 ) -> Trial {
     let mut record = testing::trial(workload, replicate);
-    let size = io::Planned::of(&workload.work).unwrap().block_size.largest().0;
+    let size = io::IoPlan::of(&workload.work).unwrap().block_size.largest().0;
     let moved = Count { operations: rate, bytes: rate * size };
     let measured = testing::measured(&mut record);
     measured.window_ns = 1_000_000_000;

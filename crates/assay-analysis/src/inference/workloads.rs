@@ -16,7 +16,7 @@ use assay_study::results::design::Design;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
-use assay_workloads::Facts;
+use assay_workloads::WorkFacts;
 
 use super::rows::{self, WorkloadTrials};
 use super::verdicts::{add_note, explain};
@@ -48,7 +48,7 @@ struct OfRows<'a> {
     trials: Trials,
     rules: RowRules,
     hosts: hosts::HostRates,
-    of_kinds: Vec<Facts>,
+    of_kinds: Vec<WorkFacts>,
     conversions: Vec<layers::Conversion>,
     rollbacks: Vec<Sentence>,
     surfaces: Vec<surfaces::Surface>,

@@ -102,7 +102,7 @@ struct Needed {
 }
 
 impl Needed {
-    fn new(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+    fn new(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
         Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
     }
 
@@ -123,7 +123,7 @@ impl Needed {
     }
 
     /// The time on hard disks, by the fastest of them. Several disks may alternate: their waits overlap.
-    fn of_turning(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+    fn of_turning(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
         let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
         let turns = all?.into_iter().max()?;
         let turn_ns = MINUTE_NS / turns as f64;
@@ -171,7 +171,7 @@ impl WriteTimes {
         let writes = f64::from(io.sync.every().unwrap_or(1));
         let each = |trial: &&Trial| {
             let measured = trial.measured.as_ref()?;
-            let done = io::Detail::of(measured)?.classes.get("write")?.operations;
+            let done = io::IoDetail::of(measured)?.classes.get("write")?.operations;
             (done > 0).then(|| writes * measured.window_ns as f64 / done as f64)
         };
         let each_ns: Option<Vec<f64>> = trials.iter().map(each).collect();
@@ -190,9 +190,9 @@ impl WriteTimes {
 }
 
 /// The writes, where nothing else is done, one at a time and as fast as they end.
-pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::Planned> {
+pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::IoPlan> {
     let alone = workload.background.is_none() && workload.writes() && !workload.reads();
-    let io = io::Planned::of(&workload.work).filter(|_| alone)?;
+    let io = io::IoPlan::of(&workload.work).filter(|_| alone)?;
     let is_plain = !io.is_held_back() && !io.is_shaped() && !io.mix.clears();
     (io.in_flight() == 1 && is_plain).then_some(io)
 }

@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
-    let own = case.measured().filter_map(|measured| io::Detail::of(measured)?.pace);
+    let own = case.measured().filter_map(|measured| io::IoDetail::of(measured)?.pace);
     let pace = own.reduce(Pace::plus)?;
     unissued(&pace).or_else(|| late(&pace))
 }

@@ -32,17 +32,18 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
-    let details: Vec<&command::Detail> = case.trials.iter().copied().filter_map(detail).collect();
+    let details: Vec<&command::CommandDetail> =
+        case.trials.iter().copied().filter_map(detail).collect();
     not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
 }
 
-fn detail(trial: &Trial) -> Option<&command::Detail> {
-    command::Detail::of(trial.measured.as_ref()?)
+fn detail(trial: &Trial) -> Option<&command::CommandDetail> {
+    command::CommandDetail::of(trial.measured.as_ref()?)
 }
 
 /// What the page cache held before and after it was emptied for a trial.
 fn emptied_bytes(trial: &Trial) -> Option<[u64; 2]> {
-    let files = || files::Detail::of(trial.measured.as_ref()?)?.emptied_bytes;
+    let files = || files::FilesDetail::of(trial.measured.as_ref()?)?.emptied_bytes;
     detail(trial).and_then(|own| own.emptied_bytes).or_else(files)
 }
 
@@ -59,7 +60,7 @@ fn not_emptied(case: &Case<'_>) -> Option<String> {
     ))
 }
 
-fn differs(details: &[&command::Detail]) -> Option<String> {
+fn differs(details: &[&command::CommandDetail]) -> Option<String> {
     let spans = || details.iter().filter_map(|detail| detail.read_span_bytes);
     let least = spans().map(|[least, _]| least).min()?;
     let most = spans().map(|[_, most]| most).max()?;
@@ -93,8 +94,8 @@ mod tests {
         })
     }
 
-    fn change(trial: &mut Trial, how: impl Fn(&mut command::Detail)) {
-        how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
+    fn change(trial: &mut Trial, how: impl Fn(&mut command::CommandDetail)) {
+        how(command::CommandDetail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
     }
 
     #[test]

@@ -162,7 +162,7 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
 
 /// Whether each read needs its own page: small random reads through the page cache fetch whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
-    let is_small = |io: &io::Planned| io.block_size.largest().0 < PAGE;
+    let is_small = |io: &io::IoPlan| io.block_size.largest().0 < PAGE;
     case.io().is_some_and(|io| !io.direct && io.pattern == Pattern::Random && is_small(io))
 }
 

@@ -27,7 +27,7 @@ pub static RULE: Rule = Rule {
 /// Returns the remark on a recording whose requests have no times.
 pub(super) fn of_recording(trials: &[&Trial]) -> Option<Remark> {
     for trial in trials {
-        let counted = trial.measured.as_ref().and_then(io::Detail::of);
+        let counted = trial.measured.as_ref().and_then(io::IoDetail::of);
         let recorded = counted.and_then(|counted| counted.requests.as_ref());
         if recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0) {
             let text = "the trace has no times: its rates and latencies are unknown";

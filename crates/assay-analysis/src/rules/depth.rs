@@ -79,7 +79,7 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
     }
     let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
     for trial in case.trials {
-        let Some(counted) = trial.measured.as_ref().and_then(io::Detail::of) else { continue };
+        let Some(counted) = trial.measured.as_ref().and_then(io::IoDetail::of) else { continue };
         let Some(device) = counted_devices(case, trial) else { continue };
         if counted.submitting_ns >= SHORTEST_NS {
             weighted_ms += device.run.weighted_ms as f64;
@@ -97,7 +97,7 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
-    let counted = case.measured().filter_map(io::Detail::of);
+    let counted = case.measured().filter_map(io::IoDetail::of);
     let hit = counted
         .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
         .count();
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn does_not_count_others_work_for_its_own() {
         let bench = weighted(500);
-        let work = io::Planned::of(&bench.workload.work).unwrap().clone();
+        let work = io::IoPlan::of(&bench.workload.work).unwrap().clone();
         let other = Some(Background { work, note: None });
         let bench = bench.workload(|workload| workload.background = other);
         assert_eq!(bench.judge(&RULE), None);

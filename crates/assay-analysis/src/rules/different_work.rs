@@ -49,7 +49,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 
 /// Whether what is compared is the output that a number is read from.
 fn prints_its_number(case: &Case<'_>) -> bool {
-    command::Planned::of(&case.workload.work).is_some_and(|own| {
+    command::CommandPlan::of(&case.workload.work).is_some_and(|own| {
         own.same_output == Some(command::Produced::Printed(true))
             && own.parse.iter().any(|reading| reading.file.is_none())
     })
@@ -71,7 +71,7 @@ impl Worked {
     pub fn new(name: &str, trials: &[&Trial]) -> Option<Self> {
         let mut own = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
-        for detail in measured().map(command::Detail::of) {
+        for detail in measured().map(command::CommandDetail::of) {
             let detail = detail?;
             own.sums.extend(detail.produced.keys().cloned());
             own.endings.extend(detail.endings.keys().cloned());
@@ -156,8 +156,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn change(trial: &mut Trial, how: impl Fn(&mut command::Detail)) {
-        how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
+    fn change(trial: &mut Trial, how: impl Fn(&mut command::CommandDetail)) {
+        how(command::CommandDetail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
     }
 
     /// Three trials that produced these, each in two runs that ended well.
@@ -196,7 +196,7 @@ mod tests {
     fn a_number_within_what_is_compared_is_named_and_one_in_a_file_is_not() {
         let said = |product: command::Produced, from: Option<&str>| {
             let bench = producing(["aa", "aa", "bb"]).workload(|workload| {
-                let own = command::Planned::of_mut(&mut workload.work).unwrap();
+                let own = command::CommandPlan::of_mut(&mut workload.work).unwrap();
                 own.same_output = Some(product);
                 own.parse = vec![command::Reading {
                     file: from.map(str::to_owned),

@@ -110,7 +110,7 @@ impl Writing {
     /// None where each write was synced, and where too little was written.
     fn new(workload: &PlannedWorkload, trial: &Trial) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
-        let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
+        let io = io::IoPlan::of(&workload.work).filter(|_| only_writes)?;
         let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
         let measured = trial.measured.as_ref()?;
         let bytes = measured.claims.write.bytes;

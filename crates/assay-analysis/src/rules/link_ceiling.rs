@@ -48,7 +48,7 @@ fn fastest_direction(measured: &Measured) -> f64 {
     if measured.window_ns == 0 {
         return 0.0;
     }
-    let classes = io::Detail::of(measured).into_iter().flat_map(|counted| &counted.classes);
+    let classes = io::IoDetail::of(measured).into_iter().flat_map(|counted| &counted.classes);
     // What is trimmed or zeroed crosses no link.
     let crossing = classes.filter(|(name, _)| !["trim", "zero"].contains(&name.as_str()));
     let most = crossing.map(|(_, count)| count.bytes).max().unwrap_or(0);

@@ -76,8 +76,8 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// The reads and writes, where the work is of that kind.
-    fn io(&self) -> Option<&'a io::Planned> {
-        io::Planned::of(&self.workload.work)
+    fn io(&self) -> Option<&'a io::IoPlan> {
+        io::IoPlan::of(&self.workload.work)
     }
 
     fn measured(&self) -> impl Iterator<Item = &'a Measured> {
@@ -329,7 +329,7 @@ pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
 
 /// The remarks on what tools that a command ran say beside their numbers.
 fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
-    let details = case.measured().filter_map(command::Detail::of);
+    let details = case.measured().filter_map(command::CommandDetail::of);
     let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
     if runs.iter().all(Vec::is_empty) {
         return Vec::new();

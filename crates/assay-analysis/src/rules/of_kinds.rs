@@ -22,7 +22,7 @@ pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
 #[cfg(test)]
 mod tests {
     use assay_workloads::KINDS;
-    use assay_workloads::files::{Asked, Detail, FileAct, Phase};
+    use assay_workloads::files::{FileAct, FilesDetail, FilesSpec, Phase};
 
     use super::super::RULES;
     use super::super::testing::Bench;
@@ -31,7 +31,7 @@ mod tests {
     /// What is said of three trials, of which each left so many of 10,000 files uncreated.
     fn left(each: [u64; 3]) -> Option<Remark> {
         let mut bench = Bench::command();
-        bench.workload.work = Asked::default().planned().into();
+        bench.workload.work = FilesSpec::default().planned().into();
         for (trial, left) in bench.trials.iter_mut().zip(each) {
             let phase = Phase {
                 act: FileAct::Create,
@@ -41,7 +41,7 @@ mod tests {
                 sync_ns: 0,
                 left,
             };
-            let detail = Detail { phases: vec![phase], emptied_bytes: None };
+            let detail = FilesDetail { phases: vec![phase], emptied_bytes: None };
             trial.measured.as_mut()?.detail = detail.into();
         }
         let rule = RULES.iter().find(|rule| rule.about.name == "truncated-tree")?;

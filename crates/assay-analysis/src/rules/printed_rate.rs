@@ -61,9 +61,9 @@ struct Runs {
 impl Runs {
     /// Reads them off a trial, or returns `None` where no rate is printed or nothing is known of its bytes.
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
-        let planned = command::Planned::of(&case.workload.work)?;
+        let planned = command::CommandPlan::of(&case.workload.work)?;
         let measured = trial.measured.as_ref()?;
-        let detail = command::Detail::of(measured)?;
+        let detail = command::CommandDetail::of(measured)?;
         let rate = lowest_rate(measured)?;
         let is_tool = planned.parse.iter().any(|reading| reading.format.is_some());
         let called_bytes = if is_tool { u64::MAX } else { detail.called_bytes? };
@@ -151,7 +151,7 @@ mod tests {
         let printed: Vec<(String, f64)> =
             printed.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let mut bench = Bench::command();
-        command::Planned::of_mut(&mut bench.workload.work).unwrap().parse =
+        command::CommandPlan::of_mut(&mut bench.workload.work).unwrap().parse =
             vec![reads.parse().unwrap()];
         bench.each(move |trial| {
             device(trial).run.read_bytes = 0;
@@ -161,7 +161,7 @@ mod tests {
             measured.values.extend(printed.iter().cloned());
             measured.values.insert("read_bytes".to_owned(), 0.0);
             measured.values.insert("write_bytes".to_owned(), moved as f64);
-            let detail = command::Detail::of_mut(measured).unwrap();
+            let detail = command::CommandDetail::of_mut(measured).unwrap();
             (detail.runs, detail.called_bytes) = (1, Some(256 * MIB));
         })
     }
@@ -201,7 +201,7 @@ mod tests {
             let printed: &[(&str, f64)] = &[("reported_gib_per_s", 5.0)];
             let bench = bench("([0-9.]+) GiB/s:GiB/s:higher", 0, printed);
             bench.each(move |trial| {
-                command::Detail::of_mut(measured(trial)).unwrap().called_bytes = bytes;
+                command::CommandDetail::of_mut(measured(trial)).unwrap().called_bytes = bytes;
             })
         };
         assert_eq!(called(Some(20_000)).judge(&RULE), None);

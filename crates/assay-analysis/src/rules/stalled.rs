@@ -43,7 +43,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 
 fn stall_ns(case: &Case<'_>, trial: &Trial) -> Option<u64> {
     let measured = trial.measured.as_ref()?;
-    let counted = io::Detail::of(measured)?;
+    let counted = io::IoDetail::of(measured)?;
     let longest = counted.longest_ns?;
     let usual = usual_ns(case, measured)?;
     let is_long = longest as f64 > LONGEST_SHARE * measured.window_ns as f64;

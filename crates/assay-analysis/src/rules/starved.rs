@@ -119,7 +119,7 @@ impl Wait {
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = others(trial, counted)?;
-        let command = command::Detail::of(counted);
+        let command = command::CommandDetail::of(counted);
         let span_ns = command
             .map_or(counted.elapsed_ns as f64, |own| own.judged_ns(counted.window_ns).max(1.0));
         let threads = f64::from(case.workload.work.threads().max(1));
@@ -236,7 +236,7 @@ mod tests {
             let measured = measured(trial);
             (measured.window_ns, measured.cpu_ns) = (wall_ms * MS, cpu_ms * MS);
             measured.waited_ns = Some(waited_ms * MS);
-            let detail = command::Detail::of_mut(measured).unwrap();
+            let detail = command::CommandDetail::of_mut(measured).unwrap();
             (detail.runs, detail.shell_ns) = (10, Some(1e6));
         });
         bench.judge(&RULE)

@@ -49,7 +49,7 @@ impl Bench {
     /// A command that is run again and again in a directory on `sda`.
     pub fn command() -> Self {
         let mut bench = Self::read();
-        bench.workload.work = command::Planned {
+        bench.workload.work = command::CommandPlan {
             run: "true".to_owned(),
             prepare: None,
             conclude: None,
@@ -72,14 +72,14 @@ impl Bench {
         bench.each(|trial| {
             if let Some(measured) = &mut trial.measured {
                 measured.claims = Claims::default();
-                measured.detail = command::Detail::default().into();
+                measured.detail = command::CommandDetail::default().into();
             }
         })
     }
 
     pub fn files() -> Self {
         let mut bench = Self::read();
-        bench.workload.work = files::Planned {
+        bench.workload.work = files::FilesPlan {
             files: 100,
             directories: 4,
             levels: 1,
@@ -93,7 +93,7 @@ impl Bench {
         bench.each(|trial| {
             if let Some(measured) = &mut trial.measured {
                 measured.claims = Claims::default();
-                measured.detail = command::Detail::default().into();
+                measured.detail = command::CommandDetail::default().into();
             }
         })
     }
@@ -129,7 +129,7 @@ impl Bench {
         self
     }
 
-    pub fn io(mut self, change: impl FnOnce(&mut io::Planned)) -> Self {
+    pub fn io(mut self, change: impl FnOnce(&mut io::IoPlan)) -> Self {
         change(io_of(&mut self.workload));
         self
     }
@@ -210,12 +210,12 @@ pub fn measured(trial: &mut Trial) -> &mut Measured {
     trial.measured.as_mut().unwrap()
 }
 
-pub fn counted(trial: &mut Trial) -> &mut io::Detail {
-    io::Detail::of_mut(measured(trial)).unwrap()
+pub fn counted(trial: &mut Trial) -> &mut io::IoDetail {
+    io::IoDetail::of_mut(measured(trial)).unwrap()
 }
 
-pub fn io_of(workload: &mut PlannedWorkload) -> &mut io::Planned {
-    io::Planned::of_mut(&mut workload.work).unwrap()
+pub fn io_of(workload: &mut PlannedWorkload) -> &mut io::IoPlan {
+    io::IoPlan::of_mut(&mut workload.work).unwrap()
 }
 
 pub fn site() -> Site {
@@ -307,13 +307,13 @@ pub fn survey() -> Survey {
 
 pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
     let mix = Mix::Shares { read_percent };
-    let asked = io::Asked { mix, queue_depth: 32, ..io::Asked::default() };
+    let asked = io::IoSpec { mix, queue_depth: 32, ..io::IoSpec::default() };
     PlannedWorkload {
         name: name.to_owned(),
         arm: Arm::new(),
         control: false,
         target: 0,
-        work: io::Planned::new(asked, Engine::IoUring).into(),
+        work: io::IoPlan::new(asked, Engine::IoUring).into(),
         ramp_ns: 200 * MS,
         time_ns: 800 * MS,
         note: None,
@@ -362,14 +362,14 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> Trial {
             values: BTreeMap::new(),
             absent: BTreeMap::new(),
             notes: Vec::new(),
-            detail: io::Detail {
+            detail: io::IoDetail {
                 classes,
                 submitting_ns: 1_000 * MS,
                 longest_ns: Some(20 * MS),
                 still_s: Some(0),
                 looked_at: 1_000,
                 already_complete: 10,
-                ..io::Detail::default()
+                ..io::IoDetail::default()
             }
             .into(),
         }),

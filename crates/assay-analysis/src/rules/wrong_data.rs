@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::Judged;
-use assay_workloads::io::{Detail, verify};
+use assay_workloads::io::{IoDetail, verify};
 
 use super::evidence::in_trials;
 use super::{ALL, Case, Check, Remark, Rule};
@@ -28,13 +28,13 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let io = case.io()?;
-    let details: Vec<&Detail> = case.measured().filter_map(Detail::of).collect();
+    let details: Vec<&IoDetail> = case.measured().filter_map(IoDetail::of).collect();
     wrong(case, &details)
         .or_else(|| unread(case, &details))
         .or_else(|| untold(case, &details, io.direct))
 }
 
-fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
     let found = details.iter().filter_map(|own| own.verified.as_ref());
     let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();
     let first = bad.first()?;
@@ -52,14 +52,14 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     )))
 }
 
-fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+fn unread(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
     let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
     let first = reasons.first()?;
     let trials = in_trials(reasons.len(), case);
     Some(Remark::suspect(format!("Assay could not read back the written blocks{trials}: {first}")))
 }
 
-fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remark> {
+fn untold(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<Remark> {
     let told = details.iter().filter_map(|own| own.verified.as_ref());
     let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();
     let with = told.iter().filter(|own| !own.is_empty()).count();

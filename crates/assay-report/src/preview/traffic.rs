@@ -100,7 +100,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
 
 /// Whether two workloads move their bytes in the same way, so that the rate of one tells that of the other.
 fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
-    let [ran, planned] = [ran, planned].map(|own| io::Planned::of(&own.work));
+    let [ran, planned] = [ran, planned].map(|own| io::IoPlan::of(&own.work));
     let (Some(ran), Some(planned)) = (ran, planned) else { return false };
     ran.pattern == planned.pattern
         && ran.mix == planned.mix
@@ -115,7 +115,7 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     let ceiling = |own: &Drive| own.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
     let by_link: Option<f64> = drives.iter().map(ceiling).sum();
     let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
-    let own = io::Planned::of(&workload.work).filter(|_| workload.background.is_none());
+    let own = io::IoPlan::of(&workload.work).filter(|_| workload.background.is_none());
     own.map_or(by_link, |own| {
         let by_rate = own.arrival_rate.map(|rate| rate.per_s() as f64 * seconds);
         let by_count = workload.work.operations().map(|count| count as f64);

@@ -25,7 +25,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
 use assay_testkit::certain;
 use assay_testkit::needs::sample;
-use assay_workloads::Facts;
+use assay_workloads::WorkFacts;
 use assay_workloads::sustained::{self, Course, Level, Rests};
 
 const STUDIES: u64 = 1000;
@@ -478,14 +478,14 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
             share: draws.below(100) as f64 / 100.0,
             whole_bytes_per_s: draws.below(1 << 32) as f64,
         });
-        let facts = sustained::Facts {
+        let facts = sustained::SustainedFacts {
             workload: "sustained".to_owned(),
             configuration: Arm::new(),
             timeline: Course { written_bytes: 1 << 41, levels, declines: None, rests, again: None },
             several: None,
             text: "It was written to.".to_owned(),
         };
-        found.of_kinds = vec![Facts::from(facts)].into();
+        found.of_kinds = vec![WorkFacts::from(facts)].into();
         seen += every_view("long writes", &found) + in_tables("long writes", &found);
     }
     assert!(seen > least(1000, &part, STUDIES / 5), "{seen}");

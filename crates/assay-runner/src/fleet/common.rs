@@ -193,7 +193,7 @@ pub fn fits(plan: &Plan) -> Result<(), String> {
         return own("the number of trials depends on results; use --replicates, without --until");
     }
     for workload in &plan.workloads {
-        let Some(io) = io::Planned::of(&workload.work) else {
+        let Some(io) = io::IoPlan::of(&workload.work) else {
             return own(&format!("workload {} does more than read and write", workload.name));
         };
         if workload.background.is_some() || workload.work.is_others() {

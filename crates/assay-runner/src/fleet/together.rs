@@ -169,12 +169,12 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
 fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<Made, String> {
     let (from, to) = common(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
-    let mut sum: Option<(Measured, io::Detail)> = None;
+    let mut sum: Option<(Measured, io::IoDetail)> = None;
     let mut latency_ns: BTreeMap<String, Tally> = BTreeMap::new();
     let mut series: BTreeMap<(u32, String), SeriesRow> = BTreeMap::new();
     for host in hosts {
         let Some(measured) = &host.ran.measured else { continue };
-        let detail = io::Detail::of(measured)
+        let detail = io::IoDetail::of(measured)
             .ok_or_else(|| format!("{}: cannot sum the counts over hosts", host.words()))?;
         shares.push(share(ramp_ns, host, measured, detail, from..to));
         match &mut sum {
@@ -229,7 +229,7 @@ fn share(
     ramp_ns: u64,
     host: &OneHost,
     measured: &Measured,
-    detail: &io::Detail,
+    detail: &io::IoDetail,
     common: Range<u64>,
 ) -> Share {
     let since_go_ns = host.ran.since_go_ns;
@@ -293,7 +293,7 @@ fn add(whole: &mut Measured, own: &Measured) {
     }
 }
 
-fn add_detail(whole: &mut io::Detail, own: &io::Detail) {
+fn add_detail(whole: &mut io::IoDetail, own: &io::IoDetail) {
     for (class, count) in &own.classes {
         let all = whole.classes.entry(class.clone()).or_default();
         *all = Count {

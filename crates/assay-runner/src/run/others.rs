@@ -17,7 +17,7 @@ use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
 use assay_study::results::record::Trial;
-use assay_workloads::production::{Detail, Limits, Second};
+use assay_workloads::production::{Limits, ProductionDetail, Second};
 use assay_workloads::{Programs, Run, production};
 
 /// How long others' work is looked at before anything is changed, at most.
@@ -83,7 +83,7 @@ impl Others {
     }
 
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
-        let Some(detail) = record.measured.as_ref().and_then(Detail::of) else { return };
+        let Some(detail) = record.measured.as_ref().and_then(ProductionDetail::of) else { return };
         match &detail.harm {
             Some(breach) if self.dropped(&record.arm).is_none() => {
                 let reason = format!("rolled back in trial {}: {}", record.order, breach.words());
@@ -161,7 +161,8 @@ impl Others {
             limits: None,
             programs: Programs::NONE,
         })?;
-        let seen = production::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());
+        let seen =
+            production::ProductionDetail::of(&ran.measured).map(|detail| detail.seconds.clone());
         self.baseline.extend(seen);
         Ok(())
     }
@@ -199,8 +200,11 @@ mod tests {
         };
         let breach =
             Breach { what: production::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
-        let detail =
-            Detail { seconds: vec![second; 4], harm: harm.then_some(breach), ..Detail::default() };
+        let detail = ProductionDetail {
+            seconds: vec![second; 4],
+            harm: harm.then_some(breach),
+            ..ProductionDetail::default()
+        };
         record.measured = Some(assay_workloads::Measured {
             window_ns: 0,
             elapsed_ns: 0,

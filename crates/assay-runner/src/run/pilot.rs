@@ -19,7 +19,7 @@ use assay_study::file::Workload;
 use assay_study::plan::design::ResolvedDesign;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
-use assay_workloads::{Medium, Planned, Programs, Run, Work, command, io};
+use assay_workloads::{Medium, Programs, Run, Work, WorkPlan, command, io};
 
 const LOOK: Duration = Duration::from_millis(25);
 /// Operations, one after the other, that a look must have room for.
@@ -110,7 +110,7 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     }
     let cost = bench.run(Duration::ZERO, bench.seed, |run| work.pilot(run));
     // A command that fails is the fault of what is measured, other work that fails is that of the machine.
-    let is_command = command::Asked::of(work).is_some();
+    let is_command = command::CommandSpec::of(work).is_some();
     cost.map_err(if is_command { Failure::broken } else { Failure::refused })
 }
 
@@ -119,7 +119,7 @@ pub fn ready_again<'p>(
     workloads: impl Iterator<Item = &'p PlannedWorkload>,
     bench: &Bench<'_>,
 ) -> Result<Vec<String>, String> {
-    let (mut known, mut ran): (Vec<&Planned>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut known, mut ran): (Vec<&WorkPlan>, Vec<String>) = (Vec::new(), Vec::new());
     for PlannedWorkload { work, .. } in workloads {
         // As before the first trial: what differs in nothing but settings of the machine is one.
         if !known.contains(&work) {
@@ -154,7 +154,7 @@ pub fn scatter(
         |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
     // From look to look there would be less to take away.
     let lasts =
-        |one: &&PlannedWorkload| io::Planned::of(&one.work).is_none_or(|own| !own.mix.clears());
+        |one: &&PlannedWorkload| io::IoPlan::of(&one.work).is_none_or(|own| !own.mix.clears());
     let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
     for workload in workloads.iter().filter(plain).filter(lasts).filter(fast) {
         let mut groups = Vec::with_capacity(GROUPS);

@@ -497,7 +497,7 @@ io   = { pattern = "spaced", mix = "read", block_size = "64 KiB", operations = 1
         let workload = &stored.plan.workloads[trial.workload];
         let measured = trial.measured.as_ref().unwrap();
         let (planned, counted) =
-            (io::Planned::of(&workload.work).unwrap(), io::Detail::of(measured).unwrap());
+            (io::IoPlan::of(&workload.work).unwrap(), io::IoDetail::of(measured).unwrap());
         let samples = if planned.pattern == Pattern::Spaced { 100 } else { 0 };
         assert_eq!(counted.sample_latencies_ns.len(), samples, "{}", workload.name);
         if planned.mix == Mix::Rewrite {
@@ -506,17 +506,17 @@ io   = { pattern = "spaced", mix = "read", block_size = "64 KiB", operations = 1
             assert!(trial.latency_ns.contains_key("rewrite"));
         }
     }
-    let mix = |workload: &PlannedWorkload| io::Planned::of(&workload.work).unwrap().mix;
+    let mix = |workload: &PlannedWorkload| io::IoPlan::of(&workload.work).unwrap().mix;
     assert!(stored.plan.workloads.iter().any(|workload| mix(workload) == Mix::Rewrite));
 }
 
 /// Others' work beside the first workload of a study.
 fn with_others(mut request: Request<'static>, time: &str) -> Request<'static> {
     let first = &mut request.study.workload[0];
-    let io = io::Asked::of(&first.work).unwrap().clone();
+    let io = io::IoSpec::of(&first.work).unwrap().clone();
     first.work.set_span(time.parse().ok(), io.ramp_time);
-    let other = io::Asked { runtime: None, ramp_time: None, operations: None, ..io };
-    first.background = Some(io::Asked { mix: Mix::WRITES, direct: false, ..other });
+    let other = io::IoSpec { runtime: None, ramp_time: None, operations: None, ..io };
+    first.background = Some(io::IoSpec { mix: Mix::WRITES, direct: false, ..other });
     request
 }
 

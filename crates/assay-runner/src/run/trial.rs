@@ -203,7 +203,7 @@ fn look_on(
 }
 
 pub fn taken_back(measured: &Measured) -> Option<String> {
-    let detail = production::Detail::of(measured)?;
+    let detail = production::ProductionDetail::of(measured)?;
     let breach = detail.harm.as_ref()?;
     Some(format!(
         "rolled back after {}: {}",

@@ -143,7 +143,7 @@ pub fn of_result(
     let chosen = chosen(stored, place, &known, newest)?;
     not_filled_since(system, directory, stored, &chosen)?;
     let workload = &*stored.plan.work_of(&chosen.trial);
-    let Some(planned) = io::Planned::of(&workload.work) else {
+    let Some(planned) = io::IoPlan::of(&workload.work) else {
         return Err(Failure::refused("that trial did not read or write any blocks"));
     };
     if !planned.direct {
@@ -178,7 +178,7 @@ fn medium(file: &File, area: Area) -> Medium<'_> {
 }
 
 fn is_stamped(workload: &PlannedWorkload) -> bool {
-    io::Planned::of(&workload.work).is_some_and(|io| verify::stamps(io))
+    io::IoPlan::of(&workload.work).is_some_and(|io| verify::stamps(io))
 }
 
 /// The target on which what was written can still lie.
@@ -242,7 +242,7 @@ fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
         ran.push(Ran::from(&record));
         let is_there = stored.plan.workloads.get(record.workload).map(|own| own.target == place);
-        let detail = record.measured.as_ref().and_then(io::Detail::of);
+        let detail = record.measured.as_ref().and_then(io::IoDetail::of);
         let written = detail.and_then(|own| own.written.clone());
         if let Some(written) = written.filter(|_| is_there == Some(true)) {
             last = Some(recorded(record, written));

@@ -123,7 +123,7 @@ fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<S
         let message = "max-rate needs a study with one workload".to_owned();
         return Some(("kind", message, Some("use one study per workload".to_owned())));
     };
-    let io = io::Asked::of(&own.work);
+    let io = io::IoSpec::of(&own.work);
     let obstacles = [
         (io.is_none(), "max-rate needs a workload of kind io"),
         (

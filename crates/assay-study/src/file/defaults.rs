@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_pass_over_the_area_stays_one_pass() {
         let quick = preset("read-ahead").quick();
-        let stream = io::Asked::of(&quick.workload[1].work).unwrap();
+        let stream = io::IoSpec::of(&quick.workload[1].work).unwrap();
         let bytes = stream.block_size.largest().0 * stream.operations.unwrap();
         assert!(bytes <= quick.area.size.unwrap().0, "{bytes}");
     }

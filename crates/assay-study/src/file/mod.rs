@@ -297,7 +297,7 @@ pub struct Workload {
     pub work: Work,
     /// Background load in the other half of the area: counted, not compared; has no duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<io::Asked>,
+    pub background: Option<io::IoSpec>,
     /// Where it cannot be run, it is left out with the reason, and the others run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub optional: bool,

@@ -190,7 +190,7 @@ mod tests {
             block_size = \"8 KiB .. 64 KiB in doublings\"\n[[workload]]\nname = \"one\"\n\
             io = { pattern = \"random\", mix = \"read\" }\n";
         let study = text::parse("mine.toml", text).unwrap();
-        let io = assay_workloads::io::Asked::of(&study.workload[0].work).unwrap();
+        let io = assay_workloads::io::IoSpec::of(&study.workload[0].work).unwrap();
         assert_eq!(io.block_size.one(), Some(Bytes(8 << 10)));
     }
 

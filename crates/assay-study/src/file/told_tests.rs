@@ -9,7 +9,7 @@ use assay_core::quantity::{Bytes, Time};
 use assay_machine::system::clears::Clears;
 use assay_workloads::io::Engine;
 use assay_workloads::{
-    Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Planned, Work,
+    Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Work, WorkPlan,
     at_level,
 };
 use serde_json::{Value, to_value};
@@ -201,7 +201,7 @@ fn offered(work: &Work, page: &mut Page) {
     }
 }
 
-fn runs(planned: &Planned, area: Area, page: &mut Page) {
+fn runs(planned: &WorkPlan, area: Area, page: &mut Page) {
     let before = to_value(planned).unwrap();
     page.tell("  words", planned.words());
     page.debug("  touches", planned.touches());

@@ -4,7 +4,7 @@ use std::fmt;
 
 use assay_core::exhibit::{Exhibit, Subject};
 use assay_workloads::tell::{Number, Rows};
-use assay_workloads::{Facts, KINDS};
+use assay_workloads::{KINDS, WorkFacts};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -13,14 +13,14 @@ use crate::results::plan::arm_in_words;
 
 /// What kinds of work tell of rows, a kind after the other in the order of [`KINDS`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OfKinds(Vec<Facts>);
+pub struct OfKinds(Vec<WorkFacts>);
 
 impl OfKinds {
-    pub fn all(&self) -> impl Iterator<Item = &Facts> {
+    pub fn all(&self) -> impl Iterator<Item = &WorkFacts> {
         self.0.iter()
     }
 
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Facts> {
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut WorkFacts> {
         self.0.iter_mut()
     }
 
@@ -28,7 +28,7 @@ impl OfKinds {
         self.0.is_empty()
     }
 
-    fn by_kind(&self) -> impl Iterator<Item = &[Facts]> {
+    fn by_kind(&self) -> impl Iterator<Item = &[WorkFacts]> {
         self.0.chunk_by(|one, next| one.key() == next.key())
     }
 }
@@ -38,7 +38,7 @@ impl Findings {
     pub fn kind_exhibits(&self) -> impl Iterator<Item = Exhibit> {
         self.of_kinds.by_kind().filter_map(|own| {
             let topic = own.first()?.key().to_owned();
-            Some(Exhibit { topic, ..Facts::exhibit(own, self)? })
+            Some(Exhibit { topic, ..WorkFacts::exhibit(own, self)? })
         })
     }
 
@@ -75,10 +75,11 @@ fn number(cell: &Measurement) -> Number<'_> {
     }
 }
 
-impl From<Vec<Facts>> for OfKinds {
-    fn from(mut told: Vec<Facts>) -> Self {
-        let name = |facts: &Facts| facts.kind().about.name;
-        let place = |facts: &Facts| KINDS.iter().position(|kind| kind.about.name == name(facts));
+impl From<Vec<WorkFacts>> for OfKinds {
+    fn from(mut told: Vec<WorkFacts>) -> Self {
+        let name = |facts: &WorkFacts| facts.kind().about.name;
+        let place =
+            |facts: &WorkFacts| KINDS.iter().position(|kind| kind.about.name == name(facts));
         told.sort_by_key(place);
         Self(told)
     }
@@ -109,7 +110,7 @@ impl<'de> Visitor<'de> for KindsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OfKinds, A::Error> {
         let mut told = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
-            match Facts::read(&key, &mut map)? {
+            match WorkFacts::read(&key, &mut map)? {
                 Some(own) => told.extend(own),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -144,7 +145,7 @@ mod tests {
 
     fn keys() -> BTreeSet<&'static str> {
         let told: OfKinds = serde_json::from_str(&told_by_all()).unwrap();
-        told.all().map(Facts::key).collect()
+        told.all().map(WorkFacts::key).collect()
     }
 
     fn document(told: &str) -> Value {
@@ -184,13 +185,13 @@ mod tests {
             let found: Findings = serde_json::from_value(document(&text)).unwrap();
             let shown: Vec<Exhibit> = found.kind_exhibits().collect();
             let [exhibit] = &shown[..] else { panic!("{kind}: {shown:?}") };
-            let all: Vec<&Facts> = found.of_kinds.all().collect();
+            let all: Vec<&WorkFacts> = found.of_kinds.all().collect();
             assert!(all.iter().all(|facts| facts.key() == exhibit.topic), "{kind}");
             let rows = exhibit.tables.iter().flat_map(|table| &table.rows);
             let rows = rows.filter_map(|row| row.subject.as_ref());
             let known: Vec<&Subject> =
                 rows.chain(exhibit.sentences.iter().map(|one| &one.about)).collect();
-            let is_shown = |facts: &&Facts| known.contains(&&facts.subject());
+            let is_shown = |facts: &&WorkFacts| known.contains(&&facts.subject());
             assert!(all.iter().all(is_shown), "{kind}: {known:?}");
             assert_eq!(found.recorded(), exhibit.recorded, "{kind}");
         }
@@ -250,7 +251,7 @@ mod tests {
     fn kinds_come_in_their_order_whatever_ran_first() {
         let told: OfKinds = serde_json::from_str(&told_by_all()).unwrap();
         let first = told.all().next().unwrap().key();
-        let mut turned: Vec<Facts> = told.all().cloned().collect();
+        let mut turned: Vec<WorkFacts> = told.all().cloned().collect();
         let count = turned.iter().filter(|facts| facts.key() == first).count();
         turned.rotate_left(count);
         assert_eq!(OfKinds::from(turned), told);

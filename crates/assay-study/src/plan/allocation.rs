@@ -118,7 +118,7 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
 /// Returns the trial length that an open loop needs for a p99; 0 for other workloads.
 fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
     let own = plan.workloads.iter().filter(|own| own.name == workload);
-    let rates = own.filter_map(|own| io::Planned::of(&own.work)?.arrival_rate);
+    let rates = own.filter_map(|own| io::IoPlan::of(&own.work)?.arrival_rate);
     let needed =
         rates.map(|rate| (OF_A_P99 * SECOND_NS / rate.per_s().max(1)).div_ceil(MILLISECOND));
     let needed = needed.map(|milliseconds| milliseconds * MILLISECOND);

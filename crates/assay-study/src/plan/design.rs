@@ -201,7 +201,7 @@ impl Demands {
 
 fn polls(study: &Study) -> bool {
     let own = |workload: &Workload| {
-        io::Asked::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
+        io::IoSpec::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
     };
     let levels = study.factors.get(poll::NAME);
     levels.is_some_and(|levels| levels.iter().any(|level| level == Poll::Iopoll.name()))

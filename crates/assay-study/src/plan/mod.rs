@@ -118,12 +118,12 @@ fn planned_workloads(
 
 /// Gives all arms of a workload one engine, so that they differ only in their factor.
 fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
-    let mut own: Vec<&mut io::Planned> = Vec::new();
+    let mut own: Vec<&mut io::IoPlan> = Vec::new();
     for one in planned.iter_mut().filter(|one| one.name == workload.name) {
         let asked = workload.under(&one.arm).ok();
-        let asked = asked.as_ref().and_then(|own| io::Asked::of(&own.work));
+        let asked = asked.as_ref().and_then(|own| io::IoSpec::of(&own.work));
         if asked.is_some_and(|io| io.engine == io::AskedEngine::Auto) {
-            own.extend(io::Planned::of_mut(&mut one.work));
+            own.extend(io::IoPlan::of_mut(&mut one.work));
         }
     }
     if own.iter().any(|io| io.engine == io::Engine::IoUring) {

@@ -251,7 +251,7 @@ pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedT
         return Ok(trial.clone());
     };
     let at_random =
-        io::Planned::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
+        io::IoPlan::of(&own.work).is_some_and(|io| io.arrival_process == Arrivals::Poisson);
     let arm = rate(ran, trial, Aim { limit, time_ns: own.time_ns, at_random })?
         .map_or_else(|| trial.arm.clone(), course::at_rate);
     Ok(PlannedTrial { arm, ..trial.clone() })

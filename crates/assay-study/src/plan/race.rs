@@ -104,7 +104,7 @@ pub struct Run {
 impl Run {
     pub fn of(record: &Trial, log: Option<f64>) -> Self {
         let Trial { order, replicate, workload, status, repeats, .. } = *record;
-        let watched = record.measured.as_ref().and_then(production::Detail::of);
+        let watched = record.measured.as_ref().and_then(production::ProductionDetail::of);
         let harmed = watched.is_some_and(|detail| detail.harm.is_some());
         Self { order, replicate, arm: workload, status, repeats, log, harmed }
     }

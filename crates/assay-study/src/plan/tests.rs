@@ -3,7 +3,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::Time;
 use assay_machine::system::clears::Clears;
 use assay_workloads::KINDS;
-use assay_workloads::io::{self, Asked, Engine, Mix, Pattern};
+use assay_workloads::io::{self, Engine, IoSpec, Mix, Pattern};
 
 use super::*;
 use crate::file::{LeadIn, Order, presets};
@@ -250,7 +250,7 @@ fn threads_stand_in_for_io_uring() {
     refused.engine = EngineUse { name: Engine::Psync, note: Some("refused".to_owned()) };
     let plan = make(&study, vec![refused], 1);
     let deep = plan.workloads.iter().find(|workload| workload.name == "random-read-q32").unwrap();
-    let io = io::Planned::of(&deep.work).unwrap();
+    let io = io::IoPlan::of(&deep.work).unwrap();
     assert_eq!((io.threads, io.queue_depth, io.engine), (32, 1, Engine::Psync));
     assert_eq!(deep.note.as_deref(), Some("refused"));
 }
@@ -265,10 +265,10 @@ fn without_direct_io_the_page_cache_is_named() {
     assert!(plan.workloads[0].note.as_deref().unwrap().contains("page cache: tmpfs offers none"));
 }
 
-fn one_workload(change: impl Fn(&mut Asked)) -> Study {
+fn one_workload(change: impl Fn(&mut IoSpec)) -> Study {
     let mut study = presets::check().unwrap();
     study.workload.truncate(1);
-    change(io::Asked::of_mut(&mut study.workload[0].work).unwrap());
+    change(io::IoSpec::of_mut(&mut study.workload[0].work).unwrap());
     study
 }
 
@@ -299,7 +299,7 @@ fn counted_operations_have_no_ramp_and_plans_without_them_look_as_before() {
 
 #[test]
 fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
-    let spread = |io: &mut Asked| {
+    let spread = |io: &mut IoSpec| {
         (io.pattern, io.operations, io.block_size) =
             (Pattern::Spaced, Some(100), Bytes(10 << 20).into());
         (io.queue_depth, io.threads) = (1, 1);
@@ -334,7 +334,7 @@ fn planned_under(
     factor: &str,
     levels: &[String],
     engine: Engine,
-) -> Vec<io::Planned> {
+) -> Vec<io::IoPlan> {
     let mut study = presets::find("queue-depth").unwrap().unwrap();
     study.baseline.clear();
     study.question.clear();
@@ -344,7 +344,7 @@ fn planned_under(
     surveyed.engine.name = engine;
     let plan = make(&study.settled(), vec![surveyed], 1);
     let works = plan.workloads.iter().filter(|own| !own.control);
-    works.filter_map(|own| io::Planned::of(&own.work).cloned()).collect()
+    works.filter_map(|own| io::IoPlan::of(&own.work).cloned()).collect()
 }
 
 /// Keys of stored work that a level may change beside the one of its factor's name.
@@ -358,7 +358,7 @@ const FOLLOWING: &[(&str, &[&str])] = &[
 
 #[test]
 fn levels_differ_in_nothing_but_their_factor() {
-    let sample = io::Asked { queue_depth: 8, ..io::Asked::default() };
+    let sample = io::IoSpec { queue_depth: 8, ..io::IoSpec::default() };
     let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let mut compared = 0;
     let kind = KINDS.iter().find(|kind| kind.about.name == "io").unwrap();
@@ -370,7 +370,7 @@ fn levels_differ_in_nothing_but_their_factor() {
             .map(|level| level.as_str().map_or_else(|| level.to_string(), str::to_owned))
             .collect();
         for depth in [1, 8] {
-            own.work = io::Asked { queue_depth: depth, ..sample.clone() }.into();
+            own.work = io::IoSpec { queue_depth: depth, ..sample.clone() }.into();
             let works = planned_under(&own, factor, &levels, Engine::IoUring);
             let stored: Vec<serde_json::Value> =
                 works.iter().map(|work| serde_json::to_value(work).unwrap()).collect();

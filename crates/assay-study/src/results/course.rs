@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_workloads::{Planned, io};
+use assay_workloads::{WorkPlan, io};
 
 use super::design::{AskKind, Factor};
 use super::plan::{Arm, Plan, PlannedTrial};
@@ -81,8 +81,8 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
     Ok(Cow::Owned(own))
 }
 
-fn work_at(work: &Planned, level: &str) -> Result<Planned, String> {
-    let Planned::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
+fn work_at(work: &WorkPlan, level: &str) -> Result<WorkPlan, String> {
+    let WorkPlan::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
     let at = own.at(RATE, level).ok_or("this I/O workload has no rate")?;
     at.map(Into::into)
 }

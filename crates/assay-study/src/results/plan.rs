@@ -9,7 +9,7 @@ use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::io::Engine;
-use assay_workloads::{Background, Planned, PlannedWork as _, Touch, is_default};
+use assay_workloads::{Background, PlannedWork as _, Touch, WorkPlan, is_default};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
@@ -249,7 +249,7 @@ pub struct PlannedWorkload {
     #[serde(default, skip_serializing_if = "is_false")]
     pub control: bool,
     pub target: usize,
-    pub work: Planned,
+    pub work: WorkPlan,
     pub ramp_ns: u64,
     /// Nanoseconds counted; the most, where operations are counted.
     pub time_ns: u64,

@@ -22,8 +22,8 @@ use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
 pub use journal::timeline::{Boot, End, Unit};
-pub use planned::{Detail, Planned, measured};
-pub use tell::{Facts, SlowUnit, UnfinishedBoot};
+pub use planned::{BootDetail, BootPlan, measured};
+pub use tell::{BootFacts, SlowUnit, UnfinishedBoot};
 
 const MOST_BOOTS: u64 = 1000;
 /// A boot ends by itself: what is told of its time is a bound.
@@ -60,7 +60,7 @@ impl By {
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct BootSpec {
         group_by: By = By::Kernel => {
             words: "group boots by: kernel, root_device or label (see assay note boot)",
             form: Form::Word(By::names),
@@ -112,7 +112,7 @@ pub const PHASES: &[Metric] = &[
 pub const UNTIL: Metric =
     lower("boot_unit_s", "time until the unit started", "time until the named unit has started");
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for BootSpec {
     const ABOUT: About = About {
         name: "boot",
         summary: "boot times of the machine, from the systemd journal",
@@ -127,7 +127,7 @@ impl WorkloadKind for Asked {
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for BootSpec {
     fn words(&self) -> String {
         let until = self.until_unit.as_ref().map(|unit| format!(", with the time until {unit}"));
         format!(
@@ -159,7 +159,7 @@ impl WorkloadSpec for Asked {
         Some(BOUND)
     }
 
-    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
-        Ok((Planned { until: self.until_unit.clone() }.into(), None))
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
+        Ok((BootPlan { until: self.until_unit.clone() }.into(), None))
     }
 }

@@ -11,12 +11,12 @@ use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct BootPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for BootPlan {
     fn words(&self) -> String {
         let until = self.until.as_ref().map(|unit| format!(", with the time until {unit} started"));
         format!("boots recorded in the systemd journal{}", until.unwrap_or_default())
@@ -45,11 +45,11 @@ impl PlannedWork for Planned {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct BootDetail {
     pub boot: Boot,
 }
 
-impl Counts for Detail {
+impl Counts for BootDetail {
     fn operations(&self) -> u64 {
         1
     }
@@ -82,6 +82,6 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
         values,
         absent,
         notes: boot.notes.clone(),
-        ..Measured::of(Detail { boot })
+        ..Measured::of(BootDetail { boot })
     })
 }

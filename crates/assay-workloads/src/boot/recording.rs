@@ -8,8 +8,8 @@ use assay_machine::system::System;
 
 use super::labels::{self, Labels};
 use super::source;
-use super::{Asked, Boot, By, USERSPACE, WHOLE, measured};
-use crate::Planned;
+use super::{Boot, BootSpec, By, USERSPACE, WHOLE, measured};
+use crate::WorkPlan;
 use crate::check_option::Example;
 use crate::recorded::{Record, RecordLabels, Recorded, Recording, Source};
 
@@ -30,7 +30,7 @@ pub(super) static BOOTS: Recording = Recording {
     },
 };
 
-impl Asked {
+impl BootSpec {
     pub fn recording(&self) -> &'static Recording {
         &BOOTS
     }
@@ -78,8 +78,8 @@ impl Asked {
         if !any(WHOLE) && any(USERSPACE) { USERSPACE.name } else { WHOLE.name }
     }
 
-    pub fn planned(&self) -> Planned {
-        super::Planned { until: self.until_unit.clone() }.into()
+    pub fn planned(&self) -> WorkPlan {
+        super::BootPlan { until: self.until_unit.clone() }.into()
     }
 }
 
@@ -102,16 +102,16 @@ mod tests {
     const CONTAINER: &str = include_str!("../../tests/fixtures/boots/container.json");
     const RESULTS: &str = "/home/a/assay/results";
 
-    fn read(asked: &Asked, text: &str, results: Option<&Path>) -> (Recorded, Fake) {
+    fn read(asked: &BootSpec, text: &str, results: Option<&Path>) -> (Recorded, Fake) {
         let fake = Fake::new();
         fake.put("/boots.json", text);
-        let asked = Asked { journal: Some("/boots.json".to_owned()), ..asked.clone() };
+        let asked = BootSpec { journal: Some("/boots.json".to_owned()), ..asked.clone() };
         (asked.read(&fake, asked.newest(), results).unwrap(), fake)
     }
 
     #[test]
     fn boots_are_records_with_their_group_and_what_they_measured() {
-        let asked = Asked { group_by: By::RootDevice, ..Asked::default() };
+        let asked = BootSpec { group_by: By::RootDevice, ..BootSpec::default() };
         let (found, _) = read(&asked, KERNELS, None);
         let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["/dev/nvme0n1"; 3]);
@@ -120,14 +120,14 @@ mod tests {
         let (container, _) = read(&asked, CONTAINER, None);
         let failed: Vec<bool> = container.records.iter().map(|own| own.measured.is_err()).collect();
         assert_eq!(failed, [false, true, false]);
-        let asked = Asked { boots: 1, ..asked };
+        let asked = BootSpec { boots: 1, ..asked };
         let (newest, _) = read(&asked, KERNELS, None);
         assert_eq!((&newest.records[..], newest.older), (&found.records[2..], 2));
     }
 
     #[test]
     fn they_are_compared_by_userspace_where_nothing_else_is_told() {
-        let asked = Asked::default();
+        let asked = BootSpec::default();
         let (kernels, containers) =
             (read(&asked, KERNELS, None).0, read(&asked, CONTAINER, None).0);
         assert_eq!(asked.primary(&kernels.records), WHOLE.name);
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn labels_that_are_kept_beside_results_are_groups() {
-        let asked = Asked {
+        let asked = BootSpec {
             group_by: By::Label,
             journal: Some("/boots.json".to_owned()),
-            ..Asked::default()
+            ..BootSpec::default()
         };
         let (found, fake) = read(&asked, KERNELS, None);
         let results = Path::new(RESULTS);

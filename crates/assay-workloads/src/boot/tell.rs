@@ -10,7 +10,7 @@ use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Detail, PHASES, Planned, UNTIL, USERSPACE, WHOLE};
+use super::{BootDetail, BootPlan, PHASES, UNTIL, USERSPACE, WHOLE};
 use crate::tell::{FactsFigure, Number, OfRow, Rows, Seen, Shows, Tells};
 
 const MOST_UNITS: usize = 10;
@@ -20,7 +20,7 @@ const MOST_DRAWN: usize = 40;
 /// The boots of one group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct BootFacts {
     pub workload: String,
     /// The group.
     pub configuration: Levels,
@@ -60,11 +60,12 @@ pub struct UnfinishedBoot {
     pub reason: String,
 }
 
-impl Tells for Planned {
+impl Tells for BootPlan {
     /// A group of which no boot finished is told of, too.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
-        let details: Vec<&Detail> = measured.filter_map(|measured| Detail::of(measured)).collect();
+        let details: Vec<&BootDetail> =
+            measured.filter_map(|measured| BootDetail::of(measured)).collect();
         let unfinished = seen.failed.iter().map(|own| UnfinishedBoot {
             started: own.started.to_owned(),
             reason: own.reason.to_owned(),
@@ -76,7 +77,7 @@ impl Tells for Planned {
             }
         }
         let Subject { workload, arm } = seen.subject.clone();
-        let facts = Facts {
+        let facts = BootFacts {
             workload,
             configuration: arm,
             n: details.len(),
@@ -89,7 +90,7 @@ impl Tells for Planned {
 }
 
 /// The units that took longest on average over the boots that tell of them.
-fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
+fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
     let mut took: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for unit in details.iter().flat_map(|detail| &detail.boot.units) {
         took.entry(&unit.name).or_default().push(unit.took_us);
@@ -109,10 +110,10 @@ fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
     units
 }
 
-impl OfRow for Facts {}
+impl OfRow for BootFacts {}
 
 const FIGURE: FactsFigure = FactsFigure {
-    key: Facts::KEY,
+    key: BootFacts::KEY,
     about: About {
         name: "boots",
         summary: "phases of each boot, in time order",
@@ -126,7 +127,7 @@ const FIGURE: FactsFigure = FactsFigure {
 const RECORDED: &str =
     "These times come from systemd; Assay did not observe the boots and cannot verify them.";
 
-impl Shows for Facts {
+impl Shows for BootFacts {
     const KEY: &'static str = "boots";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
@@ -151,13 +152,13 @@ impl Shows for Facts {
 }
 
 struct Group<'a> {
-    facts: &'a Facts,
+    facts: &'a BootFacts,
     name: String,
     numbers: Vec<Number<'a>>,
 }
 
 impl<'a> Group<'a> {
-    fn of(facts: &'a Facts, rows: &'a dyn Rows) -> Self {
+    fn of(facts: &'a BootFacts, rows: &'a dyn Rows) -> Self {
         let subject = facts.subject();
         Self { facts, name: rows.name(&subject), numbers: rows.numbers(&subject) }
     }
@@ -333,7 +334,7 @@ mod tests {
     const CLOCK_JUMP: &[u8] = include_bytes!("../../tests/fixtures/boots/clock-jump.json");
 
     /// What is told of the boots of a journal: of those that finished and those that did not.
-    fn told(journal: &[u8], wanted: impl Fn(&Boot) -> bool) -> Facts {
+    fn told(journal: &[u8], wanted: impl Fn(&Boot) -> bool) -> BootFacts {
         let read = boots(&entry::read(journal).entries, None);
         let ends: Vec<Result<Measured, String>> =
             read.into_iter().filter(wanted).map(measured).collect();
@@ -344,8 +345,8 @@ mod tests {
             failed.map(|reason| Failed { started: "2026-11-23", reason }).collect();
         let subject = subject("6.1");
         let seen = Seen { failed: &failed, ..Seen::bare(&subject, &trials) };
-        let facts = Planned { until: None }.facts(&seen).unwrap();
-        Facts::of(&facts).unwrap().clone()
+        let facts = BootPlan { until: None }.facts(&seen).unwrap();
+        BootFacts::of(&facts).unwrap().clone()
     }
 
     fn subject(kernel: &str) -> Subject {
@@ -353,11 +354,11 @@ mod tests {
         Subject { workload: "boot".to_owned(), arm }
     }
 
-    fn group(kernel: &str, unfinished: usize) -> Facts {
+    fn group(kernel: &str, unfinished: usize) -> BootFacts {
         let Subject { workload, arm } = subject(kernel);
         let cut_off = UnfinishedBoot { started: "t".to_owned(), reason: "cut off".to_owned() };
         let unfinished = vec![cut_off; unfinished];
-        Facts {
+        BootFacts {
             workload,
             configuration: arm,
             n: 2,
@@ -404,7 +405,7 @@ mod tests {
     fn a_group_of_which_no_boot_finished_says_so() {
         let none = told(CUT_OFF, |boot| measured(boot.clone()).is_err());
         assert_eq!((none.n, none.unfinished.len(), none.units.len()), (0, 1, 0));
-        let Exhibit { sentences, tables, lists, figures, .. } = Facts::exhibit(&[&none], &Bare);
+        let Exhibit { sentences, tables, lists, figures, .. } = BootFacts::exhibit(&[&none], &Bare);
         assert_eq!(sentences[0].text, "boot: no boot finished; 1 more did not finish.");
         assert_eq!(sentences[0].about, none.subject());
         assert_eq!((tables.len(), tables[0].title.as_str()), (1, "phases"));
@@ -422,8 +423,8 @@ mod tests {
             ("none", vec![number(WHOLE, 1.0, &trials[1..2])]),
         ]);
         let groups = [group("host", 1), group("container", 0), group("none", 2)];
-        let groups: Vec<&Facts> = groups.iter().collect();
-        let Exhibit { sentences, .. } = Facts::exhibit(&groups, &rows);
+        let groups: Vec<&BootFacts> = groups.iter().collect();
+        let Exhibit { sentences, .. } = BootFacts::exhibit(&groups, &rows);
         let texts: Vec<&str> = sentences.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             texts,
@@ -433,12 +434,12 @@ mod tests {
                 "none: no boot finished; 2 more did not finish.",
             ]
         );
-        let many: Vec<&Facts> = groups.iter().copied().cycle().take(9).collect();
-        assert_eq!(Facts::exhibit(&many, &rows).sentences.len(), MOST_SENTENCES);
+        let many: Vec<&BootFacts> = groups.iter().copied().cycle().take(9).collect();
+        assert_eq!(BootFacts::exhibit(&many, &rows).sentences.len(), MOST_SENTENCES);
     }
 
-    fn phases_of(groups: &[&Facts], rows: &Known) -> (Vec<String>, Vec<String>, usize) {
-        let Exhibit { tables, .. } = Facts::exhibit(groups, rows);
+    fn phases_of(groups: &[&BootFacts], rows: &Known) -> (Vec<String>, Vec<String>, usize) {
+        let Exhibit { tables, .. } = BootFacts::exhibit(groups, rows);
         let table = &tables[0];
         let titles = table.columns.iter().map(|column| column.title.clone()).collect();
         let texts = table.rows.iter().flat_map(|row| table.texts(row)).collect();
@@ -474,8 +475,8 @@ mod tests {
         };
         let rows = Known(vec![("old", of([0, 3])), ("new", of([2, 1]))]);
         let (old, new) = (group("old", 1), group("new", 1));
-        let drawn = |groups: &[&Facts], rows: &Known| {
-            let [figure] = &Facts::exhibit(groups, rows).figures[..] else { panic!("one") };
+        let drawn = |groups: &[&BootFacts], rows: &Known| {
+            let [figure] = &BootFacts::exhibit(groups, rows).figures[..] else { panic!("one") };
             figure.clone()
         };
         let names = |figure: &Figure| -> Vec<String> {

@@ -19,8 +19,8 @@ use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
 pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
-pub use planned::Planned;
-pub use tell::Facts;
+pub use planned::BurstPlan;
+pub use tell::BurstFacts;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(900_000_000_000);
@@ -43,7 +43,7 @@ names!(Way: Read = "read", Write = "write");
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct BurstSpec {
         mix: Way = Way::Write => {
             words: "direction: read or write",
             form: Form::Word(Way::names),
@@ -117,7 +117,7 @@ const BACK: Metric = lower(
     "idle seconds until all credits are refilled; absent if no refill was measured",
 );
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for BurstSpec {
     const ABOUT: About = About {
         name: "burst",
         summary: "burst credits of a cloud volume: burst duration, baseline rate and refill time",
@@ -138,18 +138,18 @@ impl WorkloadKind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 }
 
-impl Asked {
-    fn io(&self) -> io::Asked {
+impl BurstSpec {
+    fn io(&self) -> io::IoSpec {
         let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
         let (pattern, size, depth) =
             (io::Pattern::Random, self.block_size.into(), self.queue_depth);
-        io::Asked {
+        io::IoSpec {
             pattern,
             mix,
             block_size: size,
             queue_depth: depth,
             threads: 1,
-            ..io::Asked::default()
+            ..io::IoSpec::default()
         }
     }
 }
@@ -165,7 +165,7 @@ fn touch(mix: Way) -> Touch {
     }
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for BurstSpec {
     fn words(&self) -> String {
         format!(
             "random {}s of {}, queue depth {}, until the rate drops, and again after three idle periods",
@@ -186,9 +186,9 @@ impl WorkloadSpec for Asked {
 
     runtime!(TRIAL, QUICK);
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         let (granted, note) = io::plan(&self.io(), offer)?;
-        let planned = Planned {
+        let planned = BurstPlan {
             mix: self.mix,
             size_bytes: self.block_size.0,
             engine: granted.engine,
@@ -201,7 +201,7 @@ impl WorkloadSpec for Asked {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct BurstDetail {
     /// Operations of each second of the first load.
     pub first: Vec<u64>,
     /// The rests and what followed each of them, in their order.
@@ -220,7 +220,7 @@ pub struct Rested {
     pub operations: Vec<u64>,
 }
 
-impl Detail {
+impl BurstDetail {
     /// The course of the load; none of fewer seconds than a rate needs.
     pub fn course(&self) -> Option<Course> {
         let numbers = |own: &[u64]| own.iter().map(|one| *one as f64).collect::<Vec<f64>>();
@@ -232,7 +232,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for BurstDetail {
     fn operations(&self) -> u64 {
         let rests = self.rests.iter().flat_map(|rest| &rest.operations);
         self.first.iter().chain(rests).copied().fold(0, u64::saturating_add)

@@ -4,14 +4,14 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{BACK, BASE, CREDIT, Course, Detail, FIRST, HELD, REFILL, Way, running, touch};
+use super::{BACK, BASE, BurstDetail, CREDIT, Course, FIRST, HELD, REFILL, Way, running, touch};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct BurstPlan {
     pub mix: Way,
     pub size_bytes: u64,
     pub engine: Engine,
@@ -21,7 +21,7 @@ pub struct Planned {
     pub direct: bool,
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for BurstPlan {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
@@ -43,7 +43,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured);
+        let detail = BurstDetail::of(measured);
         detail.map_or_else(|| measured.value(metric), |detail| value(metric, detail))
     }
 
@@ -88,7 +88,7 @@ impl PlannedWork for Planned {
 }
 
 /// What one of its metrics is: what a view shows and what is compared is one number.
-fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
     let known = [FIRST, HELD, BASE, CREDIT, REFILL, BACK].iter().any(|own| own.name == metric);
     if !known {
         return None;

@@ -6,7 +6,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use assay_load::{Outcome, Pattern};
 
-use super::{Bucket, Course, Detail, Planned, Rested, Way};
+use super::{Bucket, BurstDetail, BurstPlan, Course, Rested, Way};
 use crate::io;
 use crate::measured::{Histograms, Ran, SeriesRow};
 use crate::phases::{PhaseRecord, PhaseRunner};
@@ -53,30 +53,30 @@ pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
-impl PhaseRecord for Detail {
+impl PhaseRecord for BurstDetail {
     fn ended(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
 
 struct Running<'a> {
-    planned: &'a Planned,
+    planned: &'a BurstPlan,
     phases: PhaseRunner<'a>,
     filled_bytes: u64,
     histograms: Histograms,
     series: Vec<SeriesRow>,
-    detail: Detail,
+    detail: BurstDetail,
 }
 
 /// Loads, rests and loads again, until that is done, the time is over or the user stops it.
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<Ran, String> {
     let mut own = Running {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         filled_bytes: 0,
         histograms: Histograms::new(),
         series: Vec::new(),
-        detail: Detail::default(),
+        detail: BurstDetail::default(),
     };
     own.fill()?;
     let rest_ns = own.phases.end_ns(RESTING).saturating_sub(own.phases.spent_ns());
@@ -165,13 +165,13 @@ impl Running<'_> {
         let planned = self.planned;
         let [threads, depth] = planned.in_flight;
         let mix = if planned.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
-        let asked = io::Asked {
+        let asked = io::IoSpec {
             pattern: Pattern::Random,
             mix,
             block_size: Bytes(planned.size_bytes).into(),
             queue_depth: depth,
             threads,
-            ..io::Asked::default()
+            ..io::IoSpec::default()
         };
         let from_s = self.phases.spent_ns() / SECOND_NS;
         let outcome = self.phases.io(asked, time_ns)?;

@@ -6,13 +6,13 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Bucket, Course, Detail, Estimate, Planned, Way};
+use super::{Bucket, BurstDetail, BurstPlan, Course, Estimate, Way};
 use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Tells};
 
 /// What a load that empties a bucket says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct BurstFacts {
     pub workload: String,
     pub configuration: Levels,
     pub mix: Way,
@@ -27,12 +27,12 @@ pub struct Facts {
     pub text: String,
 }
 
-impl Tells for Planned {
+impl Tells for BurstPlan {
     /// Of several trials the first is told: later ones may begin with less credit.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let mut trials = seen.trials.iter().copied().enumerate();
         let (at, course, ended) = trials.find_map(|(at, measured)| {
-            let detail = Detail::of(measured?)?;
+            let detail = BurstDetail::of(measured?)?;
             Some((at, detail.course()?, detail.ended.as_deref()))
         })?;
         let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
@@ -40,8 +40,16 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let (mix, size_bytes) = (self.mix, self.size_bytes);
         Some(
-            Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }
-                .into(),
+            BurstFacts {
+                workload,
+                configuration: arm,
+                mix,
+                size_bytes,
+                timeline: course,
+                trial,
+                text,
+            }
+            .into(),
         )
     }
 }
@@ -61,7 +69,7 @@ fn seconds(own: f64) -> String {
 }
 
 fn words(
-    planned: &Planned,
+    planned: &BurstPlan,
     course: &Course,
     ended: Option<&str>,
     trial: Option<[usize; 2]>,
@@ -112,7 +120,7 @@ const LEGEND: &str = "Duration: credits divided by the difference between the tw
                       the baseline rate until the rate dropped. Refill: operations above the baseline rate after an \
                       idle period, per idle second. Intervals are 95% CIs.";
 
-impl Shows for Facts {
+impl Shows for BurstFacts {
     const KEY: &'static str = "burst";
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
@@ -143,14 +151,14 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {
+impl OfRow for BurstFacts {
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("The burst duration is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
 
-impl Facts {
+impl BurstFacts {
     fn row(&self) -> Row {
         let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
         let size = Value::from(self.size_bytes);
@@ -187,7 +195,7 @@ impl Facts {
 }
 
 /// What a bucket counts of two sizes: operations or bytes; `None` if both or neither fit.
-fn counted(all: &[&Facts]) -> Option<String> {
+fn counted(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =
         later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;

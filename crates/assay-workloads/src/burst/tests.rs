@@ -24,8 +24,8 @@ use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
 
-fn planned(size_bytes: u64) -> Planned {
-    Planned {
+fn planned(size_bytes: u64) -> BurstPlan {
+    BurstPlan {
         mix: Way::Write,
         size_bytes,
         engine: Engine::IoUring,
@@ -36,7 +36,7 @@ fn planned(size_bytes: u64) -> Planned {
 }
 
 /// A load of which so many operations are above the 500 a second that remain, and what rests brought back.
-fn detail(above: u64, rests: &[(u64, u64)]) -> Detail {
+fn detail(above: u64, rests: &[(u64, u64)]) -> BurstDetail {
     let full = above / 1500;
     // Seconds scatter a little.
     let second = |rate: u64, at: u64| rate - rate / 100 + rate / 50 * ((7 * at + 3) % 5) / 4;
@@ -47,7 +47,7 @@ fn detail(above: u64, rests: &[(u64, u64)]) -> Detail {
         rest_ns: seconds * SECOND,
         operations: load(*full, 25),
     };
-    Detail {
+    BurstDetail {
         first: load(full, 90),
         rests: rests.iter().map(rest).collect(),
         before_ns: SECOND,
@@ -55,19 +55,19 @@ fn detail(above: u64, rests: &[(u64, u64)]) -> Detail {
     }
 }
 
-fn measured_of(detail: Detail) -> Measured {
+fn measured_of(detail: BurstDetail) -> Measured {
     Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
-fn facts(own: &Planned, trials: &[&Measured]) -> Option<Facts> {
+fn facts(own: &BurstPlan, trials: &[&Measured]) -> Option<BurstFacts> {
     let subject = Subject { workload: "burst".to_owned(), arm: Levels::new() };
     let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
     let seen = Seen::bare(&subject, &trials);
-    own.facts(&seen).map(|facts| Facts::of(&facts).unwrap().clone())
+    own.facts(&seen).map(|facts| BurstFacts::of(&facts).unwrap().clone())
 }
 
 /// 30 s at 2,000, then 500; a rest of 6 s brings back 3,000, one of 12 s 6,000.
-fn emptied() -> Detail {
+fn emptied() -> BurstDetail {
     detail(45_000, &[(6, 2), (12, 4)])
 }
 
@@ -105,7 +105,7 @@ fn where_nothing_fell_and_where_no_rest_followed_is_said_so() {
         "{}",
         told.text
     );
-    assert_eq!(facts(&planned(4096), &[&measured_of(Detail::default())]), None);
+    assert_eq!(facts(&planned(4096), &[&measured_of(BurstDetail::default())]), None);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_numbers_of_a_row_are_those_of_its_sentence() {
     assert!(
         own.value("burst_duration_s", &even).unwrap().unwrap_err().contains("not drop within 25 s")
     );
-    let exhibit = Facts::exhibit(&[&told], &Bare);
+    let exhibit = BurstFacts::exhibit(&[&told], &Bare);
     let table = &exhibit.tables[0];
     let row = &table.rows[0];
     assert_eq!(row.cells.len(), table.columns.len());
@@ -142,8 +142,8 @@ fn two_sizes_tell_what_a_bucket_counts_and_one_does_not() {
     let told = |size_bytes: u64, above: u64| {
         facts(&planned(size_bytes), &[&measured_of(detail(above, &[(6, 2)]))]).unwrap()
     };
-    let said = |all: &[&Facts]| {
-        let sentences = Facts::exhibit(all, &Bare).sentences;
+    let said = |all: &[&BurstFacts]| {
+        let sentences = BurstFacts::exhibit(all, &Bare).sentences;
         sentences.into_iter().map(|one| one.text).find(|text| text.starts_with("The volume counts"))
     };
     let (small, same, fewer) = (told(4096, 45_000), told(16_384, 45_000), told(16_384, 24_000));
@@ -178,7 +178,7 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
     let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
     let clears = Clears::default();
     let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
-    let (planned, _) = Asked::default().plan(&offer).unwrap();
+    let (planned, _) = BurstSpec::default().plan(&offer).unwrap();
     let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
@@ -201,7 +201,7 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
 #[test]
 fn a_drive_without_a_bucket_is_loaded_once_and_rests_no_more() {
     let found = ran(100 * SECOND, false).unwrap();
-    let own = Detail::of(&found.measured).unwrap();
+    let own = BurstDetail::of(&found.measured).unwrap();
     assert!((50..=56).contains(&own.first.len()), "{}", own.first.len());
     assert!(own.first.iter().all(|count| count.abs_diff(1000) < 50), "{:?}", own.first);
     assert!(own.rests.is_empty() && !own.keeps_what_it_has() && emptied().keeps_what_it_has());
@@ -214,7 +214,7 @@ fn a_drive_without_a_bucket_is_loaded_once_and_rests_no_more() {
 fn a_time_of_few_seconds_fails_with_its_reason_and_a_stop_is_told() {
     assert!(ran(5 * SECOND, false).unwrap_err().contains("too short"));
     let stopped = ran(100 * SECOND, true).unwrap();
-    let own = Detail::of(&stopped.measured).unwrap();
+    let own = BurstDetail::of(&stopped.measured).unwrap();
     assert!(
         stopped.stopped && own.ended.as_ref().unwrap().starts_with("the user stopped the trial")
     );
@@ -223,18 +223,20 @@ fn a_time_of_few_seconds_fails_with_its_reason_and_a_stop_is_told() {
 
 #[test]
 fn what_is_only_read_is_not_asked_for_as_a_whole() {
-    let read = Asked { mix: Way::Read, ..Asked::default() };
-    assert_eq!((Asked::default().needs(), read.needs()), (Needs::Whole, Needs::Area));
+    let read = BurstSpec { mix: Way::Read, ..BurstSpec::default() };
+    assert_eq!((BurstSpec::default().needs(), read.needs()), (Needs::Whole, Needs::Area));
     assert_eq!((read.touches().writes, read.touches().reads), (None, true));
-    assert!(!Asked::default().touches().reads && Asked::default().touches().writes.is_some());
+    assert!(
+        !BurstSpec::default().touches().reads && BurstSpec::default().touches().writes.is_some()
+    );
 }
 
 #[test]
 fn what_is_told_is_read_as_it_was_written_and_stands_beside_the_figure_of_its_study() {
     let told = include_str!("told.json").trim_end();
-    let read: BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
+    let read: BTreeMap<String, Vec<BurstFacts>> = serde_json::from_str(told).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), told);
-    let exhibit = Facts::exhibit(&[&read["burst"][0]], &Bare);
+    let exhibit = BurstFacts::exhibit(&[&read["burst"][0]], &Bare);
     let lead = format!("lead_figure=\"{}\"", exhibit.beside.unwrap());
     let study = include_str!("../../../../studies/burst.toml");
     assert!(study.replace(' ', "").contains(&lead), "{lead}");

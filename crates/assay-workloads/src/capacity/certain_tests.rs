@@ -14,7 +14,7 @@ use assay_testkit::certain;
 use serde_json::json;
 
 use super::words::answer;
-use super::{Detail, Facts, HELD, judge_look};
+use super::{CapacityDetail, CapacityFacts, HELD, judge_look};
 use crate::tell::{Bare, Shows as _};
 
 const CARDS: u64 = 120;
@@ -39,7 +39,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
         let Ok(outcome) = look_at(&job, &target, Some(&law), &AtomicBool::new(false)) else {
             continue;
         };
-        let look = Detail { outcome, in_free_space: draws.below(2) == 0 };
+        let look = CapacityDetail { outcome, in_free_space: draws.below(2) == 0 };
         let found = judge_look(&look, Some(&Between::Nothing));
         let facts = json!({
             "usable_bytes": found.held_bytes, "usable_ci95_bytes": found.held_ci95_bytes,
@@ -58,8 +58,8 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
 fn what_it_holds_is_an_amount_and_answers_its_study() {
     assert_eq!(HELD.nature, Nature::Amount);
     let told: serde_json::Value = serde_json::from_str(include_str!("told.json")).unwrap();
-    let facts: Facts = serde_json::from_value(told["capacity"][0].clone()).unwrap();
-    let exhibit = Facts::exhibit(&[&facts], &Bare);
+    let facts: CapacityFacts = serde_json::from_value(told["capacity"][0].clone()).unwrap();
+    let exhibit = CapacityFacts::exhibit(&[&facts], &Bare);
     assert!(exhibit.leads && exhibit.beside.is_none());
     assert!(exhibit.tables[0].notes[0].starts_with("Claimed: the reported size of the device"));
 }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct CapacityDetail {
     pub outcome: CapacityOutcome,
     /// Whether the target is a file of its own in free space, and not a device.
     pub in_free_space: bool,
 }
 
-impl Counts for Detail {
+impl Counts for CapacityDetail {
     fn operations(&self) -> u64 {
         self.outcome.first.all()
     }

@@ -28,10 +28,10 @@ use super::tell::OwnRule;
 use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
-pub use detail::Detail;
+pub use detail::CapacityDetail;
 pub use limit::Limit;
-pub use planned::Planned;
-pub use tell::Facts;
+pub use planned::CapacityPlan;
+pub use tell::CapacityFacts;
 pub use verdict::{Finding, Verdict, judge_look};
 
 /// Time of a fast probe at most, where nothing else is said.
@@ -53,7 +53,7 @@ names!(Probe: Fast = "fast", Full = "full");
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct CapacitySpec {
         mode: Probe = Probe::Fast => {
             words: "fast: check a sample in minutes; full: write and read every block; fast by default",
             form: Form::Word(Probe::names),
@@ -96,7 +96,7 @@ const WRONG: Metric = lower(
 )
 .amount();
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for CapacitySpec {
     const ABOUT: About = About {
         name: "capacity",
         summary: "test for counterfeit capacity",
@@ -123,7 +123,7 @@ impl WorkloadKind for Asked {
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for CapacitySpec {
     fn words(&self) -> String {
         match self.mode {
             Probe::Fast => "writes a sample of all blocks and reads it back".to_owned(),
@@ -151,13 +151,13 @@ impl WorkloadSpec for Asked {
         self.runtime = Some(self.runtime.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         if !offer.area.written {
             return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();
-        let planned = Planned { full: self.mode == Probe::Full, bytes, between };
+        let planned = CapacityPlan { full: self.mode == Probe::Full, bytes, between };
         Ok((planned.into(), None))
     }
 

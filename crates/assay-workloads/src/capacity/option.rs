@@ -2,7 +2,7 @@
 
 use assay_core::failure::Failure;
 
-use super::{Asked, Facts, Probe, Verdict};
+use super::{CapacityFacts, CapacitySpec, Probe, Verdict};
 use crate::check_option::{CheckOption, Example, Gate, Values};
 
 pub(super) static OPTION: CheckOption = CheckOption {
@@ -11,7 +11,7 @@ pub(super) static OPTION: CheckOption = CheckOption {
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {
-            if let (Some(own), Some(probe)) = (Asked::of_mut(work), Probe::find(value)) {
+            if let (Some(own), Some(probe)) = (CapacitySpec::of_mut(work), Probe::find(value)) {
                 own.mode = probe;
             }
         },
@@ -31,12 +31,12 @@ pub(super) static OPTION: CheckOption = CheckOption {
     // statement.
     gates: &[
         Gate {
-            is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict.is_short()),
+            is_met: |facts| CapacityFacts::of(facts).is_some_and(|own| own.verdict.is_short()),
             failure: |names| Failure::gate(format!("{names} does not have the claimed capacity")),
         },
         Gate {
             is_met: |facts| {
-                Facts::of(facts).is_some_and(|own| own.verdict == Verdict::Inconclusive)
+                CapacityFacts::of(facts).is_some_and(|own| own.verdict == Verdict::Inconclusive)
             },
             failure: |names| {
                 Failure::partial(format!(

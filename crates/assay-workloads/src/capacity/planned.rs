@@ -8,7 +8,7 @@ use assay_load::{CapacityJob, CapacityOutcome, CapacityShape, capacity};
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::{CHECKED, CLAIMED, Detail, Finding, HELD, TOUCH, WRONG, judge_look};
+use super::{CHECKED, CLAIMED, CapacityDetail, Finding, HELD, TOUCH, WRONG, judge_look};
 use crate::measured::{Claims, Count, Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
@@ -21,7 +21,7 @@ const SUPPOSED: [(&str, (u64, u64)); 2] = [
 const MIB: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct CapacityPlan {
     pub full: bool,
     pub bytes: u64,
     /// What may answer for the medium; not recorded by older versions.
@@ -29,12 +29,12 @@ pub struct Planned {
     pub between: Option<Between>,
 }
 
-impl Planned {
+impl CapacityPlan {
     fn shape(&self) -> CapacityShape {
         CapacityShape::of(self.bytes, self.full)
     }
 
-    pub fn judge_look(&self, detail: &Detail) -> Finding {
+    pub fn judge_look(&self, detail: &CapacityDetail) -> Finding {
         judge_look(detail, self.between.as_ref())
     }
 }
@@ -72,7 +72,7 @@ fn times(bytes: u64) -> String {
     format!("fast: about {}, full: about {} ({good}; {poor})", of(false), of(true))
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for CapacityPlan {
     fn words(&self) -> String {
         let (shape, whole) = (self.shape(), show::bytes(self.bytes));
         let how = if shape.full {
@@ -98,7 +98,7 @@ impl PlannedWork for Planned {
             return Err("the trial ended before Assay could read back a block".to_owned());
         }
         let in_free_space = run.medium.file.is_some() && !run.is_on_device();
-        Ok(ran(self, Detail { outcome, in_free_space }))
+        Ok(ran(self, CapacityDetail { outcome, in_free_space }))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -134,7 +134,7 @@ impl PlannedWork for Planned {
     }
 }
 
-fn ran(planned: &Planned, detail: Detail) -> Ran {
+fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> Ran {
     let outcome = &detail.outcome;
     let found = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::place::Area;
 
-    fn planned(full: bool, bytes: u64) -> Planned {
-        Planned { full, bytes, between: Some(Between::Nothing) }
+    fn planned(full: bool, bytes: u64) -> CapacityPlan {
+        CapacityPlan { full, bytes, between: Some(Between::Nothing) }
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
     use assay_load::{Bystanders, Law, LawShape, Lie, Store};
     use assay_machine::system::Fake;
 
-    use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
+    use super::super::{CapacitySpec, FAST_BOUND, FULL_BOUND, Probe};
     use crate::place::{Medium, Programs};
     use crate::workload::WorkloadSpec as _;
 
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(steps(&CapacityShape::of(0, true)), 1, "none is a step");
         assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
         assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
-        assert!(!crate::Planned::from(fast).is_of_speed());
+        assert!(!crate::WorkPlan::from(fast).is_of_speed());
     }
 
     #[test]
@@ -283,8 +283,10 @@ mod tests {
 
     #[test]
     fn a_pilot_tells_what_a_step_takes() {
-        let asked =
-            |full| Asked { mode: if full { Probe::Full } else { Probe::Fast }, runtime: None };
+        let asked = |full| CapacitySpec {
+            mode: if full { Probe::Full } else { Probe::Fast },
+            runtime: None,
+        };
         let pilot = |ns, full, written| {
             on(area(64 << 20, written), &law(ns, None), false, |run| asked(full).pilot(run))
         };
@@ -296,7 +298,7 @@ mod tests {
     #[test]
     fn a_look_has_its_time_and_a_quick_one_is_fast() {
         let settled = |probe, time| {
-            let mut own = Asked { mode: probe, runtime: time };
+            let mut own = CapacitySpec { mode: probe, runtime: time };
             own.settle();
             own.runtime
         };
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(settled(Probe::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
         assert_eq!(settled(Probe::Full, Some(Time(5))), Some(Time(5)));
         let hurried = |time| {
-            let mut own = Asked { mode: Probe::Full, runtime: time };
+            let mut own = CapacitySpec { mode: Probe::Full, runtime: time };
             own.hurry(None);
             (own.mode, own.runtime)
         };
@@ -317,12 +319,14 @@ mod tests {
 
     #[test]
     fn costs_are_those_of_the_same_probe() {
-        let work = |probe| crate::Work::from(Asked { mode: probe, runtime: None });
-        let own = Asked { mode: Probe::Fast, runtime: Some(Time(1)) };
+        let work = |probe| crate::Work::from(CapacitySpec { mode: probe, runtime: None });
+        let own = CapacitySpec { mode: Probe::Fast, runtime: Some(Time(1)) };
         assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
         assert!(
             own.words().starts_with("writes a sample")
-                && Asked { mode: Probe::Full, runtime: None }.words().starts_with("writes every")
+                && CapacitySpec { mode: Probe::Full, runtime: None }
+                    .words()
+                    .starts_with("writes every")
         );
         assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
         assert_eq!(super::super::whole_blocks(4095), 0);

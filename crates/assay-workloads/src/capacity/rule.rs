@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 
-use super::{Detail, Planned};
+use super::{CapacityDetail, CapacityPlan};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -19,9 +19,9 @@ pub(super) const NOT_READ: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let planned = Planned::of(work)?;
-    let looks = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let planned = CapacityPlan::of(work)?;
+    let looks = trials.iter().filter_map(|measured| CapacityDetail::of(measured));
     let reasons: Vec<String> = looks.filter_map(|look| planned.judge_look(look).not_told).collect();
     Some(Doubt {
         what: "memory may have served the reads".to_owned(),

@@ -10,14 +10,14 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};
-use super::{Detail, Finding, HELD, Limit, Planned, Verdict, judge_look};
+use super::{CapacityDetail, CapacityPlan, Finding, HELD, Limit, Verdict, judge_look};
 use crate::Measured;
 use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 
 /// What looks at what a target holds say: the gravest of them, where there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct CapacityFacts {
     pub workload: String,
     pub configuration: Levels,
     /// What is said of the target.
@@ -56,14 +56,14 @@ pub struct Facts {
     pub inconclusive_reason: Option<String>,
 }
 
-impl Planned {
+impl CapacityPlan {
     /// What a look says, with what is known of who answered it.
     fn look<'a>(
         &self,
         measured: &'a Measured,
         spoken: &[Spoken<'_>],
-    ) -> Option<(&'a Detail, Finding)> {
-        let detail = Detail::of(measured)?;
+    ) -> Option<(&'a CapacityDetail, Finding)> {
+        let detail = CapacityDetail::of(measured)?;
         let answered = answered(spoken);
         Some((detail, judge_look(detail, answered.as_ref().or(self.between.as_ref()))))
     }
@@ -75,11 +75,11 @@ fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
     spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
 }
 
-impl Tells for Planned {
+impl Tells for CapacityPlan {
     /// Of several looks the gravest speaks, since sentences are not averaged.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
-        let mut looks: Vec<(&Detail, Finding)> =
+        let mut looks: Vec<(&CapacityDetail, Finding)> =
             measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
         let held = held_of_several(&looks);
         let several = of_several(&looks, held);
@@ -90,7 +90,7 @@ impl Tells for Planned {
         }
         let outcome = &detail.outcome;
         let Subject { workload, arm } = seen.subject.clone();
-        let facts = Facts {
+        let facts = CapacityFacts {
             workload,
             configuration: arm,
             verdict: found.verdict,
@@ -130,7 +130,7 @@ impl Tells for Planned {
 }
 
 /// The place of the look that says most against the target; the last of those that say as much.
-fn gravest(looks: &[(&Detail, Finding)]) -> Option<usize> {
+fn gravest(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
     let grave = |at: &usize| {
         let (_, found) = &looks[*at];
         (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
@@ -139,7 +139,7 @@ fn gravest(looks: &[(&Detail, Finding)]) -> Option<usize> {
 }
 
 /// The least and the most that several looks found.
-fn held_of_several(looks: &[(&Detail, Finding)]) -> Option<[u64; 2]> {
+fn held_of_several(looks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
     let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
     let ends = [held().min()?, held().max()?];
     (looks.len() > 1).then_some(ends)
@@ -149,7 +149,7 @@ const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the fr
                       number of 4 KiB blocks with wrong data before any retry. Usable: the 95% CI if Assay tested a \
                       sample, or the range if the passes differ. The row shows the worst of several passes.";
 
-impl Shows for Facts {
+impl Shows for CapacityFacts {
     const KEY: &'static str = "capacity";
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
@@ -175,7 +175,7 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {
+impl OfRow for CapacityFacts {
     /// Several looks have the number of their row, so that there is one wherever it is told.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if self.usable_range_bytes.is_some() {
@@ -188,7 +188,7 @@ impl OfRow for Facts {
     }
 }
 
-impl Facts {
+impl CapacityFacts {
     fn sentences(&self) -> [Sentence; 2] {
         let texts = [&self.text, &self.limit_text];
         texts.map(|text| Sentence { about: self.subject(), text: text.clone() })
@@ -238,7 +238,7 @@ mod tests {
 
     use crate::tell::Bare;
 
-    fn measured(detail: Detail) -> Measured {
+    fn measured(detail: CapacityDetail) -> Measured {
         Measured {
             window_ns: 1,
             elapsed_ns: 1,
@@ -252,8 +252,8 @@ mod tests {
         measured(detail(outcome(SeenCounts { as_written: 2048, ..NONE }, NONE)))
     }
 
-    fn planned(between: Option<Between>) -> Planned {
-        Planned { full: false, bytes: 64 << 30, between }
+    fn planned(between: Option<Between>) -> CapacityPlan {
+        CapacityPlan { full: false, bytes: 64 << 30, between }
     }
 
     /// What a row says that it holds, where rules said this and the target was seen like that.
@@ -278,17 +278,17 @@ mod tests {
         assert_eq!(other, None, "no rule changes what was counted");
     }
 
-    fn facts(looks: &[&Measured]) -> Facts {
+    fn facts(looks: &[&Measured]) -> CapacityFacts {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
         let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
         let seen = Seen::bare(&subject, &trials);
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
-        Facts::of(&told).unwrap().clone()
+        CapacityFacts::of(&told).unwrap().clone()
     }
 
-    fn row(facts: &Facts) -> Vec<(String, Tone)> {
-        let table = &Facts::exhibit(&[facts], &Bare).tables[0];
+    fn row(facts: &CapacityFacts) -> Vec<(String, Tone)> {
+        let table = &CapacityFacts::exhibit(&[facts], &Bare).tables[0];
         let cells = table.rows[0].cells.iter().zip(&table.columns);
         cells.map(|(cell, column)| (cell.text(column.unit), cell.tone)).collect()
     }
@@ -326,7 +326,7 @@ mod tests {
     fn the_answer_is_said_first_and_rests_on_the_numbers() {
         let mut last = facts(&[&good(), &good(), &good()]);
         assert!(last.text.ends_with(" All 3 passes agree."), "{}", last.text);
-        let Exhibit { sentences, leads, .. } = Facts::exhibit(&[&last], &Bare);
+        let Exhibit { sentences, leads, .. } = CapacityFacts::exhibit(&[&last], &Bare);
         let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
         assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
         assert!(sentences.iter().all(|one| one.about == last.subject()));
@@ -367,7 +367,7 @@ mod tests {
         let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
         let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });
         short.held_bytes = Some(8 << 30);
-        let settled = |mut facts: Facts| {
+        let settled = |mut facts: CapacityFacts| {
             facts.settle(&|metric| (metric == HELD.name).then_some(7e9));
             facts
         };

@@ -2,7 +2,7 @@
 
 use assay_load::{CapacityOutcome, CapacityShape, SeenCounts};
 
-use super::Detail;
+use super::CapacityDetail;
 
 pub(super) const NONE: SeenCounts =
     SeenCounts { as_written: 0, other: 0, zero: 0, foreign: 0, older: 0, flipped: 0, failed: 0 };
@@ -35,6 +35,6 @@ pub(super) fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
     }
 }
 
-pub(super) fn detail(outcome: CapacityOutcome) -> Detail {
-    Detail { outcome, in_free_space: false }
+pub(super) fn detail(outcome: CapacityOutcome) -> CapacityDetail {
+    CapacityDetail { outcome, in_free_space: false }
 }

@@ -5,7 +5,7 @@ use assay_load::{BLOCK_BYTES, CapacityOutcome, Seen, SeenCounts};
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::{Detail, Limit};
+use super::{CapacityDetail, Limit};
 
 /// What is said of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl Finding {
     }
 }
 
-pub fn judge_look(detail: &Detail, between: Option<&Between>) -> Finding {
+pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding {
     let outcome = &detail.outcome;
     let mut verdict = verdict(outcome);
     let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, Some(8 << 30)));
         assert_eq!(found.example, Some(wrong));
         // In a file, distances are those of the file and say nothing of the card.
-        let found = judge_look(&Detail { in_free_space: true, ..detail(outcome) }, CLEAR);
+        let found = judge_look(&CapacityDetail { in_free_space: true, ..detail(outcome) }, CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, None));
     }
 

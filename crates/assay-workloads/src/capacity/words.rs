@@ -3,7 +3,7 @@
 use assay_core::quantity::units::show;
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
-use super::{Detail, Finding, Limit, Verdict};
+use super::{CapacityDetail, Finding, Limit, Verdict};
 
 const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
                       (this destroys the data on the drive).";
@@ -31,7 +31,7 @@ fn sold(bytes: u64) -> String {
     )
 }
 
-pub(crate) fn answer(detail: &Detail, found: &Finding) -> String {
+pub(crate) fn answer(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
@@ -81,7 +81,7 @@ pub(crate) fn answer(detail: &Detail, found: &Finding) -> String {
 }
 
 /// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
-pub(super) fn of_several(looks: &[(&Detail, Finding)], held: Option<[u64; 2]>) -> String {
+pub(super) fn of_several(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
     let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
     else {
         return String::new();
@@ -143,7 +143,7 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
     }
 }
 
-pub(super) fn limits(detail: &Detail, found: &Finding) -> String {
+pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
     let share = |bytes: u64| at_most(bytes as f64 / claimed);
@@ -216,7 +216,7 @@ mod tests {
     use super::super::testing::{NONE, detail, outcome};
     use super::*;
 
-    fn said(detail: &Detail) -> String {
+    fn said(detail: &CapacityDetail) -> String {
         answer(detail, &judge_look(detail, Some(&Between::Nothing)))
     }
 

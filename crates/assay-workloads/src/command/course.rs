@@ -14,7 +14,7 @@ use assay_machine::system::execute::{self, Ending};
 use assay_machine::system::{Executed, Execution};
 
 use super::line::{self, Levels};
-use super::planned::Planned;
+use super::planned::CommandPlan;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use crate::command::readings::Reader;
@@ -91,21 +91,21 @@ impl From<String> for Break {
     }
 }
 
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<Ran, String> {
     let mut course = Course::new(planned, run)?;
     let stopped = is_stopped(course.in_tree(Course::whole))?;
     let elapsed_ns = course.elapsed_ns();
     Ok(course.tally.ran(planned, elapsed_ns, stopped))
 }
 
-pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
+pub(super) fn once(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run)?;
     is_stopped(course.in_tree(Course::first))?;
     Ok(course.tally.wall_ns().max(1))
 }
 
 /// Runs the preparing line again; returns it unless there is none or the user stops.
-pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
+pub(super) fn ready_again(planned: &CommandPlan, run: &Run<'_>) -> Result<Option<String>, String> {
     if planned.setup.is_none() {
         return Ok(None);
     }
@@ -115,7 +115,7 @@ pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<Str
 }
 
 struct Course<'a> {
-    planned: &'a Planned,
+    planned: &'a CommandPlan,
     run: &'a Run<'a>,
     padding: Draws,
     began_ns: u64,
@@ -128,7 +128,7 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(planned: &'a Planned, run: &'a Run<'a>) -> Result<Self, String> {
+    fn new(planned: &'a CommandPlan, run: &'a Run<'a>) -> Result<Self, String> {
         let mut tally = Tally::default();
         tally.detail.variables = execute::passed(run.system, &planned.pass_env);
         let readers = planned.parse.iter().map(Reader::new).collect::<Result<_, _>>()?;

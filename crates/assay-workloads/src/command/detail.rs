@@ -47,7 +47,7 @@ impl Written {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct CommandDetail {
     pub runs: u64,
     /// Nanoseconds of the first thousand runs in order, the start of the shell included.
     pub wall_ns: Vec<u64>,
@@ -92,7 +92,7 @@ pub struct Detail {
     pub left_running: u64,
 }
 
-impl Detail {
+impl CommandDetail {
     /// Nanoseconds of each run that was kept, the shell's own start taken off.
     pub fn alone_ns(&self) -> impl Iterator<Item = f64> + '_ {
         let shell_ns = self.shell_ns.unwrap_or(0.0);
@@ -112,7 +112,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for CommandDetail {
     fn operations(&self) -> u64 {
         self.runs
     }

@@ -30,7 +30,7 @@ keys! {
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct CommandSpec {
         /// What is measured; nothing where the factor `command` says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         run: String = "true".to_owned() => {

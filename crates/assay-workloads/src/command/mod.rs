@@ -28,9 +28,9 @@ use super::place::{Offer, Run};
 use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
-pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
-pub use keys::Asked;
-pub use planned::Planned;
+pub use detail::{CommandDetail, KEPT_BYTES, KEPT_RUNS, Written};
+pub use keys::CommandSpec;
+pub use planned::CommandPlan;
 pub use readings::{
     FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
 };
@@ -97,7 +97,7 @@ const WRITTEN: Metric = lower(
 )
 .traffic();
 
-impl Asked {
+impl CommandSpec {
     pub fn new(run: &str) -> Self {
         Self { run: run.to_owned(), ..Self::default() }
     }
@@ -287,9 +287,9 @@ impl Asked {
         }
     }
 
-    fn planned(&self) -> Result<Planned, String> {
+    fn planned(&self) -> Result<CommandPlan, String> {
         let filled = |text: &Option<String>| text.as_deref().map(|text| self.filled(text));
-        let planned = Planned {
+        let planned = CommandPlan {
             run: self.filled(&self.run),
             prepare: filled(&self.prepare),
             conclude: filled(&self.conclude),
@@ -319,7 +319,7 @@ fn variable(factor: &str) -> Option<&str> {
     factor.strip_prefix("env:").filter(is_set)
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for CommandSpec {
     const ABOUT: About = About {
         name: "command",
         summary: "repeated runs of any program",
@@ -343,7 +343,7 @@ impl WorkloadKind for Asked {
     const RUNS_PROGRAMS: bool = true;
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for CommandSpec {
     fn words(&self) -> String {
         let run = if self.run.is_empty() { "a command" } else { self.run.as_str() };
         let cold = if self.drop_caches { ", with an empty page cache" } else { "" };
@@ -407,7 +407,7 @@ impl WorkloadSpec for Asked {
         }
     }
 
-    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         Ok((self.planned()?.into(), None))
     }
 

@@ -18,7 +18,7 @@ const NOT_SAID: &[&str] = &[
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct CommandPlan {
     pub run: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
@@ -53,7 +53,7 @@ pub struct Planned {
     pub revision: Option<Box<Revision>>,
 }
 
-impl Planned {
+impl CommandPlan {
     pub(super) fn check(&self) -> Result<(), String> {
         let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
         let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
@@ -70,7 +70,7 @@ impl Planned {
     }
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for CommandPlan {
     fn words(&self) -> String {
         let way = if self.shell {
             "through the shell, with shell startup subtracted"
@@ -127,7 +127,7 @@ impl PlannedWork for Planned {
         self.runs_per_trial
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         let runs_per_trial = self.runs_per_trial?.div_ceil(2);
         Some(Self { runs_per_trial: Some(runs_per_trial), ..self.clone() }.into())
     }

@@ -53,17 +53,17 @@ pub fn is_commit(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Asked;
+    use super::super::CommandSpec;
     use super::*;
     use crate::PlannedWork as _;
 
     #[test]
     fn a_side_is_the_commit_of_its_level_and_without_one_nothing_is_run() {
         let commit = "0a".repeat(20);
-        let mut asked = Asked {
+        let mut asked = CommandSpec {
             repository: Some("/r".to_owned()),
             commits: [("main".to_owned(), commit.clone())].into(),
-            ..Asked::new("true")
+            ..CommandSpec::new("true")
         };
         assert!(asked.planned().unwrap_err().contains("no revision of /r"));
         asked.levels.insert(REVISION.to_owned(), "other".to_owned());
@@ -72,7 +72,7 @@ mod tests {
         let planned = asked.planned().unwrap();
         assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));
         assert!(planned.words().contains(&commit), "{}", planned.words());
-        assert_eq!(Asked::new("true").planned().unwrap().revision, None);
+        assert_eq!(CommandSpec::new("true").planned().unwrap().revision, None);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use assay_core::presence::Presence;
 use assay_machine::system::Executed;
 use assay_machine::system::execute::{Ending, PeakBy, PeakMemory};
 
-use super::detail::{Detail, KEPT_RUNS, Written};
+use super::detail::{CommandDetail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
-use super::planned::Planned;
+use super::planned::CommandPlan;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
 use crate::measured::{KnownAndAbsent, Measured, OwnMetric, Ran, known_and_absent};
 
@@ -65,7 +65,7 @@ struct Own {
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) shell: Starts,
-    pub(super) detail: Detail,
+    pub(super) detail: CommandDetail,
     wall_ns: u64,
     waited_ns: u64,
     called_bytes: u64,
@@ -152,7 +152,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
+    pub(super) fn ran(mut self, planned: &CommandPlan, elapsed_ns: u64, stopped: bool) -> Ran {
         let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
         self.detail.shell_ns = start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
@@ -320,8 +320,8 @@ mod tests {
         }
     }
 
-    fn planned(shell: bool) -> Planned {
-        let mut planned: Planned = serde_json::from_value(serde_json::json!({
+    fn planned(shell: bool) -> CommandPlan {
+        let mut planned: CommandPlan = serde_json::from_value(serde_json::json!({
             "run": "work", "drop_caches": false, "shell": true, "ignore_failure": false
         }))
         .unwrap();
@@ -368,7 +368,7 @@ mod tests {
             (ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped),
             (36 * MS, 77, false)
         );
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = CommandDetail::of(&ran.measured).unwrap();
         assert_eq!(detail.read_span_bytes, Some([130, 230]));
         assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
         assert_eq!(ran.measured.absent["cache_misses"], "no counters");
@@ -401,7 +401,7 @@ mod tests {
         tally.add(&executed(20, 0, 0));
         let ran = tally.ran(&planned(false), 0, false);
         assert!(ran.measured.notes[0].starts_with("a setup, prepare or cleanup line"), "{ran:?}");
-        assert_eq!(Detail::of(&ran.measured).unwrap().left_running, 0);
+        assert_eq!(CommandDetail::of(&ran.measured).unwrap().left_running, 0);
     }
 
     #[test]
@@ -418,7 +418,7 @@ mod tests {
         let of = |name: &str| ran.measured.values[name];
         let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
         assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
-        let single: Vec<f64> = Detail::of(&ran.measured).unwrap().alone_ns().collect();
+        let single: Vec<f64> = CommandDetail::of(&ran.measured).unwrap().alone_ns().collect();
         assert!(single.iter().all(|ns| (least..=most).contains(&(ns / 1e9))), "{single:?}");
     }
 
@@ -445,7 +445,7 @@ mod tests {
         tally.emptied(None);
         let ran = tally.ran(&planned(false), 0, false);
         assert_eq!(ran.measured.values["duration_s"], 0.002);
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = CommandDetail::of(&ran.measured).unwrap();
         assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
         assert!(!ran.measured.notes.join("; ").contains("a short"), "{:?}", ran.measured.notes);
     }
@@ -471,7 +471,7 @@ mod tests {
         let ran = tally.ran(&planned(false), 0, false);
         assert_eq!(ran.measured.values["reported_b"], 15.0);
         assert!(ran.measured.absent["reported_a"].contains("missing in some runs"));
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = CommandDetail::of(&ran.measured).unwrap();
         let names: Vec<&str> = detail.told.iter().map(|own| own.name.as_str()).collect();
         assert_eq!(names, ["reported_b", "reported_a"]);
         assert_eq!(detail.produced, [("aa".to_owned(), 1), ("bb".to_owned(), 1)].into());

@@ -71,7 +71,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
     })
 }
 
-fn trial(fake: &Fake, asked: &Asked, time_ns: u64) -> Result<Ran, String> {
+fn trial(fake: &Fake, asked: &CommandSpec, time_ns: u64) -> Result<Ran, String> {
     let planned = asked.planned().unwrap();
     run_on(fake, time_ns, &AtomicBool::new(false), |run| planned.run(run))
 }
@@ -82,8 +82,8 @@ fn value(ran: &Ran, metric: &str) -> f64 {
 
 #[test]
 fn a_trial_runs_until_its_time_is_over_and_the_shell_is_taken_off() {
-    let ran = trial(&fake(), &Asked::new("work"), 100 * MS).unwrap();
-    let detail = Detail::of(&ran.measured).unwrap();
+    let ran = trial(&fake(), &CommandSpec::new("work"), 100 * MS).unwrap();
+    let detail = CommandDetail::of(&ran.measured).unwrap();
     assert!((5..=10).contains(&detail.runs), "{detail:?}");
     assert_eq!(detail.shell_ns, Some(1e6));
     assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
@@ -96,10 +96,10 @@ fn a_trial_runs_until_its_time_is_over_and_the_shell_is_taken_off() {
 
 #[test]
 fn counted_runs_are_counted_and_one_run_is_the_least() {
-    let counted = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
+    let counted = CommandSpec { runs_per_trial: Some(3), ..CommandSpec::new("work") };
     let ran = trial(&fake(), &counted, 1000 * MS).unwrap();
     assert_eq!(ran.measured.operations(), 3);
-    let short = trial(&fake(), &Asked::new("work"), 1).unwrap();
+    let short = trial(&fake(), &CommandSpec::new("work"), 1).unwrap();
     assert_eq!(short.measured.operations(), 1);
 }
 
@@ -107,9 +107,10 @@ fn counted_runs_are_counted_and_one_run_is_the_least() {
 fn without_a_shell_the_line_is_the_words() {
     let fake = Fake::new();
     fake.put_executions("tool a b", [took(10 * MS)]);
-    let asked = Asked { shell: false, runs_per_trial: Some(2), ..Asked::new("tool 'a' b") };
+    let asked =
+        CommandSpec { shell: false, runs_per_trial: Some(2), ..CommandSpec::new("tool 'a' b") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    assert_eq!(Detail::of(&ran.measured).unwrap().shell_ns, None);
+    assert_eq!(CommandDetail::of(&ran.measured).unwrap().shell_ns, None);
     assert_eq!(fake.executed(), ["tool a b", "tool a b"]);
     assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
 }
@@ -118,7 +119,7 @@ fn without_a_shell_the_line_is_the_words() {
 fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
     let fake = fake();
     fake.put_executions("sh -c true", [took(MS)]);
-    let asked = Asked { runs_per_trial: Some(2), ..Asked::new("true") };
+    let asked = CommandSpec { runs_per_trial: Some(2), ..CommandSpec::new("true") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     let planned = asked.planned().unwrap();
     let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
@@ -128,11 +129,11 @@ fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
 
 #[test]
 fn each_run_is_prepared_and_cleaned_up_after() {
-    let asked = Asked {
+    let asked = CommandSpec {
         runs_per_trial: Some(2),
         prepare: Some("before".to_owned()),
         conclude: Some("after".to_owned()),
-        ..Asked::new("work")
+        ..CommandSpec::new("work")
     };
     let fake = fake();
     trial(&fake, &asked, 1000 * MS).unwrap();
@@ -146,7 +147,7 @@ fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
     let fake = fake();
     let fails = ended(Ending::Exited(3), "a\nno \u{1b}[31mroom\n\n");
     fake.put_executions("sh -c work", [took(MS), took(MS), took(MS), fails, took(MS)]);
-    let asked = Asked { conclude: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = CommandSpec { conclude: Some("after".to_owned()), ..CommandSpec::new("work") };
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert_eq!(told, "run 4 of `work` exited with code 3; stderr: a; no \\u{1b}[31mroom");
     assert_eq!(fake.executed().last().unwrap(), "sh -c after");
@@ -156,9 +157,10 @@ fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
 fn failures_count_where_that_is_asked_for() {
     let fake = fake();
     fake.put_executions("sh -c work", [took(MS), ended(Ending::Signalled(9), "")]);
-    let asked = Asked { ignore_failure: true, runs_per_trial: Some(3), ..Asked::new("work") };
+    let asked =
+        CommandSpec { ignore_failure: true, runs_per_trial: Some(3), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    let endings = &Detail::of(&ran.measured).unwrap().endings;
+    let endings = &CommandDetail::of(&ran.measured).unwrap().endings;
     assert_eq!(endings.get("signal 9"), Some(&2));
     assert_eq!(endings.get("exit code 0"), Some(&1));
 }
@@ -168,7 +170,7 @@ fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
     let fake = fake();
     fake.put_executions("sh -c work", [ended(Ending::TimedOut, "")]);
     let timeout = Some("2 s".parse().unwrap());
-    let asked = Asked { ignore_failure: true, timeout, ..Asked::new("work") };
+    let asked = CommandSpec { ignore_failure: true, timeout, ..CommandSpec::new("work") };
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.starts_with("run 1 of `work` did not finish within 2 s"), "{told}");
 }
@@ -177,7 +179,7 @@ fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
 fn who_stops_a_run_loses_nothing_but_its_trial() {
     let fake = fake();
     fake.put_executions("sh -c work", [ended(Ending::Stopped, "")]);
-    let asked = Asked { conclude: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = CommandSpec { conclude: Some("after".to_owned()), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert!(ran.stopped);
     assert_eq!(fake.executed().last().unwrap(), "sh -c after");
@@ -186,7 +188,11 @@ fn who_stops_a_run_loses_nothing_but_its_trial() {
 #[test]
 fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
     let fake = fake();
-    let asked = Asked { shell: false, conclude: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = CommandSpec {
+        shell: false,
+        conclude: Some("after".to_owned()),
+        ..CommandSpec::new("work")
+    };
     let planned = asked.planned().unwrap();
     fake.put_executions("after", [took(MS)]);
     let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();
@@ -209,10 +215,14 @@ fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold
     fake.set_variable("PATH", "/bin").set_variable("SECRET", "s3cret").set_variable("MINE", "ok");
     let variables = |named: &[&str]| {
         let environment = named.iter().map(|name| (*name).to_owned()).collect();
-        let asked = Asked { pass_env: environment, runs_per_trial: Some(1), ..Asked::new("work") };
+        let asked = CommandSpec {
+            pass_env: environment,
+            runs_per_trial: Some(1),
+            ..CommandSpec::new("work")
+        };
         let ran = trial(&fake, &asked, 1000 * MS).unwrap();
         assert!(!serde_json::to_string(&ran.measured).unwrap().contains("s3cret"));
-        Detail::of(&ran.measured).unwrap().variables.clone()
+        CommandDetail::of(&ran.measured).unwrap().variables.clone()
     };
     assert_eq!(variables(&[]), ["PATH"]);
     assert_eq!(variables(&["MINE", "ABSENT"]), ["MINE", "PATH"]);
@@ -222,9 +232,10 @@ fn the_names_of_the_variables_that_it_got_are_kept_and_nothing_of_what_they_hold
 fn a_cold_run_empties_the_cache_and_looks_what_is_left() {
     let fake = fake();
     fake.put("/proc/meminfo", "Active(file): 3000 kB\nInactive(file): 100 kB\nMapped: 100 kB\n");
-    let asked = Asked { drop_caches: true, runs_per_trial: Some(1), ..Asked::new("work") };
+    let asked =
+        CommandSpec { drop_caches: true, runs_per_trial: Some(1), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    let left = Detail::of(&ran.measured).unwrap().emptied_bytes;
+    let left = CommandDetail::of(&ran.measured).unwrap().emptied_bytes;
     assert_eq!(left, Some([3000 << 10, 3000 << 10]));
 }
 
@@ -233,7 +244,7 @@ fn amounts_that_one_run_does_not_tell_are_told_of_none() {
     let fake = fake();
     let untold = Executed { read_bytes: Presence::absent("not permitted"), ..took(11 * MS) };
     fake.put_executions("sh -c work", [took(11 * MS), untold, took(11 * MS)]);
-    let asked = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
+    let asked = CommandSpec { runs_per_trial: Some(3), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert!(!ran.measured.values.contains_key("read_bytes"));
     let planned = asked.planned().unwrap();
@@ -251,10 +262,10 @@ fn peaks_are_known_no_better_than_the_worst_of_them() {
         Executed { peak_memory: peak(20, PeakBy::LargestProcess), ..took(11 * MS) },
     ];
     fake.put_executions("sh -c work", runs);
-    let asked = Asked { runs_per_trial: Some(3), ..Asked::new("work") };
+    let asked = CommandSpec { runs_per_trial: Some(3), ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "peak_memory_bytes"), 30.0);
-    assert_eq!(Detail::of(&ran.measured).unwrap().peak_by, Some(PeakBy::LargestProcess));
+    assert_eq!(CommandDetail::of(&ran.measured).unwrap().peak_by, Some(PeakBy::LargestProcess));
     assert!(ran.measured.notes.iter().any(|note| note.contains("largest process")));
 }
 
@@ -262,9 +273,10 @@ fn peaks_are_known_no_better_than_the_worst_of_them() {
 fn only_so_many_runs_are_kept_and_all_are_counted() {
     let fake = Fake::new();
     fake.put_executions("fast", [took(1000)]);
-    let asked = Asked { shell: false, runs_per_trial: Some(1500), ..Asked::new("fast") };
+    let asked =
+        CommandSpec { shell: false, runs_per_trial: Some(1500), ..CommandSpec::new("fast") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    let detail = Detail::of(&ran.measured).unwrap();
+    let detail = CommandDetail::of(&ran.measured).unwrap();
     assert_eq!((detail.runs, detail.wall_ns.len()), (1500, KEPT_RUNS));
 }
 
@@ -272,23 +284,23 @@ fn only_so_many_runs_are_kept_and_all_are_counted() {
 fn a_pilot_runs_it_once_and_refuses_what_is_not_there() {
     let fake = fake();
     let stop = AtomicBool::new(false);
-    let cost = run_on(&fake, 0, &stop, |run| Asked::new("work").pilot(run));
+    let cost = run_on(&fake, 0, &stop, |run| CommandSpec::new("work").pilot(run));
     assert_eq!(cost, Ok(Some(11 * MS)));
-    let told = run_on(&fake, 0, &stop, |run| Asked::new("nothere").pilot(run)).unwrap_err();
+    let told = run_on(&fake, 0, &stop, |run| CommandSpec::new("nothere").pilot(run)).unwrap_err();
     assert!(told.starts_with("`nothere`: "), "{told}");
     assert_eq!(fake.executed(), ["sh -c work", "sh -c nothere"]);
 }
 
 #[test]
 fn the_same_by_hand_is_a_line_of_hyperfine() {
-    let asked = Asked {
+    let asked = CommandSpec {
         prepare: Some("rm -rf tree".to_owned()),
         conclude: Some("sync".to_owned()),
         input: Some("words".to_owned()),
         ignore_failure: true,
         runs_per_trial: Some(5),
         shell: false,
-        ..Asked::new("tar xf a.tar")
+        ..CommandSpec::new("tar xf a.tar")
     };
     let line = asked.planned().unwrap().by_hand(&crate::ByHand {
         name: "command",
@@ -322,7 +334,7 @@ fn the_same_by_hand_is_a_line_of_hyperfine() {
 fn the_fake_clock_goes_on_while_a_program_runs() {
     let fake = fake();
     let before = fake.monotonic_ns();
-    trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, MS).unwrap();
+    trial(&fake, &CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") }, MS).unwrap();
     assert!(fake.monotonic_ns() - before >= 11 * MS);
 }
 
@@ -336,9 +348,15 @@ fn with_tree() -> Fake {
     fake
 }
 
-fn in_tree() -> Asked {
+fn in_tree() -> CommandSpec {
     let prepare = Some("before".to_owned());
-    Asked { c_files: Some(2), prepare, runs_per_trial: Some(1), shell: false, ..Asked::new("work") }
+    CommandSpec {
+        c_files: Some(2),
+        prepare,
+        runs_per_trial: Some(1),
+        shell: false,
+        ..CommandSpec::new("work")
+    }
 }
 
 #[test]
@@ -371,7 +389,7 @@ fn a_tree_without_room_is_not_begun() {
 
 #[test]
 fn jobs_stand_for_a_number_unless_they_are_a_factor() {
-    let mut asked = Asked { jobs: Some(4), ..Asked::new("make -j{jobs}") };
+    let mut asked = CommandSpec { jobs: Some(4), ..CommandSpec::new("make -j{jobs}") };
     assert_eq!(asked.planned().unwrap().run, "make -j4");
     asked.take("jobs", "16");
     assert_eq!(asked.planned().unwrap().run, "make -j16");
@@ -395,23 +413,31 @@ fn starts_and_runs(fake: &Fake) -> (usize, usize) {
 #[test]
 fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
     let fake = fake();
-    trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") }, 1000 * MS)
+        .unwrap();
     assert_eq!(starts_and_runs(&fake), (5, 1));
     // Five starts take 5 ms: the sixth is due after five runs of 11 ms.
     let fake = self::fake();
-    trial(&fake, &Asked { runs_per_trial: Some(5), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &CommandSpec { runs_per_trial: Some(5), ..CommandSpec::new("work") }, 1000 * MS)
+        .unwrap();
     assert_eq!(starts_and_runs(&fake), (5, 5));
     let fake = self::fake();
-    trial(&fake, &Asked { runs_per_trial: Some(6), ..Asked::new("work") }, 1000 * MS).unwrap();
+    trial(&fake, &CommandSpec { runs_per_trial: Some(6), ..CommandSpec::new("work") }, 1000 * MS)
+        .unwrap();
     assert_eq!(starts_and_runs(&fake), (6, 6));
     // However long it goes on, it is fifty times and no more.
     let fake = self::fake();
-    trial(&fake, &Asked { runs_per_trial: Some(80), ..Asked::new("work") }, 10_000 * MS).unwrap();
+    trial(
+        &fake,
+        &CommandSpec { runs_per_trial: Some(80), ..CommandSpec::new("work") },
+        10_000 * MS,
+    )
+    .unwrap();
     assert_eq!(starts_and_runs(&fake), (50, 80));
     // Without a shell there is none to start.
     let fake = Fake::new();
     fake.put_executions("work", [took(10 * MS)]);
-    let asked = Asked { shell: false, runs_per_trial: Some(20), ..Asked::new("work") };
+    let asked = CommandSpec { shell: false, runs_per_trial: Some(20), ..CommandSpec::new("work") };
     trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(fake.executed().len(), 20);
 }
@@ -420,7 +446,7 @@ fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
 fn a_shell_that_fails_is_told() {
     let fake = fake();
     fake.put_executions("sh -c ", [ended(Ending::Exited(127), "no such file")]);
-    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    let told = trial(&fake, &CommandSpec::new("work"), 100 * MS).unwrap_err();
     assert_eq!(told, "the empty shell command exited with code 127; stderr: no such file");
 }
 
@@ -429,7 +455,7 @@ fn of_what_a_program_said_the_last_six_lines_are_told() {
     let told = |complaint: &str| {
         let fake = fake();
         fake.put_executions("sh -c work", [ended(Ending::Exited(1), complaint)]);
-        trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err()
+        trial(&fake, &CommandSpec::new("work"), 100 * MS).unwrap_err()
     };
     assert_eq!(told(""), "run 1 of `work` exited with code 1");
     assert_eq!(told(" \n\n"), "run 1 of `work` exited with code 1");
@@ -437,7 +463,7 @@ fn of_what_a_program_said_the_last_six_lines_are_told() {
     assert_eq!(told("1\n2\n 3 \n4\n\n5\n6\n7\n"), all);
     let fake = fake();
     fake.put_executions("sh -c work", [ended(Ending::Signalled(11), "")]);
-    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    let told = trial(&fake, &CommandSpec::new("work"), 100 * MS).unwrap_err();
     assert_eq!(told, "run 1 of `work` was killed by signal 11");
 }
 
@@ -446,11 +472,11 @@ fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
     for (line, name) in [("before", "prepare"), ("after", "conclude")] {
         let fake = fake();
         fake.put_executions(&format!("sh -c {line}"), [ended(Ending::Exited(2), "")]);
-        let asked = Asked {
+        let asked = CommandSpec {
             prepare: Some("before".to_owned()),
             conclude: Some("after".to_owned()),
             ignore_failure: true,
-            ..Asked::new("work")
+            ..CommandSpec::new("work")
         };
         let told = trial(&fake, &asked, 100 * MS).unwrap_err();
         assert_eq!(told, format!("{name} `{line}` exited with code 2"));
@@ -467,7 +493,7 @@ fn a_target_that_is_full_is_told_with_the_reason() {
         let fake = with_tree();
         fake.add(&format!("space /home/me {free} 1000000000\n")).unwrap();
         fake.put_executions("sh -c work", [ended(Ending::Exited(1), "cannot write")]);
-        let asked = Asked { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
+        let asked = CommandSpec { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
         for line in [
             "/usr/bin/assay tree assay-tree",
             "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }",
@@ -497,9 +523,10 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
 #[test]
 fn half_of_the_runs_is_rounded_up() {
     let half = |runs: Option<u64>| {
-        let planned = Asked { runs_per_trial: runs, ..Asked::new("work") }.planned().unwrap();
-        match crate::Planned::from(planned).halved() {
-            crate::Planned::Command(own) => own.runs_per_trial,
+        let planned =
+            CommandSpec { runs_per_trial: runs, ..CommandSpec::new("work") }.planned().unwrap();
+        match crate::WorkPlan::from(planned).halved() {
+            crate::WorkPlan::Command(own) => own.runs_per_trial,
             other => panic!("{other:?}"),
         }
     };
@@ -511,7 +538,7 @@ fn half_of_the_runs_is_rounded_up() {
 
 #[test]
 fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
-    let how = |asked: Asked| {
+    let how = |asked: CommandSpec| {
         asked.planned().unwrap().by_hand(&crate::ByHand {
             name: "command",
             area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
@@ -522,16 +549,16 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
             background: None,
         })
     };
-    let plain = how(Asked::new("work"));
+    let plain = how(CommandSpec::new("work"));
     assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
     assert_eq!(plain.remarks, ["run this line in /home/me"]);
-    let tree = how(Asked {
+    let tree = how(CommandSpec {
         drop_caches: true,
         prepare: Some("make clean".to_owned()),
         conclude: Some("sync".to_owned()),
         timeout: Some("2 s".parse().unwrap()),
         c_files: Some(2),
-        ..Asked::new("make")
+        ..CommandSpec::new("make")
     });
     assert_eq!(
         tree.words,
@@ -556,18 +583,18 @@ fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
 
 #[test]
 fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
-    let mut asked = Asked { c_files: Some(13), ..Asked::new("make") };
+    let mut asked = CommandSpec { c_files: Some(13), ..CommandSpec::new("make") };
     asked.hurry(None);
     assert_eq!((asked.c_files, asked.runtime), (Some(3), Some(QUICK)));
-    let mut counted = Asked { runs_per_trial: Some(1), ..Asked::new("make") };
+    let mut counted = CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("make") };
     counted.hurry(None);
     assert_eq!(counted.runtime, None);
     counted.settle();
     assert_eq!(counted.runtime.map(|time| time.0), Some(24 * 3600 * 1000 * MS));
-    let mut other = Asked::new("make");
+    let mut other = CommandSpec::new("make");
     other.settle();
     assert_eq!(other.runtime.map(|time| time.0), Some(1000 * MS));
-    let said = Asked { runtime: Some(QUICK), ..Asked::new("make") };
+    let said = CommandSpec { runtime: Some(QUICK), ..CommandSpec::new("make") };
     assert_eq!(
         {
             let mut own = said.clone();
@@ -582,10 +609,10 @@ fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
 
 #[test]
 fn costs_are_those_of_a_line_that_is_the_same() {
-    let work = |run: &str| Work::from(Asked::new(run));
-    assert!(Asked::new("a").costs_like(&work("a")));
-    assert!(!Asked::new("a").costs_like(&work("b")));
-    let cold = Asked { drop_caches: true, ..Asked::new("a") };
+    let work = |run: &str| Work::from(CommandSpec::new(run));
+    assert!(CommandSpec::new("a").costs_like(&work("a")));
+    assert!(!CommandSpec::new("a").costs_like(&work("b")));
+    let cold = CommandSpec { drop_caches: true, ..CommandSpec::new("a") };
     assert!(!cold.costs_like(&work("a")));
 }
 
@@ -593,11 +620,11 @@ fn prints(text: &str) -> Executed {
     Executed { heard: Heard::from(text), ..took(11 * MS) }
 }
 
-fn reading(specification: &str) -> Asked {
-    Asked {
+fn reading(specification: &str) -> CommandSpec {
+    CommandSpec {
         runs_per_trial: Some(2),
         parse: vec![specification.parse().unwrap()],
-        ..Asked::new("work")
+        ..CommandSpec::new("work")
     }
 }
 
@@ -622,7 +649,8 @@ impl Complaints for Mistakes {
 fn a_list_of_readings_has_an_end() {
     let mistakes = |count: usize| {
         let one = |index: usize| -> Reading { format!("/n{index}::higher").parse().unwrap() };
-        let asked = Asked { parse: (0..count).map(one).collect(), ..Asked::new("work") };
+        let asked =
+            CommandSpec { parse: (0..count).map(one).collect(), ..CommandSpec::new("work") };
         let mut mistakes = Mistakes::default();
         asked.complain_of_reads("w", &mut mistakes);
         mistakes.0
@@ -638,13 +666,17 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
     let ran = trial(&fake, &reading("([0-9]+) ops/s:ops/s:higher"), 1000 * MS).unwrap();
     assert_eq!(value(&ran, "reported_ops_per_s"), 1.5);
     assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
-    let detail = Detail::of(&ran.measured).unwrap();
+    let detail = CommandDetail::of(&ran.measured).unwrap();
     assert_eq!(detail.told[0].better, Better::Higher);
     assert_eq!(detail.written[0].text, "at first 9\r2 ops/s\n");
     // Where nobody asks for numbers nothing of the output is kept.
-    let ran =
-        trial(&fake, &Asked { runs_per_trial: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
-    let detail = Detail::of(&ran.measured).unwrap();
+    let ran = trial(
+        &fake,
+        &CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") },
+        1000 * MS,
+    )
+    .unwrap();
+    let detail = CommandDetail::of(&ran.measured).unwrap();
     assert!(detail.told.is_empty() && detail.written.is_empty() && detail.produced.is_empty());
 }
 
@@ -667,7 +699,7 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     asked.parse[0].file = Some("a b.json".to_owned());
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "reported_a"), 3.0);
-    let written = &Detail::of(&ran.measured).unwrap().written;
+    let written = &CommandDetail::of(&ran.measured).unwrap().written;
     assert_eq!((written.len(), written[0].file.as_deref()), (1, Some("a b.json")));
     // What lies there before a run, and is the same after it, is of another run.
     fake.put("/home/me/a b.json", "{\"a\": 3}");
@@ -698,10 +730,10 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
 /// Nobody typed the line that reads it.
 #[test]
 fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
-    let at = |path: &str| Asked {
+    let at = |path: &str| CommandSpec {
         same_output: Some(Produced::At(path.to_owned())),
         runs_per_trial: Some(1),
-        ..Asked::new("work")
+        ..CommandSpec::new("work")
     };
     let fake = fake();
     let failed = ended(Ending::Exited(1), "/dev/zero is no file");
@@ -723,7 +755,8 @@ fn levels_stand_in_the_names_of_what_is_written() {
     let planned = asked.planned().unwrap();
     assert_eq!(planned.parse[0].file.as_deref(), Some("in-4k"));
     assert_eq!(planned.same_output, Some(Produced::At("out-4k-{trial}".to_owned())));
-    let printed = Asked { same_output: Some(Produced::Printed(true)), ..Asked::new("work") };
+    let printed =
+        CommandSpec { same_output: Some(Produced::Printed(true)), ..CommandSpec::new("work") };
     assert_eq!(printed.planned().unwrap().same_output, Some(Produced::Printed(true)));
 }
 
@@ -736,9 +769,9 @@ fn what_runs_produce_is_kept_by_its_hash() {
     };
     fake.put_executions("sh -c work", [summed(1), summed(2), summed(2)]);
     let same_output = Some(Produced::Printed(true));
-    let asked = Asked { runs_per_trial: Some(3), same_output, ..Asked::new("work") };
+    let asked = CommandSpec { runs_per_trial: Some(3), same_output, ..CommandSpec::new("work") };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
-    let produced = &Detail::of(&ran.measured).unwrap().produced;
+    let produced = &CommandDetail::of(&ran.measured).unwrap().produced;
     let expected = [("01".repeat(32), 1), ("02".repeat(32), 2)];
     assert_eq!(*produced, BTreeMap::from(expected));
 }
@@ -748,7 +781,7 @@ fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
     let fake = fake();
     fake.put_executions("sh -c echo 0", [took(MS)]);
     let trial_setup = Some("echo {trial}".to_owned());
-    let asked = Asked { trial_setup, runs_per_trial: Some(2), ..Asked::new("work") };
+    let asked = CommandSpec { trial_setup, runs_per_trial: Some(2), ..CommandSpec::new("work") };
     trial(&fake, &asked, 1000 * MS).unwrap();
     let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
     assert_eq!(lines, ["sh -c echo 0", "sh -c work", "sh -c work"]);
@@ -757,9 +790,9 @@ fn a_trial_is_set_up_before_its_runs_and_lines_know_which_it_is() {
 #[test]
 fn a_command_with_a_name_is_its_line() {
     let lines = BTreeMap::from([("old".to_owned(), "work".to_owned())]);
-    let mut asked: Work = Asked { commands: lines, ..Asked::new("") }.into();
+    let mut asked: Work = CommandSpec { commands: lines, ..CommandSpec::new("") }.into();
     for (level, run) in [("old", "work"), ("other", "other")] {
         asked.set("command", level).unwrap().unwrap();
-        assert_eq!(Asked::of(&asked).unwrap().run, run);
+        assert_eq!(CommandSpec::of(&asked).unwrap().run, run);
     }
 }

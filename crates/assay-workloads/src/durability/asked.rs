@@ -20,7 +20,7 @@ use crate::durability::outage::{AREA_BYTES, Outage};
 use crate::durability::pattern::{Layout, Pattern};
 use crate::durability::plug::{Ground, Plug};
 use crate::durability::sync::Sync;
-use crate::durability::trial::{Course, Detail};
+use crate::durability::trial::{Course, DurabilityDetail};
 use crate::io::Engine;
 use crate::keys::runtime;
 use crate::measured::Ran;
@@ -32,7 +32,7 @@ use crate::workload::{
 use super::metrics::{LOST, METRICS};
 use super::{counted, in_machines, plugged, ran, touch};
 
-pub use keys::Asked;
+pub use keys::DurabilitySpec;
 use keys::USUAL_CUTS;
 
 pub const ABOUT: About = About {
@@ -85,7 +85,7 @@ fn is_option(text: &str) -> bool {
 
 const MOST_OPTIONS: usize = 200;
 
-impl Asked {
+impl DurabilitySpec {
     pub fn unfit(&self) -> Option<(&'static str, String)> {
         if !is_option(&self.vm_mount_options) {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
@@ -196,7 +196,7 @@ impl Asked {
         self.method == Grade::Plug
     }
 
-    pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
+    pub fn planned(&self, area_bytes: u64) -> Result<DurabilityPlan, String> {
         if let Some((_, message)) = self.unfit() {
             return Err(message);
         }
@@ -218,7 +218,7 @@ impl Asked {
         if self.is_plug() && self.peer.is_none() {
             return Err(NO_PEER.to_owned());
         }
-        Ok(Planned {
+        Ok(DurabilityPlan {
             method: self.method,
             peer: self.peer.clone().filter(|_| self.is_plug()),
             write_to: on,
@@ -237,7 +237,7 @@ impl Asked {
     }
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for DurabilitySpec {
     fn words(&self) -> String {
         let on = match self.write_to {
             On::Target => String::new(),
@@ -324,7 +324,7 @@ impl WorkloadSpec for Asked {
         });
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(crate::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(crate::WorkPlan, Option<String>), String> {
         if !self.is_in_machine() && !offer.area.written {
             return Err(ONLY_READ.to_owned());
         }
@@ -348,7 +348,7 @@ fn synced(sync: Sync) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct DurabilityPlan {
     #[serde(rename = "writer")]
     pub pattern: Pattern,
     #[serde(rename = "synced_by")]
@@ -375,7 +375,7 @@ pub struct Planned {
     pub peer: Option<String>,
 }
 
-impl Planned {
+impl DurabilityPlan {
     pub fn is_in_machine(&self) -> bool {
         self.write_to != On::Target
     }
@@ -385,9 +385,14 @@ impl Planned {
     }
 
     /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
-    pub fn plugged(&self, ground: Ground<'_>, time_ns: u64, seed: u64) -> Result<Detail, String> {
+    pub fn plugged(
+        &self,
+        ground: Ground<'_>,
+        time_ns: u64,
+        seed: u64,
+    ) -> Result<DurabilityDetail, String> {
         let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
-            return Ok(Detail::default());
+            return Ok(DurabilityDetail::default());
         };
         let course = &self.course(ground.area, time_ns, seed, 0);
         Plug { course, peer, ground }.run()
@@ -402,7 +407,7 @@ impl Planned {
         starts: &mut dyn Starts,
         keys: [u64; 2],
         stop: &AtomicBool,
-    ) -> Result<Detail, String> {
+    ) -> Result<DurabilityDetail, String> {
         let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
         let own = self.own.as_ref();
         let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
@@ -430,7 +435,7 @@ impl Planned {
     }
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for DurabilityPlan {
     fn words(&self) -> String {
         let bound = match self.sync {
             Sync::None if self.own.is_none() => {
@@ -519,7 +524,7 @@ impl PlannedWork for Planned {
         Some(writing.saturating_add(cutting))
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
         Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
     }

@@ -7,7 +7,7 @@ use crate::durability::judge::{Found, Outcome};
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
 use crate::durability::tally::Told;
-use crate::durability::trial::{Course, Detail, Medium};
+use crate::durability::trial::{Course, DurabilityDetail, Medium};
 
 /// A drive in memory on which nothing is cut; a step of its clock is a call.
 struct Memory {
@@ -68,7 +68,7 @@ fn course(pattern: Pattern, drive: Drive) -> Course {
     }
 }
 
-fn ran(course: &Course) -> Detail {
+fn ran(course: &Course) -> DurabilityDetail {
     course.run(&mut Memory::new(), &AtomicBool::new(false)).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Metric;
 
-use crate::durability::trial::Detail;
+use crate::durability::trial::DurabilityDetail;
 use crate::metrics::{higher, lower};
 
 pub const ROUNDS: Metric = higher(
@@ -24,7 +24,7 @@ pub const CUTS: Metric =
 
 pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
 
-pub fn values(detail: &Detail) -> [(String, f64); 3] {
+pub fn values(detail: &DurabilityDetail) -> [(String, f64); 3] {
     let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
     let all = [
         (ROUNDS, per_s),

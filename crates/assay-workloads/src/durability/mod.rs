@@ -45,11 +45,11 @@ use super::workload::{Judged, Touch, WorkloadKind};
 use metrics::{METRICS, ROUNDS, values};
 use plug::Ground;
 
-pub use asked::{Asked, Planned};
-pub use tell::Facts;
-pub use trial::Detail;
+pub use asked::{DurabilityPlan, DurabilitySpec};
+pub use tell::DurabilityFacts;
+pub use trial::DurabilityDetail;
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for DurabilitySpec {
     const ABOUT: About = asked::ABOUT;
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
@@ -69,7 +69,7 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
-fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
     let mut starts = run.system.machines(&own.wanted())?;
@@ -82,7 +82,7 @@ fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     Ok(ran)
 }
 
-fn plugged(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+fn plugged(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
     let area = [area.start, area.length];
@@ -93,15 +93,15 @@ fn plugged(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// A trial of which no time is told, nor what moved in it.
-fn untimed(detail: Detail, elapsed_ns: u64, why: &str) -> Ran {
-    let mut ran = ran(Detail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
+fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> Ran {
+    let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
     ran.measured.claims = Claims::default();
     ran.measured.values.remove(ROUNDS.name);
     ran.measured.absent.insert(ROUNDS.name.to_owned(), why.to_owned());
     ran
 }
 
-fn ran(detail: Detail, elapsed_ns: u64) -> Ran {
+fn ran(detail: DurabilityDetail, elapsed_ns: u64) -> Ran {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
     let (values, stopped) = (values(&detail).into(), detail.stopped);
     Ran::of(
@@ -116,7 +116,7 @@ fn ran(detail: Detail, elapsed_ns: u64) -> Ran {
     )
 }
 
-impl Counts for Detail {
+impl Counts for DurabilityDetail {
     fn operations(&self) -> u64 {
         self.rounds
     }
@@ -127,19 +127,19 @@ impl Counts for Detail {
     }
 }
 
-fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a Detail> {
-    of.filter_map(Detail::of).collect()
+fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a DurabilityDetail> {
+    of.filter_map(DurabilityDetail::of).collect()
 }
 
-impl Tells for Planned {
-    fn facts(&self, seen: &Seen<'_>) -> Option<super::Facts> {
+impl Tells for DurabilityPlan {
+    fn facts(&self, seen: &Seen<'_>) -> Option<super::WorkFacts> {
         let trials = details(seen.trials.iter().copied().flatten());
         let left_out = details(seen.left_out.iter().copied());
-        Facts::judge(seen.subject, self, &trials, &left_out).map(Into::into)
+        DurabilityFacts::judge(seen.subject, self, &trials, &left_out).map(Into::into)
     }
 }
 
-impl Shows for Facts {
+impl Shows for DurabilityFacts {
     const KEY: &'static str = "durability";
     const FIGURE: Option<&'static FactsFigure> =
         Some(&FactsFigure { key: Self::KEY, about: tell::FIGURE, leads: true });

@@ -19,7 +19,7 @@ use crate::durability::log::{SECTOR_BYTES, Step, Write};
 use crate::durability::pages::Pages;
 use crate::durability::program::{self, Back, Made, Program};
 use crate::durability::served::{End, Logged, Served};
-use crate::durability::trial::{Course, Detail};
+use crate::durability::trial::{Course, DurabilityDetail};
 
 pub const AREA_BYTES: u64 = 64 << 20;
 /// A machine that says nothing for so long says nothing any more: five minutes.
@@ -43,11 +43,15 @@ pub struct Outage<'a> {
 
 impl Outage<'_> {
     /// Takes the power of a machine for each cut.
-    pub fn kill(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
+    pub fn kill(
+        &self,
+        starts: &mut dyn Starts,
+        stop: &AtomicBool,
+    ) -> Result<DurabilityDetail, String> {
         let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
-        let mut detail = Detail::default();
+        let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
         let fresh = self.made(&mut talk, &drive)?;
         let Some(length) = self.length(&*program, &mut talk, &drive, &fresh)? else {
@@ -79,10 +83,14 @@ impl Outage<'_> {
     }
 
     /// Has one machine write to the end, and cuts the log of its drive.
-    pub fn replay(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
+    pub fn replay(
+        &self,
+        starts: &mut dyn Starts,
+        stop: &AtomicBool,
+    ) -> Result<DurabilityDetail, String> {
         let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));
-        let mut detail = Detail::default();
+        let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
         let fresh = self.made(&mut talk, &drive)?;
         if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
@@ -100,7 +108,7 @@ impl Outage<'_> {
         lines: &[String],
         talk: &mut Talk<'_>,
         drive: &Served,
-        detail: &mut Detail,
+        detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
         if logged.log.steps.is_empty() {
             return Ok(());
@@ -130,7 +138,7 @@ impl Outage<'_> {
         Ok(())
     }
 
-    fn inspect(&self, talk: &mut Talk<'_>, detail: &mut Detail) -> Result<(), String> {
+    fn inspect(&self, talk: &mut Talk<'_>, detail: &mut DurabilityDetail) -> Result<(), String> {
         if !self.on.has_files() {
             return Ok(());
         }
@@ -275,7 +283,7 @@ impl Length {
     }
 }
 
-fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut Detail) {
+fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityDetail) {
     let rounds = logged.rounds(logged.log.steps.len());
     detail.rounds += u64::from(rounds);
     // Where the check alone knows, it is promised that it passes.
@@ -496,7 +504,7 @@ mod tests {
         }
     }
 
-    fn ran(course: &Course, is_kill: bool) -> Detail {
+    fn ran(course: &Course, is_kill: bool) -> DurabilityDetail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
         let own = Outage { course, on, mounted: "", own: None };
         let ended =
@@ -584,7 +592,7 @@ mod tests {
         assert!(ended.stopped && ended.tally.crash_points == 0);
     }
 
-    fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> Detail {
+    fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> DurabilityDetail {
         let course = Course { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
         let (on, stop) = (On::Ext4, AtomicBool::new(false));
         let own = Outage { course: &course, on, mounted: "", own: None };
@@ -620,7 +628,11 @@ mod tests {
         }
     }
 
-    fn ran_command(lines: [&str; 2], drive: Drive, is_kill: bool) -> Result<Detail, String> {
+    fn ran_command(
+        lines: [&str; 2],
+        drive: Drive,
+        is_kill: bool,
+    ) -> Result<DurabilityDetail, String> {
         let [command, check] = lines.map(str::to_owned);
         let lines = Lines { command, check, command_ms: 1, check_ms: 1 };
         let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));

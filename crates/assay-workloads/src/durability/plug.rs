@@ -30,7 +30,7 @@ use crate::durability::outage::AREA_BYTES;
 use crate::durability::pattern::{Act, Layout};
 use crate::durability::sync::Sync as SyncBy;
 use crate::durability::tally::Told;
-use crate::durability::trial::{ActWriter, Course, Detail};
+use crate::durability::trial::{ActWriter, Course, DurabilityDetail};
 
 /// When somebody is called to cut the power, nanoseconds after the first write.
 const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
@@ -76,7 +76,7 @@ pub struct Ground<'a> {
 enum Note {
     Begun(Begun),
     /// The power went, and this is what came of it.
-    Judged(Box<Detail>),
+    Judged(Box<DurabilityDetail>),
     Over,
 }
 
@@ -112,7 +112,7 @@ pub struct Plug<'a> {
 
 impl Plug<'_> {
     /// Writes until the power goes, or judges what is there where it went.
-    pub fn run(&self) -> Result<Detail, String> {
+    pub fn run(&self) -> Result<DurabilityDetail, String> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
         match noted {
@@ -151,7 +151,7 @@ impl Plug<'_> {
         self.ground.system.mains()?.ledger(self.peer, &token)
     }
 
-    fn begin(&self, notes: &dyn Notes) -> Result<Detail, String> {
+    fn begin(&self, notes: &dyn Notes) -> Result<DurabilityDetail, String> {
         let random = self.ground.system.random().map_err(|error| error.to_string())?;
         let of = format!("{} {} ", notes.result(), notes.trial());
         let key = sha256([of.as_bytes(), &random[..]].concat());
@@ -236,7 +236,7 @@ impl Plug<'_> {
         begun: &Begun,
         area: Option<&AreaFile>,
         ledger: &mut dyn Ledger,
-    ) -> Result<Detail, String> {
+    ) -> Result<DurabilityDetail, String> {
         let (system, own) = (self.ground.system, self.course);
         let (file, first) = self.place(area)?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
@@ -252,7 +252,7 @@ impl Plug<'_> {
         for (acts, round) in rounds(self.layout()?, own.seed).zip(1..) {
             let round_ns = now_ns();
             if self.ground.stop.load(Ordering::Relaxed) {
-                return Ok(Detail { stopped: true, ..Detail::default() });
+                return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
             }
             if round_ns >= end_ns {
                 break;
@@ -293,7 +293,7 @@ impl Plug<'_> {
     }
 
     /// What is there where it had begun and did not come to its end.
-    fn after(&self, begun: &Begun) -> Result<Detail, String> {
+    fn after(&self, begun: &Begun) -> Result<DurabilityDetail, String> {
         let judged = self.judged(begun);
         let note = match &judged {
             // Somebody stopped it: what is there is judged when it is gone on with.
@@ -311,7 +311,7 @@ impl Plug<'_> {
         judged
     }
 
-    fn judged(&self, begun: &Begun) -> Result<Detail, String> {
+    fn judged(&self, begun: &Begun) -> Result<DurabilityDetail, String> {
         if self.boot()? == begun.boot {
             return Err(
                 "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
@@ -329,11 +329,11 @@ impl Plug<'_> {
                 if let Some(why) = why {
                     self.mains()?.call(&self.waits_words(&why)?);
                 }
-                return Ok(Detail { stopped: true, ..Detail::default() });
+                return Ok(DurabilityDetail { stopped: true, ..DurabilityDetail::default() });
             }
         };
         let (written, known, steps) = self.written(told)?;
-        let mut detail = Detail { rounds: told, ..Detail::default() };
+        let mut detail = DurabilityDetail { rounds: told, ..DurabilityDetail::default() };
         detail.writes = u64::from(known.begun);
         detail.written_bytes = detail.writes * self.course.record_bytes;
         if self.course.sync != SyncBy::None {

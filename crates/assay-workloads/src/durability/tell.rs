@@ -9,7 +9,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use crate::durability::asked::Planned;
+use crate::durability::asked::DurabilityPlan;
 use crate::durability::below::On;
 use crate::durability::bound::{at_most, most_share};
 use crate::durability::cut::Survivors;
@@ -19,7 +19,7 @@ use crate::durability::judge::{Found, Outcome};
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
 use crate::durability::tally::{Tally, Told};
-use crate::durability::trial::{Detail, Story};
+use crate::durability::trial::{DurabilityDetail, Story};
 use crate::tell::OfRow;
 
 use super::counted;
@@ -27,7 +27,7 @@ use super::counted;
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct DurabilityFacts {
     pub workload: String,
     pub configuration: Levels,
     pub method: Grade,
@@ -60,13 +60,13 @@ pub struct Facts {
     pub method_text: String,
 }
 
-impl Facts {
+impl DurabilityFacts {
     /// The judgement of the trials of a row; includes losses without a cut.
     pub fn judge(
         subject: &Subject,
-        planned: &Planned,
-        trials: &[&Detail],
-        left_out: &[&Detail],
+        planned: &DurabilityPlan,
+        trials: &[&DurabilityDetail],
+        left_out: &[&DurabilityDetail],
     ) -> Option<Self> {
         let mut tally = Tally::of(trials.iter().map(|own| &own.tally));
         let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
@@ -207,7 +207,7 @@ impl Facts {
     }
 }
 
-impl OfRow for Facts {
+impl OfRow for DurabilityFacts {
     /// Why a command that ran it fails: something that was promised was missing.
     fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
@@ -233,7 +233,7 @@ const NOT_YOURS: &str = "The real drive was not tested.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
 /// the end what they prove. Rows of one target share a sentence that is the same for each of them.
-fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
+fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let mut rows = all.to_vec();
     rows.sort_by_key(|own| own.place());
     let mut told: Vec<(Vec<String>, Sentence)> = Vec::new();
@@ -267,7 +267,7 @@ fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence>
     found
 }
 
-fn grade_words(planned: &Planned, read: u64, wrong: u64) -> String {
+fn grade_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
     let target = match wrong {
         0 => String::new(),
         wrong => format!(
@@ -294,7 +294,7 @@ const PLUG: &str = "Method plug: a second machine recorded the acknowledged writ
                     lost power. Assay cannot verify that the power was cut and the machine was not \
                     merely reset. This tests the kernel, the filesystem and the drive together.";
 
-fn in_machine_words(planned: &Planned) -> String {
+fn in_machine_words(planned: &DurabilityPlan) -> String {
     let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
     let below = if planned.write_to.has_files() {
         format!("a kernel and its {}", planned.write_to.name())
@@ -391,7 +391,7 @@ const SURVIVES: &str = "with equal probability, the surviving cache content is n
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
-fn legend(all: &[&Facts]) -> String {
+fn legend(all: &[&DurabilityFacts]) -> String {
     let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
     let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
     let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
@@ -409,7 +409,7 @@ pub const FIGURE: About = About {
 };
 
 /// What is shown of all rows; `name` is what a sentence calls one.
-pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
+pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
     let own = [
         Column::verdict("verdict"),
@@ -421,7 +421,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     ];
     let setting = has_settings.then(|| Column::left("setting"));
     let columns = setting.into_iter().chain(own).collect();
-    let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
+    let row = |own: &&DurabilityFacts| own.row(has_settings.then(|| name(&own.subject())));
     let table = Table {
         title: title(all).to_owned(),
         columns,
@@ -439,7 +439,7 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
 
 const CUTS: &str = "crash points";
 
-fn title(all: &[&Facts]) -> &'static str {
+fn title(all: &[&DurabilityFacts]) -> &'static str {
     let has = |grade| all.iter().any(|own| own.method == grade);
     if has(Grade::Plug) {
         return "power cuts of this machine";
@@ -452,7 +452,7 @@ fn title(all: &[&Facts]) -> &'static str {
 }
 
 /// Crash points by outcome, a figure per workload. Workloads that lost something come first, as in the sentences.
-fn figures(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
+fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     let mut by_place = all.to_vec();
     by_place.sort_by_key(|own| own.place());
     let mut workloads: Vec<&str> = Vec::new();
@@ -463,21 +463,25 @@ fn figures(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     }
     let mut figures = Vec::new();
     for workload in workloads {
-        let rows: Vec<&Facts> =
+        let rows: Vec<&DurabilityFacts> =
             all.iter().copied().filter(|own| own.workload == workload).collect();
         figures.extend(figure(workload, &rows, name));
     }
     figures
 }
 
-fn figure(workload: &str, rows: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Option<Figure> {
-    let count = |row: &Facts, outcome: &Outcome| {
+fn figure(
+    workload: &str,
+    rows: &[&DurabilityFacts],
+    name: &dyn Fn(&Subject) -> String,
+) -> Option<Figure> {
+    let count = |row: &DurabilityFacts, outcome: &Outcome| {
         row.tally.outcomes.get(outcome).copied().unwrap_or_default()
     };
     let seen = |outcome: &Outcome| rows.iter().any(|row| count(row, outcome) > 0);
     let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
     let names: Vec<String> = outcomes.iter().map(|own| own.words().to_owned()).collect();
-    let group = |row: &&Facts| NamedValues {
+    let group = |row: &&DurabilityFacts| NamedValues {
         name: name(&row.subject()),
         values: outcomes.iter().map(|outcome| count(row, outcome) as f64).collect(),
     };
@@ -495,9 +499,9 @@ fn figure(workload: &str, rows: &[&Facts], name: &dyn Fn(&Subject) -> String) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durability::asked::Asked;
+    use crate::durability::asked::DurabilitySpec;
 
-    fn detail(cuts: u64, lost: u64, promises: u64) -> Detail {
+    fn detail(cuts: u64, lost: u64, promises: u64) -> DurabilityDetail {
         let kept = cuts - lost;
         let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
         let tally = Tally {
@@ -508,13 +512,13 @@ mod tests {
             read_again: [80, 0],
             ..Tally::default()
         };
-        Detail { tally, ..Detail::default() }
+        DurabilityDetail { tally, ..DurabilityDetail::default() }
     }
 
-    fn facts(trials: &[Detail]) -> Option<Facts> {
+    fn facts(trials: &[DurabilityDetail]) -> Option<DurabilityFacts> {
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
-        let planned = Asked::default().planned(1 << 30).unwrap();
-        Facts::judge(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
+        let planned = DurabilitySpec::default().planned(1 << 30).unwrap();
+        DurabilityFacts::judge(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
     }
 
     #[test]
@@ -575,10 +579,10 @@ mod tests {
     #[test]
     fn what_is_missing_without_a_cut_is_told_of_trials_that_are_left_out_too() {
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
-        let planned = Asked::default().planned(1 << 30).unwrap();
+        let planned = DurabilitySpec::default().planned(1 << 30).unwrap();
         let mut warm_up = detail(30, 2, 5);
-        let of = |counted: &[&Detail], left_out: &Detail| {
-            Facts::judge(&subject, &planned, counted, &[left_out])
+        let of = |counted: &[&DurabilityDetail], left_out: &DurabilityDetail| {
+            DurabilityFacts::judge(&subject, &planned, counted, &[left_out])
         };
         let counted = detail(60, 0, 5);
         let own = of(&[&counted], &warm_up).unwrap();
@@ -615,13 +619,13 @@ mod tests {
         assert_eq!((own.lost_share_bound95, own.failure()), (None, None));
         let uncut = facts(&[detail(0, 0, 3)]).unwrap();
         assert!(uncut.text.starts_with("The study has no crash point"), "{}", uncut.text);
-        let words = |own: &Facts| own.row(None).cells[0].text(Unit::Words);
+        let words = |own: &DurabilityFacts| own.row(None).cells[0].text(Unit::Words);
         assert_eq!([words(&own), words(&uncut)], ["none acknowledged", "no crash points"]);
     }
 
     #[test]
     fn rows_that_lost_are_told_first_and_those_that_promised_nothing_last() {
-        let of = |own: Detail, setting: &str| Facts {
+        let of = |own: DurabilityDetail, setting: &str| DurabilityFacts {
             configuration: [("sync".to_owned(), setting.to_owned())].into(),
             ..facts(&[own]).unwrap()
         };
@@ -657,7 +661,7 @@ mod tests {
             [&last, &first, &one.method_text],
             "a loss first, and what it proves once"
         );
-        let apart = Facts { workload: "other".to_owned(), ..one.clone() };
+        let apart = DurabilityFacts { workload: "other".to_owned(), ..one.clone() };
         let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
         let drawn: Vec<&str> = shown.figures.iter().map(|own| own.id.as_str()).collect();
         assert_eq!(
@@ -684,14 +688,16 @@ mod tests {
 
     #[test]
     fn a_plug_says_something_of_the_drive_that_is_there_and_no_more_than_is_known() {
-        let asked = Asked {
+        let asked = DurabilitySpec {
             method: Grade::Plug,
             peer: Some("192.168.1.2:7710".to_owned()),
-            ..Asked::default()
+            ..DurabilitySpec::default()
         };
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
         let planned = asked.planned(1 << 30).unwrap();
-        let of = |own: &Detail| Facts::judge(&subject, &planned, &[own], &[]).unwrap();
+        let of = |own: &DurabilityDetail| {
+            DurabilityFacts::judge(&subject, &planned, &[own], &[]).unwrap()
+        };
         let own = of(&detail(3, 0, 900));
         assert_eq!(
             own.text,
@@ -729,6 +735,6 @@ mod tests {
     fn facts_are_read_as_they_are_written() {
         let own = facts(&[detail(60, 2, 5)]).unwrap();
         let text = serde_json::to_string(&own).unwrap();
-        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), own);
+        assert_eq!(serde_json::from_str::<DurabilityFacts>(&text).unwrap(), own);
     }
 }

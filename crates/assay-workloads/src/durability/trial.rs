@@ -67,7 +67,7 @@ impl Story {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct DurabilityDetail {
     pub writes: u64,
     pub written_bytes: u64,
     /// Calls that synced, or writes that went through.
@@ -109,7 +109,11 @@ impl ActWriter {
 }
 
 impl Course {
-    pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
+    pub fn run(
+        &self,
+        medium: &mut dyn Medium,
+        stop: &AtomicBool,
+    ) -> Result<DurabilityDetail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
         let sectors = written.log.sectors() as usize;
         self.read_again(medium, &written, sectors, &mut detail)?;
@@ -122,9 +126,9 @@ impl Course {
         &self,
         medium: &mut dyn Medium,
         stop: &AtomicBool,
-    ) -> Result<(Written, Detail), String> {
+    ) -> Result<(Written, DurabilityDetail), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
-        let mut detail = Detail::default();
+        let mut detail = DurabilityDetail::default();
         let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, self.area[0]);
         // Nothing is drawn, and no room is made, in the time that is measured.
         let rounds: Vec<Vec<Act>> = layout.rounds(self.seed).take(self.promises as usize).collect();
@@ -152,7 +156,7 @@ impl Course {
         own: &mut Written,
         writer: &mut ActWriter,
         medium: &mut dyn Medium,
-        detail: &mut Detail,
+        detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
         writer.act(act, medium)?;
         match act {
@@ -182,7 +186,7 @@ impl Course {
         medium: &mut dyn Medium,
         written: &Written,
         sectors: usize,
-        detail: &mut Detail,
+        detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
         let wanted = whole(&written.log, sectors);
         let mut seen = vec![Seen::Before; sectors];
@@ -210,7 +214,13 @@ impl Course {
         Ok(())
     }
 
-    fn cut(&self, written: &Written, sectors: usize, stop: &AtomicBool, detail: &mut Detail) {
+    fn cut(
+        &self,
+        written: &Written,
+        sectors: usize,
+        stop: &AtomicBool,
+        detail: &mut DurabilityDetail,
+    ) {
         if written.log.steps.is_empty() {
             return;
         }

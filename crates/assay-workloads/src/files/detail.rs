@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct FilesDetail {
     pub phases: Vec<Phase>,
     /// For `drop_caches`: cached bytes of files before and after, where most was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ impl Phase {
     }
 }
 
-impl Detail {
+impl FilesDetail {
     pub fn rate(&self, act: FileAct) -> Result<f64, String> {
         let phase = self.phases.iter().find(|phase| phase.act == act);
         let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;
@@ -51,7 +51,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for FilesDetail {
     fn operations(&self) -> u64 {
         self.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.operations))
     }

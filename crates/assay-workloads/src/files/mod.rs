@@ -20,10 +20,10 @@ use super::tell::OwnRule;
 use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
 use super::{PlannedWork as _, Work, io};
 
-pub use detail::{Detail, Phase};
+pub use detail::{FilesDetail, Phase};
 pub use metrics::{FILES, Of, of, rate};
-pub use parameters::Asked;
-pub use planned::Planned;
+pub use parameters::FilesSpec;
+pub use planned::FilesPlan;
 
 /// A quick look takes one in so many files.
 const QUICK_SHARE: u32 = 10;
@@ -31,9 +31,9 @@ const QUICK_SHARE: u32 = 10;
 const BOUND: Time = Time(20_000_000_000);
 const QUICK_BOUND: Time = Time(2_000_000_000);
 
-impl Asked {
-    pub fn planned(&self) -> Planned {
-        Planned {
+impl FilesSpec {
+    pub fn planned(&self) -> FilesPlan {
+        FilesPlan {
             files: self.files,
             directories: self.directories,
             levels: self.tree_depth,
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for FilesSpec {
     const ABOUT: About = About {
         name: "files",
         summary: "small files: create, stat, read, rename and delete in a directory tree",
@@ -77,7 +77,7 @@ impl WorkloadKind for Asked {
     const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for FilesSpec {
     fn words(&self) -> String {
         self.planned().words()
     }
@@ -109,7 +109,7 @@ impl WorkloadSpec for Asked {
         self.runtime = Some(self.runtime.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         if offer.engine.name == io::Engine::Simulated {
             return Err("a simulated drive has no files".to_owned());
         }
@@ -122,7 +122,7 @@ impl WorkloadSpec for Asked {
     }
 
     fn costs_like(&self, other: &Work) -> bool {
-        let shape = |own: &Self| Planned { files: 0, directories: 0, ..own.planned() };
+        let shape = |own: &Self| FilesPlan { files: 0, directories: 0, ..own.planned() };
         Self::of(other).is_some_and(|other| shape(other) == shape(self))
     }
 }

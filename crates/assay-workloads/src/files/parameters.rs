@@ -15,7 +15,7 @@ const LARGEST: Bytes = Bytes(64 << 20);
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
-    pub struct Asked {
+    pub struct FilesSpec {
         files: u32 = 10_000 => {
             words: "total number of files",
             form: numbers_to(MOST_FILES),
@@ -121,7 +121,7 @@ const fn numbers_to(most: u32) -> Form {
     Form::Whole { least: 1, most: most as u64 }
 }
 
-fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_file_size(own: &mut FilesSpec, text: &str) -> Result<(), String> {
     let size: Bytes = text.parse()?;
     if size > LARGEST {
         return Err(format!("a file size must be at most {LARGEST}, not {size}"));

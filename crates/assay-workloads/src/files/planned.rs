@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_load::FileJob;
 use serde::{Deserialize, Serialize};
 
-use super::{Detail, FILES, FileSync, Pattern, rate, run};
+use super::{FILES, FileSync, FilesDetail, Pattern, rate, run};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
@@ -20,7 +20,7 @@ const NOT_SAID: &[&str] = &[
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct FilesPlan {
     pub files: u32,
     pub directories: u32,
     pub levels: u32,
@@ -32,7 +32,7 @@ pub struct Planned {
     pub cold: bool,
 }
 
-impl Planned {
+impl FilesPlan {
     pub(super) fn job(&self, seed: u64) -> FileJob {
         FileJob {
             files: self.files,
@@ -68,7 +68,7 @@ impl Planned {
     }
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for FilesPlan {
     fn words(&self) -> String {
         let levels = (self.levels > 1).then(|| format!(", {} levels deep", self.levels));
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
@@ -95,7 +95,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured)?;
+        let detail = FilesDetail::of(measured)?;
         if metric == FILES.name {
             return Some(detail.through_all());
         }
@@ -110,7 +110,7 @@ impl PlannedWork for Planned {
         Some(u64::from(self.files))
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         Some(self.with_files(self.files.div_ceil(2)).into())
     }
 

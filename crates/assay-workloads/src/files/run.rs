@@ -10,8 +10,8 @@ use assay_core::quantity::units::show;
 use assay_load::{FileAct, FileOutcome, FileTree, LoadError, Room};
 use assay_machine::system::{FileKind, System, WorkDirectory};
 
-use super::detail::{Detail, Phase};
-use super::planned::Planned;
+use super::detail::{FilesDetail, Phase};
+use super::planned::FilesPlan;
 use super::{FileSync, metrics};
 use crate::emptied;
 use crate::measured::{Measured, Ran, known_and_absent, percentile};
@@ -29,7 +29,7 @@ const TELLING_NS: u64 = 80_000_000;
 /// Shares of a trial's time: creating has two, the other phases one each.
 const CREATE_SHARES: u64 = 2;
 
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<Ran, String> {
     if let Some(reason) = lacks_room(planned, run) {
         return Err(reason);
     }
@@ -48,7 +48,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// What one file costs, in nanoseconds; none where the target is no directory.
-pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<Option<u64>, String> {
+pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, String> {
     let is_directory = |kind| kind == FileKind::Directory;
     if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {
         return Ok(None);
@@ -112,7 +112,7 @@ impl Drop for Place<'_> {
     }
 }
 
-fn lacks_room(planned: &Planned, run: &Run<'_>) -> Option<String> {
+fn lacks_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
     let free = run.system.space(run.path).ok()?.available_bytes;
     let each = u64::from(planned.size_bytes).next_multiple_of(BLOCK);
     let needed = each.saturating_mul(u64::from(planned.files));
@@ -130,7 +130,7 @@ fn lacks_room(planned: &Planned, run: &Run<'_>) -> Option<String> {
 type Gone = (Vec<FileOutcome>, Option<[u64; 2]>);
 
 /// Goes through all phases, each with its share of the time that is left.
-fn gone_through(planned: &Planned, run: &Run<'_>, place: &Place<'_>) -> Result<Gone, String> {
+fn gone_through(planned: &FilesPlan, run: &Run<'_>, place: &Place<'_>) -> Result<Gone, String> {
     let failed = |error| failed(planned, run, error);
     let job = planned.job(run.seed);
     let mut tree = FileTree::make(&job, place.made.handle.as_fd()).map_err(failed)?;
@@ -156,7 +156,7 @@ fn gone_through(planned: &Planned, run: &Run<'_>, place: &Place<'_>) -> Result<G
     Ok((outcomes, emptied_bytes))
 }
 
-fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
+fn failed(planned: &FilesPlan, run: &Run<'_>, error: LoadError) -> String {
     let LoadError::File { act, file, of, source, room } = error else { return error.to_string() };
     let doing = match act {
         FileAct::Create => "creating",
@@ -199,7 +199,7 @@ fn ran(
         sync_ns: one.sync_ns,
         left: one.left,
     };
-    let detail = Detail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
+    let detail = FilesDetail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
     let histogram = |one: &FileOutcome| (one.act.name().to_owned(), one.latency_ns.clone());
     let measured = Measured {
         window_ns: sum(|one| one.elapsed_ns),

@@ -6,8 +6,8 @@ use super::*;
 use crate::workload::DeclaredKeys as _;
 use crate::{ByHand, Measured, PlannedWork};
 
-fn planned() -> Planned {
-    Asked::default().planned()
+fn planned() -> FilesPlan {
+    FilesSpec::default().planned()
 }
 
 /// A tree that went through its phases at these nanoseconds a file.
@@ -25,11 +25,11 @@ fn measured(each_ns: [u64; 5]) -> Measured {
         window_ns: 100 * each_ns.iter().sum::<u64>(),
         values: BTreeMap::from([("read_p99_ns".to_owned(), 7.0)]),
         absent: BTreeMap::from([("stat_p99_ns".to_owned(), "too few".to_owned())]),
-        ..measured_of(Detail { phases, emptied_bytes: None })
+        ..measured_of(FilesDetail { phases, emptied_bytes: None })
     }
 }
 
-pub(super) fn measured_of(detail: Detail) -> Measured {
+pub(super) fn measured_of(detail: FilesDetail) -> Measured {
     Measured::of(detail)
 }
 
@@ -48,7 +48,7 @@ fn rates_are_made_of_what_was_counted() {
 #[test]
 fn a_phase_that_was_not_come_to_has_no_rate() {
     let mut stopped = measured([400, 100, 200, 100, 200]);
-    Detail::of_mut(&mut stopped).unwrap().phases.truncate(3);
+    FilesDetail::of_mut(&mut stopped).unwrap().phases.truncate(3);
     let value = |metric: &str| planned().value(metric, &stopped).unwrap();
     assert_eq!(value("rename_per_s"), Err("the phase rename processed no file".to_owned()));
     assert_eq!(value("files_per_s"), Err("the phase rename processed no file".to_owned()));
@@ -91,32 +91,32 @@ fn a_tree_that_takes_too_long_is_made_smaller_unless_it_is_a_level() {
 
 #[test]
 fn there_is_a_file_for_each_thread_however_slow_it_is() {
-    let mut own = Planned { threads: 8, ..planned() };
+    let mut own = FilesPlan { threads: 8, ..planned() };
     own.drain_within(u64::MAX, 1, &|_| false).unwrap();
     assert_eq!((own.files, own.directories), (8, 1));
 }
 
 #[test]
 fn files_are_at_most_64_mib() {
-    let size = &Asked::FACTORS[3];
-    assert!((size.set)(&mut Asked::default(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
+    let size = &FilesSpec::FACTORS[3];
+    assert!((size.set)(&mut FilesSpec::default(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
 }
 
 #[test]
 fn trees_that_cannot_be_say_why() {
-    let told = |own: Asked| own.obstacle();
-    assert_eq!(told(Asked::default()), None);
-    let few = Asked { files: 10, ..Asked::default() };
+    let told = |own: FilesSpec| own.obstacle();
+    assert_eq!(told(FilesSpec::default()), None);
+    let few = FilesSpec { files: 10, ..FilesSpec::default() };
     assert_eq!(told(few).unwrap(), "100 directories need at least 100 files, not 10");
-    let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::default() };
+    let crowded = FilesSpec { files: 3, directories: 1, threads: 4, ..FilesSpec::default() };
     assert_eq!(told(crowded).unwrap(), "4 threads need at least 4 files, not 3");
-    let spread = Asked { pattern: Pattern::Spaced, ..Asked::default() };
+    let spread = FilesSpec { pattern: Pattern::Spaced, ..FilesSpec::default() };
     assert!(told(spread).unwrap().contains("not spaced"));
 }
 
 #[test]
 fn a_quick_look_takes_a_tenth_of_the_tree() {
-    let mut own = Asked::default();
+    let mut own = FilesSpec::default();
     WorkloadSpec::hurry(&mut own, None);
     assert_eq!((own.files, own.directories), (1_000, 10));
     assert_eq!(own.runtime, Some(QUICK_BOUND));
@@ -168,7 +168,7 @@ fn the_line_by_hand_is_that_of_bonnie() {
         note: None,
         background: None,
     };
-    let line = Planned { fsync: FileSync::EachFile, threads: 2, ..planned() }.by_hand(&how);
+    let line = FilesPlan { fsync: FileSync::EachFile, threads: 2, ..planned() }.by_hand(&how);
     assert_eq!(line.words.join(" "), "bonnie++ -q -d /mnt/a -s 0 -n 10:4096:4096:100 -b");
     assert!(line.remarks.iter().any(|remark| remark.contains("10,240 files")));
     assert!(line.remarks.iter().any(|remark| remark.contains("one thread")));

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 use assay_core::quantity::units::show;
 
-use super::{Detail, FileAct, Phase, Planned};
+use super::{FileAct, FilesDetail, FilesPlan, Phase};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -21,9 +21,9 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let asked = u64::from(Planned::of(work)?.files);
-    let details = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let asked = u64::from(FilesPlan::of(work)?.files);
+    let details = trials.iter().filter_map(|measured| FilesDetail::of(measured));
     let cut: Vec<&Phase> = details.filter_map(least).collect();
     let worst = cut.iter().min_by_key(|phase| phase.operations)?;
     Some(Doubt {
@@ -40,7 +40,7 @@ fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
 }
 
 /// The phase that ended with the fewest files, if any ended early.
-fn least(detail: &Detail) -> Option<&Phase> {
+fn least(detail: &FilesDetail) -> Option<&Phase> {
     detail.phases.iter().filter(|phase| phase.left > 0).min_by_key(|phase| phase.operations)
 }
 
@@ -57,7 +57,7 @@ fn doing(act: FileAct) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Asked;
+    use crate::files::FilesSpec;
 
     /// What is said of trials of which each left so many of 10,000 files uncreated.
     fn left(each: &[u64]) -> Option<Doubt> {
@@ -71,11 +71,11 @@ mod tests {
                 left,
             };
             let phases = vec![phase(FileAct::Create, *left), phase(FileAct::Stat, 0)];
-            super::super::tests::measured_of(Detail { phases, emptied_bytes: None })
+            super::super::tests::measured_of(FilesDetail { phases, emptied_bytes: None })
         };
         let trials: Vec<Measured> = each.iter().map(trial).collect();
         let trials: Vec<&Measured> = trials.iter().collect();
-        doubt(&Asked::default().planned().into(), &trials)
+        doubt(&FilesSpec::default().planned().into(), &trials)
     }
 
     #[test]

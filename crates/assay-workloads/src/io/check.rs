@@ -6,10 +6,10 @@ use assay_core::quantity::units::show;
 use super::fits::{self, Unfit};
 use super::parameters::MOST_SAMPLES;
 use super::verify as verifying;
-use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
+use super::{Arrivals, IoSpec, Mix, Pattern, Size, operations, poll, wait};
 use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
-pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     ramp(io, path, study, to);
     count(io, path, study, to);
     size(io, path, study, to);
@@ -22,7 +22,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
 }
 
 /// Verified work is written in whole sectors of random bytes, each block in one place.
-fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let path = format!("{path}/verify");
     if !io.verify || to.is_wrong(&path) {
         return;
@@ -45,8 +45,8 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     }
 }
 
-fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
-    Asked::FACTORS.iter().find_map(|own| {
+fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
+    IoSpec::FACTORS.iter().find_map(|own| {
         let name = own.about.about.name;
         let unfit = |level: &String| {
             let mut at_level = io.clone();
@@ -58,7 +58,7 @@ fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
 }
 
 /// A ramp belongs to a time of its own.
-fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
         let message =
@@ -68,7 +68,7 @@ fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn count(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let (told, unread) = (wrong("operations"), wrong("pattern"));
     if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
@@ -80,7 +80,7 @@ fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-fn goes_spread(io: &Asked, study: &InStudy<'_>) -> bool {
+fn goes_spread(io: &IoSpec, study: &InStudy<'_>) -> bool {
     match study.factors.get("pattern") {
         Some(levels) => levels.iter().any(|level| level == Pattern::Spaced.name()),
         None => io.pattern == Pattern::Spaced,
@@ -88,7 +88,7 @@ fn goes_spread(io: &Asked, study: &InStudy<'_>) -> bool {
 }
 
 /// The pattern spaced goes from one place to the next, and their number is known beforehand.
-fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
+fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
@@ -115,7 +115,7 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
 }
 
 /// A rate says when operations start, so that nothing else does.
-fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varied = |key: &str| study.factors.contains_key(key);
     let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
     let told = has("arrival_rate", io.arrival_rate.is_some());
@@ -151,7 +151,7 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+fn size(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
     let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");
     let levels = study.factors.get("block_size");

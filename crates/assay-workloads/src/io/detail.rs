@@ -10,7 +10,7 @@ use super::Pace;
 use crate::measured::{Count, Counts};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct IoDetail {
     /// By class (`read`, `write`, `rewrite`, `trim`, `zero`), inside the window.
     pub classes: BTreeMap<String, Count>,
     /// Nanoseconds during which new operations were submitted.
@@ -42,14 +42,14 @@ pub struct Detail {
     pub unverified: Option<String>,
 }
 
-impl Detail {
+impl IoDetail {
     /// Bytes inside the window, all classes.
     pub fn bytes(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }
 }
 
-impl Counts for Detail {
+impl Counts for IoDetail {
     fn operations(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.operations))
     }

@@ -3,7 +3,7 @@
 use assay_load::{Class, Zone};
 
 use super::{
-    Access, Apart, Arrivals, Asked, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync,
+    Access, Apart, Arrivals, Content, Duplicates, Engine, IoPlan, IoSpec, Mix, Pattern, WriteSync,
     parameters, verify,
 };
 use crate::place::Area;
@@ -20,7 +20,7 @@ pub const NOT_SAID: &[&str] = &[
 ];
 
 /// The line for reads and writes; a file stands for the simulated drive.
-pub(super) fn line(io: &Planned, how: &ByHand<'_>) -> CommandLine {
+pub(super) fn line(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
     let mut line = job(io, &ByHand { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
         let lasts = ByHand {
@@ -38,7 +38,7 @@ pub(super) fn line(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     line
 }
 
-fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
+fn job(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
     let (engine, area) = (engine(io), &how.area);
     let mut words = vec![
         "fio".to_owned(),
@@ -65,7 +65,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     CommandLine { words, remarks: remarks(io, engine, how.note) }
 }
 
-fn engine(io: &Planned) -> Engine {
+fn engine(io: &IoPlan) -> Engine {
     match io.engine {
         Engine::Simulated if io.queue_depth > 1 => Engine::IoUring,
         Engine::Simulated => Engine::Psync,
@@ -78,7 +78,7 @@ fn name(name: &str) -> String {
     plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-fn pattern(io: &Planned) -> String {
+fn pattern(io: &IoPlan) -> String {
     let random = if is_random(io) { "rand" } else { "" };
     let mix = match (io.mix.reads(), io.mix.carries()) {
         (true, true) => "rw",
@@ -110,12 +110,12 @@ fn unmixed(mix: Mix) -> Option<&'static str> {
     }
 }
 
-fn is_random(io: &Asked) -> bool {
+fn is_random(io: &IoSpec) -> bool {
     io.pattern == Pattern::Random
 }
 
 /// What fio leaves out between two places: those of a stride, or the evenly spaced ones, in whole pages.
-fn step(io: &Planned, area: &Area) -> String {
+fn step(io: &IoPlan, area: &Area) -> String {
     if let Some(stride) = io.strides() {
         let gap = stride.0.saturating_sub(io.block_size.largest().0);
         return if gap == 0 { String::new() } else { format!(":{}", size(gap)) };
@@ -129,7 +129,7 @@ fn step(io: &Planned, area: &Area) -> String {
 }
 
 /// When a trial ends: by time, or by its operations if they are done before.
-fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
+fn end(io: &IoPlan, how: &ByHand<'_>) -> Vec<String> {
     let runtime = format!("--runtime={}", time(how.time_ns));
     let ramp = format!("--ramp_time={}", time(how.ramp_ns));
     match io.operations {
@@ -146,7 +146,7 @@ fn end(io: &Planned, how: &ByHand<'_>) -> Vec<String> {
 }
 
 /// Where in the file. Sequential threads have a slice each.
-fn span(io: &Planned, area: &Area) -> Vec<String> {
+fn span(io: &IoPlan, area: &Area) -> Vec<String> {
     let mut words = Vec::new();
     if area.start > 0 {
         words.push(format!("--offset={}", size(area.start)));
@@ -163,12 +163,12 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
-pub(super) fn random(io: &Asked) -> Vec<String> {
+pub(super) fn random(io: &IoSpec) -> Vec<String> {
     let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
     drawn.iter().copied().map(str::to_owned).collect()
 }
 
-pub(super) fn access(io: &Asked) -> Vec<String> {
+pub(super) fn access(io: &IoSpec) -> Vec<String> {
     let law = match io.distribution {
         Access::Uniform => return Vec::new(),
         Access::Zipf(theta) => format!("zipf:{theta}"),
@@ -181,11 +181,11 @@ pub(super) fn access(io: &Asked) -> Vec<String> {
     vec![format!("--random_distribution={law}")]
 }
 
-pub(super) fn align(io: &Asked) -> Vec<String> {
+pub(super) fn align(io: &IoSpec) -> Vec<String> {
     io.aligned().map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
 }
 
-pub(super) fn content(io: &Asked) -> Vec<String> {
+pub(super) fn content(io: &IoSpec) -> Vec<String> {
     match io.compressibility {
         _ if io.mix.percent(Class::Zero) == 100 => vec!["--zero_buffers".to_owned()],
         _ if !io.mix.carries() => Vec::new(),
@@ -199,7 +199,7 @@ pub(super) fn content(io: &Asked) -> Vec<String> {
     }
 }
 
-pub(super) fn sync(io: &Asked) -> Vec<String> {
+pub(super) fn sync(io: &IoSpec) -> Vec<String> {
     let word = match io.sync {
         _ if !io.mix.carries() => return Vec::new(),
         WriteSync::None => return Vec::new(),
@@ -212,14 +212,14 @@ pub(super) fn sync(io: &Asked) -> Vec<String> {
     vec![word]
 }
 
-pub(super) fn duplicates(io: &Asked) -> Vec<String> {
+pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
     let has_some = io.mix.carries() && io.duplicates != Duplicates::NONE;
     let share = has_some.then(|| format!("--dedupe_percentage={}", io.duplicates.percent()));
     share.into_iter().collect()
 }
 
 /// So many operations per second, of each thread and direction.
-pub(super) fn rate(io: &Asked) -> Vec<String> {
+pub(super) fn rate(io: &IoSpec) -> Vec<String> {
     let Some(rate) = io.arrival_rate else { return Vec::new() };
     let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
     let reads = u64::from(io.mix.read_percent());
@@ -236,17 +236,17 @@ pub(super) fn rate(io: &Asked) -> Vec<String> {
     vec![format!("--rate_iops={number}"), format!("--rate_process={law}")]
 }
 
-pub(super) fn think(io: &Asked) -> Vec<String> {
+pub(super) fn think(io: &IoSpec) -> Vec<String> {
     let pause = io.think_time.map(|think| format!("--thinktime={}us", think.0.div_ceil(1000)));
     pause.into_iter().collect()
 }
 
-pub(super) fn verified(io: &Asked) -> Vec<String> {
+pub(super) fn verified(io: &IoSpec) -> Vec<String> {
     let told: &[&str] = if verify::stamps(io) { &["--verify=crc32c"] } else { &[] };
     told.iter().copied().map(str::to_owned).collect()
 }
 
-fn remarks(io: &Planned, engine: Engine, note: Option<&str>) -> Vec<String> {
+fn remarks(io: &IoPlan, engine: Engine, note: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let mut add = |applies: bool, text: &str| {
         if applies {
@@ -339,14 +339,14 @@ mod tests {
     use super::*;
 
     /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
-    fn io(change: impl FnOnce(&mut Planned)) -> Planned {
-        let asked = Asked { queue_depth: 32, ..Asked::default() };
-        let mut planned = Planned::new(asked, Engine::IoUring);
+    fn io(change: impl FnOnce(&mut IoPlan)) -> IoPlan {
+        let asked = IoSpec { queue_depth: 32, ..IoSpec::default() };
+        let mut planned = IoPlan::new(asked, Engine::IoUring);
         change(&mut planned);
         planned
     }
 
-    fn reads() -> Planned {
+    fn reads() -> IoPlan {
         io(|_| {})
     }
 
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    fn text(io: &Planned) -> String {
+    fn text(io: &IoPlan) -> String {
         line(io, &how("dir/area")).words.join(" ")
     }
 

@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Bytes;
 
-use super::{Apart, Asked, Mix, Pattern};
+use super::{Apart, IoSpec, Mix, Pattern};
 use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
 const LOOKED_AT: [&str; 7] =
@@ -24,7 +24,7 @@ pub(super) fn unfit(
     Unfit { key, message: message.into(), hint }
 }
 
-pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
     if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
         let message = format!("distribution requires pattern random, not {}", io.pattern.name());
         let hint = "remove distribution, or use pattern = \"random\"";
@@ -52,7 +52,7 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     no_stride(io)
 }
 
-fn no_stride(io: &Asked) -> Option<Unfit> {
+fn no_stride(io: &IoSpec) -> Option<Unfit> {
     if io.pattern != Pattern::Stride {
         return None;
     }
@@ -68,7 +68,7 @@ fn no_stride(io: &Asked) -> Option<Unfit> {
 }
 
 /// Why a stride does not fit into what each thread goes over, or places are so far apart that there is one.
-pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
+pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
         let area = Bytes(area_bytes);
         return Some(format!("align {align} leaves only one offset in an area of {area}"));
@@ -80,14 +80,14 @@ pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
 }
 
 /// An arm, and which level of which factor it has.
-type Arm<'a> = (Asked, Vec<(&'a str, usize)>);
+type Arm<'a> = (IoSpec, Vec<(&'a str, usize)>);
 
 /// The work under each arm, as far as these rules look at it. Levels that are none are told elsewhere.
-fn arms<'a>(io: &Asked, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
+fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
     let looked_at = |own: &&str| LOOKED_AT.contains(own);
     for name in study.factors.keys().map(String::as_str).filter(looked_at) {
-        let own = Asked::FACTORS.iter().find(|own| own.about.about.name == name);
+        let own = IoSpec::FACTORS.iter().find(|own| own.about.about.name == name);
         let (Some(own), Some(levels)) = (own, study.factors.get(name)) else { continue };
         let mut next = Vec::new();
         for (arm, at) in &arms {
@@ -106,7 +106,7 @@ fn arms<'a>(io: &Asked, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
 }
 
 /// Tells what does not fit under some arm, each thing once, and what is said for no arm at all.
-pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = |key: &&str| to.is_wrong(&format!("{path}/{key}"));
     if LOOKED_AT.iter().any(is_wrong) {
         return;
@@ -146,8 +146,11 @@ mod tests {
     use super::*;
     use crate::io::told::Told;
 
-    fn told(change: impl FnOnce(&mut Asked), factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
-        let mut io = Asked::default();
+    fn told(
+        change: impl FnOnce(&mut IoSpec),
+        factors: &[(&str, &[&str])],
+    ) -> Vec<(String, String)> {
+        let mut io = IoSpec::default();
         change(&mut io);
         let level = |text: &&str| (*text).to_owned();
         let factors: BTreeMap<String, Vec<String>> = factors
@@ -159,7 +162,7 @@ mod tests {
         told.0
     }
 
-    fn zipf(io: &mut Asked) {
+    fn zipf(io: &mut IoSpec) {
         io.distribution = "zipf:1.2".parse().unwrap();
     }
 
@@ -167,15 +170,15 @@ mod tests {
     fn what_fits_is_not_told() {
         assert!(told(|_| {}, &[]).is_empty());
         assert!(told(zipf, &[("queue_depth", &["1", "8"])]).is_empty());
-        let stride = |io: &mut Asked| {
+        let stride = |io: &mut IoSpec| {
             (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(65_536)));
             io.block_size = "4KiB/50:64KiB/50".parse().unwrap();
         };
         assert!(told(stride, &[]).is_empty());
         assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
-        let apart = |io: &mut Asked| io.rw_split = Apart::Halves;
+        let apart = |io: &mut IoSpec| io.rw_split = Apart::Halves;
         assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
-        let rewrites = |io: &mut Asked| {
+        let rewrites = |io: &mut IoSpec| {
             (io.mix, io.block_size) = (Mix::Rewrite, "4KiB/50:64KiB/50".parse().unwrap());
         };
         assert!(told(rewrites, &[]).is_empty());
@@ -184,13 +187,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told_where_it_stands() {
-        let one = |change: fn(&mut Asked), factors: &[(&str, &[&str])], path: &str, text: &str| {
+        let one = |change: fn(&mut IoSpec), factors: &[(&str, &[&str])], path: &str, text: &str| {
             let told = told(change, factors);
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
         one(zipf, &[("pattern", &["random", "sequential"])], "io/distribution", "not sequential");
-        let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
+        let sequential: fn(&mut IoSpec) = |io| io.pattern = Pattern::Sequential;
         one(
             sequential,
             &[("distribution", &["uniform", "pareto:0.2"])],
@@ -205,17 +208,17 @@ mod tests {
             "stride requires pattern stride",
         );
         one(|io| io.rw_split = Apart::Halves, &[], "io/rw_split", "requires a mix");
-        let aligned: fn(&mut Asked) = |io| {
+        let aligned: fn(&mut IoSpec) = |io| {
             (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
         };
         one(aligned, &[], "io/align", "requires random offsets");
-        let rewrite: fn(&mut Asked) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
+        let rewrite: fn(&mut IoSpec) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
         one(rewrite, &[], "io/rw_split", "mix rewrite");
-        let stride: fn(&mut Asked) = |io| {
+        let stride: fn(&mut IoSpec) = |io| {
             (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(512)));
         };
         one(stride, &[], "io/stride", "512 B is smaller");
-        let spread: fn(&mut Asked) = |io| {
+        let spread: fn(&mut IoSpec) = |io| {
             (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
         };
         one(
@@ -224,12 +227,12 @@ mod tests {
             "factors/block_size/1",
             "single size",
         );
-        let halves: fn(&mut Asked) = |io| {
+        let halves: fn(&mut IoSpec) = |io| {
             (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
             (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
         };
         one(halves, &[], "io/rw_split", "pattern spaced");
-        let directions: fn(&mut Asked) = |io| {
+        let directions: fn(&mut IoSpec) = |io| {
             (io.mix, io.block_size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
         };
         one(directions, &[], "io/block_size", "same size");
@@ -237,17 +240,17 @@ mod tests {
 
     #[test]
     fn a_stride_fits_into_the_area_of_a_thread() {
-        let io = Asked {
+        let io = IoSpec {
             pattern: Pattern::Stride,
             stride: Some(Bytes(1 << 20)),
             threads: 4,
-            ..Asked::default()
+            ..IoSpec::default()
         };
         assert!(too_long(&io, 4 << 20).is_none());
         let told = too_long(&io, 3 << 20).unwrap();
         assert!(told.contains("exceeds the area of 768 KiB"), "{told}");
-        assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
-        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::default() };
+        assert!(too_long(&IoSpec { pattern: Pattern::Sequential, ..io }, 1).is_none());
+        let aligned = IoSpec { align: Some(Bytes(1 << 20)), ..IoSpec::default() };
         assert!(too_long(&aligned, 1 << 20).is_none());
         assert!(too_long(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
     }

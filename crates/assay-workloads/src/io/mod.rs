@@ -37,11 +37,11 @@ use super::Work;
 use super::place::{Offer, Run};
 use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
-pub use detail::Detail;
-pub use parameters::Asked;
-pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
+pub use detail::IoDetail;
+pub use parameters::IoSpec;
+pub use planned::{Engine, IoPlan, plan, random_offsets, sample_offset};
 pub use rate::{Rate, tolerance};
-pub use requests::Facts;
+pub use requests::TraceFacts;
 pub use run::{claims, of_response, run_job};
 pub(crate) use run::{class_counts, ran, series};
 pub use size::Size;
@@ -69,7 +69,7 @@ pub enum AskedEngine {
 /// Keys of `background`: those of `io` without an end of its own.
 pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };
 
-impl Asked {
+impl IoSpec {
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.saturating_mul(self.threads)
@@ -104,7 +104,7 @@ impl Asked {
     }
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for IoSpec {
     const ABOUT: About = About {
         name: "io",
         summary: "block reads and writes",
@@ -120,7 +120,7 @@ impl WorkloadKind for Asked {
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for IoSpec {
     fn words(&self) -> String {
         let (pattern, mix) = (self.pattern.name(), self.mix.words());
         let sync = operations::sync_words(self.sync, ",");
@@ -185,7 +185,7 @@ impl WorkloadSpec for Asked {
         }
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         let (planned, note) = planned::plan(self, offer)?;
         Ok((planned.into(), note))
     }
@@ -206,13 +206,13 @@ fn quick_at(rate: Rate) -> Time {
 }
 
 /// What is told of parameters that no sentence has a place for.
-fn describe(io: &Asked) -> String {
+fn describe(io: &IoSpec) -> String {
     let told = parameters::TOLD.iter().filter_map(|words| words(io));
     told.fold(String::new(), |all, words| all + ", " + &words)
 }
 
 /// What stands before the number in flight: in an open loop it is a limit.
-fn most_words(io: &Asked) -> &'static str {
+fn most_words(io: &IoSpec) -> &'static str {
     if io.arrival_rate.is_some() { "at most " } else { "" }
 }
 
@@ -226,8 +226,8 @@ fn content_words(content: Content) -> String {
 }
 
 /// What blocks that are read and written so do to the target.
-fn touch(io: &Asked) -> Touch {
-    let Asked { mix, compressibility: content, direct, .. } = *io;
+fn touch(io: &IoSpec) -> Touch {
+    let IoSpec { mix, compressibility: content, direct, .. } = *io;
     // What is taken away must be there, or there is nothing to do.
     let finds = (mix.reads() || mix.clears()).then_some(content);
     let clears = mix.clears() || operations::copies(io);

@@ -3,7 +3,7 @@
 
 use assay_load::Class;
 
-use super::{Asked, Content, Duplicates, Mix, WriteSync};
+use super::{Content, Duplicates, IoSpec, Mix, WriteSync};
 use crate::place::Offer;
 use crate::workload::{Complaints, InStudy};
 
@@ -11,7 +11,7 @@ use crate::workload::{Complaints, InStudy};
 const SECTOR: u64 = 512;
 
 /// Copies stand among fresh blocks, so that a work of which no arm writes any has none.
-pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varies = |key: &str| study.factors.contains_key(key);
     let is_unread = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let has_some = io.duplicates != Duplicates::NONE && !varies("duplicates");
@@ -28,7 +28,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
 
-pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;
     }
@@ -70,12 +70,12 @@ pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
 }
 
 /// Whether copies are written, of which what reads are to find has none.
-pub(super) fn copies(io: &Asked) -> bool {
+pub(super) fn copies(io: &IoSpec) -> bool {
     io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
 }
 
 /// What is told of copies; nothing where there are none.
-pub(super) fn describe(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &IoSpec) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
     has_some.then(|| format!("{} duplicates", io.duplicates))
 }
@@ -93,11 +93,11 @@ mod tests {
     use crate::place::{Area, EngineUse};
     use crate::workload::WorkloadSpec as _;
 
-    fn io(mix: &str) -> Asked {
-        Asked { mix: mix.parse().unwrap(), ..Asked::default() }
+    fn io(mix: &str) -> IoSpec {
+        IoSpec { mix: mix.parse().unwrap(), ..IoSpec::default() }
     }
 
-    fn planned(io: &Asked, written: bool, clears: &Clears) -> Result<(), String> {
+    fn planned(io: &IoSpec, written: bool, clears: &Clears) -> Result<(), String> {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written, fill_ns: 0 };
         let direct = Presence::absent("none");
         let engine = EngineUse { name: Engine::Psync, note: None };
@@ -120,13 +120,13 @@ mod tests {
         ] {
             assert_eq!(planned(&io(mix), true, &lacking), Err(told.to_owned()));
             assert_eq!(planned(&io(mix), true, &open), Ok(()));
-            let odd = Asked { block_size: Bytes(1000).into(), ..io(mix) };
+            let odd = IoSpec { block_size: Bytes(1000).into(), ..io(mix) };
             assert!(planned(&odd, true, &open).unwrap_err().contains("multiples of 512 B"));
         }
         for mix in ["read", "70/30", "rewrite"] {
             assert_eq!(planned(&io(mix), true, &lacking), Ok(()));
             assert_eq!(
-                planned(&Asked { block_size: Bytes(1000).into(), ..io(mix) }, true, &open),
+                planned(&IoSpec { block_size: Bytes(1000).into(), ..io(mix) }, true, &open),
                 Ok(())
             );
         }
@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn copies_do_not_stay_for_what_reads() {
         let duplicates = "30%".parse().unwrap();
-        assert!(Asked { duplicates, ..io("70/30") }.touches().clears);
-        assert!(Asked { duplicates, ..io("write") }.touches().clears);
-        assert!(!Asked { duplicates, ..io("read") }.touches().clears);
+        assert!(IoSpec { duplicates, ..io("70/30") }.touches().clears);
+        assert!(IoSpec { duplicates, ..io("write") }.touches().clears);
+        assert!(!IoSpec { duplicates, ..io("read") }.touches().clears);
         assert!(!io("write").touches().clears);
     }
 
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn heard(io: &Asked, factor: &str) -> Vec<String> {
+    fn heard(io: &IoSpec, factor: &str) -> Vec<String> {
         let factors = BTreeMap::from([(factor.to_owned(), vec!["write".to_owned()])]);
         let mut heard = Heard::default();
         complain(io, "io", &InStudy::of(&factors), &mut heard);
@@ -185,14 +185,14 @@ mod tests {
     fn copies_need_fresh_blocks_beside_them() {
         let duplicates = "30%".parse().unwrap();
         for mix in ["read", "rewrite", "trim"] {
-            let own = Asked { duplicates, ..io(mix) };
+            let own = IoSpec { duplicates, ..io(mix) };
             assert!(heard(&own, "queue_depth")[0].contains("has no effect"), "{mix}");
             assert!(heard(&own, "mix").is_empty(), "{mix}");
             assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
         }
-        let zeros = Asked { duplicates, compressibility: Content::Zero, ..io("write") };
+        let zeros = IoSpec { duplicates, compressibility: Content::Zero, ..io("write") };
         assert!(heard(&zeros, "queue_depth")[0].contains("blocks of zeros"));
         assert!(heard(&zeros, "compressibility").is_empty());
-        assert!(heard(&Asked { duplicates, ..io("70/30") }, "queue_depth").is_empty());
+        assert!(heard(&IoSpec { duplicates, ..io("70/30") }, "queue_depth").is_empty());
     }
 }

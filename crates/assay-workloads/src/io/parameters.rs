@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::{self, Rate};
 use super::{
-    Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Poll,
+    Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, IoPlan, Mix, Pattern, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
 use crate::keys::{choice, keys, whole, word, work};
@@ -73,7 +73,7 @@ parameters! {
         need: Need::UnlessFactor,
         example: "block_size = \"4 KiB\"",
         background: { need: Need::Always, example: "block_size = \"1 MiB\"", },
-        factor: choice::<Asked>(
+        factor: choice::<IoSpec>(
             "An amount with its unit: `4 KiB`; sizes with their shares of the operations: `4 KiB 70%, 64 KiB 30%`; or \
              sizes per direction: `read 4 KiB; write 64 KiB`. With several sizes, random offsets are multiples of the \
              smallest size, latencies cover all sizes, and bandwidth counts the bytes of each operation.",
@@ -328,7 +328,7 @@ parameters! {
         form: Form::Own(&forms::ACCESS),
         example: "distribution = \"zipf:1.2\"",
         background: {},
-        factor: work::<Asked>(
+        factor: work::<IoSpec>(
             "`uniform`: all blocks equally likely; `zipf:1.2`: the block of rank k with a probability proportional to \
              1/k^1.2; `pareto:0.2`: 80% of the operations on 20% of the blocks, recursively, as in fio; \
              `zoned:80/20:20/80`: 80% of the operations on the first 20% of the area, uniform within each zone; \
@@ -423,29 +423,29 @@ mod tests {
     use crate::place::Area;
     use crate::workload::{DeclaredKeys as _, OwnParameter, WorkloadSpec as _};
 
-    fn find(name: &str) -> &'static OwnParameter<Asked> {
-        Asked::FACTORS.iter().find(|own| own.about.about.name == name).unwrap()
+    fn find(name: &str) -> &'static OwnParameter<IoSpec> {
+        IoSpec::FACTORS.iter().find(|own| own.about.about.name == name).unwrap()
     }
 
     /// Reads and writes at each level of a parameter's example.
-    fn at_levels(parameter: &OwnParameter<Asked>) -> Vec<Planned> {
+    fn at_levels(parameter: &OwnParameter<IoSpec>) -> Vec<IoPlan> {
         let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.about.example).unwrap();
         let at = |level: &serde_json::Value| {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            let mut asked = Asked::default();
+            let mut asked = IoSpec::default();
             (parameter.set)(&mut asked, &text).unwrap();
-            Planned::new(asked, Engine::Psync)
+            IoPlan::new(asked, Engine::Psync)
         };
         levels.iter().map(at).collect()
     }
 
     /// Factors of which two levels are the same to what looks at them.
-    fn all_the_same(look: impl Fn(&Planned) -> String) -> Vec<&'static str> {
-        let same = |parameter: &&OwnParameter<Asked>| {
+    fn all_the_same(look: impl Fn(&IoPlan) -> String) -> Vec<&'static str> {
+        let same = |parameter: &&OwnParameter<IoSpec>| {
             let seen: Vec<String> = at_levels(parameter).iter().map(&look).collect();
             seen.iter().enumerate().any(|(index, one)| seen[..index].contains(one))
         };
-        Asked::FACTORS.iter().filter(same).map(|parameter| parameter.about.about.name).collect()
+        IoSpec::FACTORS.iter().filter(same).map(|parameter| parameter.about.about.name).collect()
     }
 
     #[test]
@@ -469,7 +469,7 @@ mod tests {
         let lacks =
             ["runtime", "ramp_time", "operations", "verify", "batch_complete_min", "poll", "pin"];
         let without: Vec<&str> =
-            names(Asked::KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
+            names(IoSpec::KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
         assert!(BACKGROUND.iter().all(|field| field.need != Need::UnlessFactor));
     }
@@ -499,7 +499,7 @@ mod tests {
             ("sync", "fdatasync:0"),
             ("mix", "read/60:trim/30"),
         ] {
-            let mut asked = Asked::default();
+            let mut asked = IoSpec::default();
             let message = (find(name).set)(&mut asked, text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n'), "{message}");
         }
@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(read(TEXT).duplicates, Duplicates::NONE);
     }
 
-    fn read(text: &str) -> Planned {
+    fn read(text: &str) -> IoPlan {
         serde_json::from_str(text).unwrap()
     }
 
@@ -541,7 +541,7 @@ mod tests {
     #[test]
     fn what_a_pattern_has_no_use_for_is_not_told() {
         let both = (Some(Bytes(8192)), Some(Bytes(65_536)));
-        let of = |pattern| Asked { pattern, align: both.0, stride: both.1, ..Asked::default() };
+        let of = |pattern| IoSpec { pattern, align: both.0, stride: both.1, ..IoSpec::default() };
         for (pattern, multiples, gaps) in [
             (Pattern::Random, true, false),
             (Pattern::Stride, false, true),
@@ -566,21 +566,20 @@ mod tests {
 
     #[test]
     fn what_was_planned_is_what_is_read_back() {
-        let asked = Asked {
+        let asked = IoSpec {
             queue_depth: 8,
             engine: AskedEngine::IoUring,
             runtime: Some(Time(5)),
             ramp_time: Some(Time(1)),
-            ..Asked::default()
+            ..IoSpec::default()
         };
-        let planned = Planned::new(asked, Engine::IoUring);
+        let planned = IoPlan::new(asked, Engine::IoUring);
         assert_eq!(read(&serde_json::to_string(&planned).unwrap()), planned);
     }
 
     #[test]
     fn what_is_missing_of_a_stranger_is_told() {
-        let error =
-            serde_json::from_str::<Planned>(&TEXT.replace("\"depth\":16,", "")).unwrap_err();
+        let error = serde_json::from_str::<IoPlan>(&TEXT.replace("\"depth\":16,", "")).unwrap_err();
         assert!(error.to_string().contains("missing field `depth`"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_load::{Job, Sizes};
 
 use super::run::run_job;
-use super::{Asked, Engine, Pattern};
+use super::{Engine, IoSpec, Pattern};
 use crate::place::{Area, Run};
 
 /// Time that one pilot may take; at least one operation is always done.
@@ -16,7 +16,7 @@ const PILOT_OPERATIONS: u64 = 64;
 const PILOT_SHARE: u64 = 100;
 
 /// Nanoseconds of one operation; none where it does not fit the target, or is none that the target knows.
-pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
+pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
     let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
         // Where it is known why, the plan leaves the workload out, and else its trials tell. That a target
@@ -29,7 +29,7 @@ pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
 }
 
 /// Whether one operation of the one is one of the other.
-pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
+pub(super) fn costs_like(one: &IoSpec, other: &IoSpec) -> bool {
     pattern(one) == pattern(other)
         && one.mix == other.mix
         && one.block_size == other.block_size
@@ -37,14 +37,14 @@ pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
 }
 
 /// Any place costs what the places of a spread do, and about what those behind a gap do.
-fn pattern(io: &Asked) -> Pattern {
+fn pattern(io: &IoSpec) -> Pattern {
     match io.pattern {
         Pattern::Spaced | Pattern::Stride => Pattern::Random,
         other => other,
     }
 }
 
-fn operations(io: &Asked, length: u64) -> u64 {
+fn operations(io: &IoSpec, length: u64) -> u64 {
     let blocks = length / io.block_size.largest().0.max(1);
     let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
     most.min(PILOT_OPERATIONS)
@@ -53,7 +53,7 @@ fn operations(io: &Asked, length: u64) -> u64 {
 /// What a target takes that is opened past the page cache, as it is for pilots.
 const WHOLE_BYTES: u64 = 4096;
 
-fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
+fn job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
     // Odd sizes go through the page cache alone; the next whole one costs about as much.
     let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
     let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_pilot_takes_little_of_the_area_away() {
         let of = |mix: &str, length| {
-            let io = Asked { mix: mix.parse().unwrap(), ..Asked::default() };
+            let io = IoSpec { mix: mix.parse().unwrap(), ..IoSpec::default() };
             operations(&io, length)
         };
         assert_eq!(of("trim", 1 << 20), 2);
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn odd_sizes_through_the_page_cache_are_tried_as_whole_ones() {
         let block = |size: &str, direct| {
-            let io = Asked { block_size: size.parse().unwrap(), direct, ..Asked::default() };
+            let io = IoSpec { block_size: size.parse().unwrap(), direct, ..IoSpec::default() };
             let length = 1 << 20;
             let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
             let job = job(&io, &area, 1).unwrap();

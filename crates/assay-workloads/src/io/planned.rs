@@ -11,9 +11,9 @@ use assay_core::quantity::units::show;
 use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
-use super::parameters::{self, Stored};
+use super::parameters::{self, StoredIoPlan};
 use super::{
-    Apart, Asked, AskedEngine, Pattern, content_words, describe, fio_line, fits, most_words,
+    Apart, AskedEngine, IoSpec, Pattern, content_words, describe, fio_line, fits, most_words,
     operations, poll, run, touch, verify,
 };
 use crate::keys::names;
@@ -45,30 +45,30 @@ impl fmt::Display for Engine {
 
 /// Reads and writes of blocks as they will be run, in the nearest form that the target allows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
-pub struct Planned {
+#[serde(from = "StoredIoPlan", into = "StoredIoPlan")]
+pub struct IoPlan {
     /// Without its engine and times, which are recorded beside it.
-    granted: Asked,
+    granted: IoSpec,
     pub engine: Engine,
     /// Operations in flight that the study asked for, over all threads.
     pub asked_depth: u32,
 }
 
-impl Deref for Planned {
-    type Target = Asked;
+impl Deref for IoPlan {
+    type Target = IoSpec;
 
-    fn deref(&self) -> &Asked {
+    fn deref(&self) -> &IoSpec {
         &self.granted
     }
 }
 
-impl DerefMut for Planned {
-    fn deref_mut(&mut self) -> &mut Asked {
+impl DerefMut for IoPlan {
+    fn deref_mut(&mut self) -> &mut IoSpec {
         &mut self.granted
     }
 }
 
-impl Planned {
+impl IoPlan {
     pub(crate) fn can_be_cut(&self) -> bool {
         // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
         // So is a tail, which a short piece has too few operations for.
@@ -79,7 +79,7 @@ impl Planned {
         self.engine == Engine::None
     }
 
-    pub fn new(asked: Asked, engine: Engine) -> Self {
+    pub fn new(asked: IoSpec, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
         let mut granted = asked;
         (granted.engine, granted.runtime, granted.ramp_time) = (AskedEngine::Auto, None, None);
@@ -87,12 +87,12 @@ impl Planned {
     }
 
     pub fn watched() -> Self {
-        let nothing = Asked {
+        let nothing = IoSpec {
             block_size: Bytes(0).into(),
             queue_depth: 0,
             threads: 0,
             direct: false,
-            ..Asked::default()
+            ..IoSpec::default()
         };
         Self::new(nothing, Engine::None)
     }
@@ -126,7 +126,7 @@ impl Planned {
 /// Offset in bytes from the start of the target of operation `index` of a trial in its own area; none
 /// unless the pattern is `spread`, where it follows from the plan alone: the `index`-th of as many
 /// evenly spaced blocks as there are operations.
-pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> {
+pub fn sample_offset(planned: &IoPlan, area: &Area, index: u64) -> Option<u64> {
     let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spaced)?;
     let area = planned.whole_blocks(area);
     Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
@@ -134,7 +134,7 @@ pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> 
 
 /// The offsets of a random trial with one thread, one operation at a time.
 pub fn random_offsets(
-    planned: &Planned,
+    planned: &IoPlan,
     area: &Area,
     seed: u64,
 ) -> Option<impl Iterator<Item = u64> + use<>> {
@@ -145,7 +145,7 @@ pub fn random_offsets(
     (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for IoPlan {
     /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
     fn words(&self) -> String {
         if self.is_only_watched() {
@@ -178,7 +178,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = super::Detail::of(measured)?;
+        let detail = super::IoDetail::of(measured)?;
         match metric {
             "iops" => Some(measured.per_second(measured.operations())),
             "bandwidth_bytes_per_s" => Some(measured.per_second(detail.bytes())),
@@ -203,7 +203,7 @@ impl PlannedWork for Planned {
         self.arrival_rate.is_some()
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         let mut half = self.clone();
         half.operations = self.operations.map(|operations| operations.div_ceil(2));
         Some(half.into())
@@ -260,7 +260,7 @@ impl PlannedWork for Planned {
 }
 
 /// What a target makes of what was asked, and what differs and why.
-pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
+pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), String> {
     if let Some(reason) = obstacle(io, offer) {
         return Err(reason);
     }
@@ -269,8 +269,8 @@ pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), 
     let direct_note = (io.direct && !direct)
         .then(|| offer.direct.reason().map(|reason| format!("through the page cache: {reason}")))
         .flatten();
-    let granted = Asked { queue_depth: depth, threads, direct, ..io.clone() };
-    let planned = Planned { asked_depth: io.in_flight(), ..Planned::new(granted, engine) };
+    let granted = IoSpec { queue_depth: depth, threads, direct, ..io.clone() };
+    let planned = IoPlan { asked_depth: io.in_flight(), ..IoPlan::new(granted, engine) };
     Ok((planned, join(engine_note, direct_note)))
 }
 
@@ -281,7 +281,7 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
         return Some(ONLY_READ.to_owned());
     }
@@ -303,7 +303,7 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| unverifiable(io, offer))
 }
 
-fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+fn unverifiable(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     if !verify::stamps(io) {
         return None;
     }
@@ -319,7 +319,7 @@ fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     verify::obstacle(io).map(|unfit| unfit.message)
 }
 
-fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
+fn unaligned(io: &IoSpec, direct: &Presence<DirectUse>) -> Option<String> {
     let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     if !io.direct {
         return None;
@@ -334,7 +334,7 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     Some(format!("{needs}, but {name} is {own}"))
 }
 
-fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
+fn no_spread(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if io.pattern != Pattern::Spaced {
         return None;
     }
@@ -357,7 +357,7 @@ fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
 }
 
 /// Engine, threads and depth: where `io_uring` is refused, threads keep the operations in flight.
-fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
+fn engine_of(io: &IoSpec, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
     // Whether and what is polled for is a matter of the ring.
     let takes_ring = io.queue_depth > 1 || io.poll.is_some();
     let chosen = match io.engine {

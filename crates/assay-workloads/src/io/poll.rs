@@ -4,7 +4,7 @@ use assay_core::quantity::units::show;
 use assay_load::{Job, Poll};
 
 use super::fits::{Unfit, unfit};
-use super::{Asked, AskedEngine, Engine, WriteSync};
+use super::{AskedEngine, Engine, IoSpec, WriteSync};
 use crate::keys::word;
 use crate::place::Offer;
 use crate::workload::{Complaints, InStudy};
@@ -12,17 +12,17 @@ use crate::workload::{Complaints, InStudy};
 pub const NAME: &str = "poll";
 pub(super) const CHOICES: &str = "none, sqpoll or iopoll";
 
-impl Asked {
+impl IoSpec {
     pub fn polled(&self) -> Poll {
         self.poll.unwrap_or_default()
     }
 }
 
-pub(super) fn tell(io: &Asked, job: &mut Job) {
+pub(super) fn tell(io: &IoSpec, job: &mut Job) {
     job.poll = io.polled();
 }
 
-pub(super) fn describe(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &IoSpec) -> Option<String> {
     match io.polled() {
         Poll::None => None,
         Poll::Sqpoll => Some("submission polled by the kernel (SQPOLL)".to_owned()),
@@ -30,7 +30,7 @@ pub(super) fn describe(io: &Asked) -> Option<String> {
     }
 }
 
-pub(super) fn fio(io: &Asked) -> Vec<String> {
+pub(super) fn fio(io: &IoSpec) -> Vec<String> {
     let word = match io.polled() {
         Poll::None => None,
         Poll::Sqpoll => Some("--sqthread_poll=1".to_owned()),
@@ -39,7 +39,7 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
     word.into_iter().collect()
 }
 
-fn misfit(io: &Asked) -> Option<Unfit> {
+fn misfit(io: &IoSpec) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
         let message = "poll requires engine io_uring, not psync";
@@ -59,16 +59,16 @@ fn misfit(io: &Asked) -> Option<Unfit> {
     io.mix.clears().then(|| unfit("mix", message, None))
 }
 
-pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let own = format!("{path}/{NAME}");
     if to.is_wrong(&own) {
         return;
     }
     let level = |(index, level): (usize, &String)| {
         let poll = Some(word(level, CHOICES).ok()?);
-        Some((format!("factors/{NAME}/{index}"), Asked { poll, ..io.clone() }))
+        Some((format!("factors/{NAME}/{index}"), IoSpec { poll, ..io.clone() }))
     };
-    let asked: Vec<(String, Asked)> = match study.factors.get(NAME) {
+    let asked: Vec<(String, IoSpec)> = match study.factors.get(NAME) {
         Some(levels) => levels.iter().enumerate().filter_map(level).collect(),
         None => vec![(own, io.clone())],
     };
@@ -81,7 +81,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     }
 }
 
-pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
     let poll = io.polled();
     if poll == Poll::None {
         return None;
@@ -135,11 +135,11 @@ mod tests {
     use crate::io::told::Told;
     use crate::place::{Area, DirectUse, EngineUse};
 
-    fn polls(poll: Poll) -> Asked {
-        Asked { poll: Some(poll), ..Asked::default() }
+    fn polls(poll: Poll) -> IoSpec {
+        IoSpec { poll: Some(poll), ..IoSpec::default() }
     }
 
-    fn complaints(io: &Asked, factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
+    fn complaints(io: &IoSpec, factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
         let texts = |levels: &[&str]| levels.iter().map(|level| (*level).to_owned()).collect();
         let factors: BTreeMap<String, Vec<String>> =
             factors.iter().map(|(name, levels)| ((*name).to_owned(), texts(levels))).collect();
@@ -153,41 +153,41 @@ mod tests {
         for poll in [Poll::None, Poll::Sqpoll, Poll::Iopoll] {
             assert!(complaints(&polls(poll), &[]).is_empty());
             assert!(
-                complaints(&Asked { engine: AskedEngine::IoUring, ..polls(poll) }, &[]).is_empty()
+                complaints(&IoSpec { engine: AskedEngine::IoUring, ..polls(poll) }, &[]).is_empty()
             );
         }
-        let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Sqpoll) };
+        let synced = IoSpec { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Sqpoll) };
         assert!(complaints(&synced, &[]).is_empty());
         let all: &[&str] = &["none", "sqpoll", "iopoll"];
-        assert!(complaints(&Asked::default(), &[("poll", all)]).is_empty());
+        assert!(complaints(&IoSpec::default(), &[("poll", all)]).is_empty());
         assert!(
-            complaints(&Asked { engine: AskedEngine::Psync, ..Asked::default() }, &[]).is_empty()
+            complaints(&IoSpec { engine: AskedEngine::Psync, ..IoSpec::default() }, &[]).is_empty()
         );
         // What other factors do is planned arm by arm.
         let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
-        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
+        let psync = IoSpec { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         assert!(complaints(&psync, &[engines]).is_empty());
     }
 
     #[test]
     fn what_does_not_fit_is_told_where_it_stands() {
-        let one = |io: &Asked, factors: &[(&str, &[&str])], path: &str, text: &str| {
+        let one = |io: &IoSpec, factors: &[(&str, &[&str])], path: &str, text: &str| {
             let told = complaints(io, factors);
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
         };
-        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
+        let psync = IoSpec { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         one(&psync, &[], "io/poll", "not psync");
         one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "not psync");
-        one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "needs direct I/O");
-        let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
+        one(&IoSpec { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "needs direct I/O");
+        let synced = IoSpec { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
         one(&synced, &[], "io/poll", "without sync");
-        let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
+        let trims = IoSpec { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
         one(&trims, &[], "io/poll", "without sync");
     }
 
     fn planned(
-        io: &Asked,
+        io: &IoSpec,
         name: Engine,
         direct: &Presence<DirectUse>,
         no_polling: Option<&str>,
@@ -224,10 +224,10 @@ mod tests {
     #[test]
     fn no_polling_is_a_level_of_the_ring() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
-        let alone = Asked { queue_depth: 1, ..Asked::default() };
+        let alone = IoSpec { queue_depth: 1, ..IoSpec::default() };
         assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok((Engine::Psync, None)));
         assert_eq!(planned(&alone, Engine::Psync, &direct, None), Ok((Engine::Psync, None)));
-        let said = Asked { poll: Some(Poll::None), ..alone };
+        let said = IoSpec { poll: Some(Poll::None), ..alone };
         assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok((Engine::IoUring, None)));
         let (engine, note) = planned(&said, Engine::Psync, &direct, None).unwrap();
         assert!(engine == Engine::Psync && note.unwrap().contains("on purpose"));
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn engines_and_fio_and_readers_are_told() {
-        let job = |io: &Asked| {
+        let job = |io: &IoSpec| {
             let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
             tell(io, &mut job);
             job.poll
@@ -244,7 +244,7 @@ mod tests {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
             assert!(describe(&polls(poll)).unwrap().contains("polled"));
         }
-        for none in [Asked::default(), polls(Poll::None)] {
+        for none in [IoSpec::default(), polls(Poll::None)] {
             assert!(job(&none) == Poll::None && fio(&none).is_empty() && describe(&none).is_none());
         }
         assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));

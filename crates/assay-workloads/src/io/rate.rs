@@ -8,7 +8,7 @@ use assay_core::quantity::units::show;
 use assay_load::{Arrivals, Job, LATE_NS, MOST_PER_S, Schedule};
 use serde::{Deserialize, Serialize};
 
-use super::Asked;
+use super::IoSpec;
 
 /// Operations per second over all threads, written as `5000/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,17 +57,17 @@ pub(super) fn written(text: &str) -> Option<String> {
     text.parse::<Rate>().ok().map(String::from)
 }
 
-pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
+pub(super) fn set(io: &mut IoSpec, text: &str) -> Result<(), String> {
     io.arrival_rate = Some(text.parse()?);
     Ok(())
 }
 
-pub(super) fn tell(io: &Asked, job: &mut Job) {
+pub(super) fn tell(io: &IoSpec, job: &mut Job) {
     job.schedule =
         io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }
 
-pub(super) fn describe(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &IoSpec) -> Option<String> {
     let words = match io.arrival_process {
         Arrivals::Fixed => "at equal intervals",
         Arrivals::Poisson => "at random intervals (Poisson)",

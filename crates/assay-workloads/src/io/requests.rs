@@ -8,7 +8,7 @@ use assay_core::exhibit::{Column, Exhibit, Levels, Sentence, Subject, Table, Uni
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Detail, Planned};
+use super::{IoDetail, IoPlan};
 use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
 
 /// Of so many classes of devices each has a line of sizes.
@@ -17,7 +17,7 @@ const MOST_LINES: usize = 40;
 /// What a recording says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct TraceFacts {
     pub workload: String,
     pub configuration: Levels,
     pub recorded: Recorded,
@@ -25,14 +25,14 @@ pub struct Facts {
     pub text: String,
 }
 
-impl Tells for Planned {
+impl Tells for IoPlan {
     /// Of what was watched with its requests recorded; of all other reads and writes nothing.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
-        let mut details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+        let mut details = seen.trials.iter().filter_map(|trial| IoDetail::of((*trial)?));
         let recorded = details.find_map(|detail| detail.requests.clone())?;
         let Subject { workload, arm } = seen.subject.clone();
         let text = words(&recorded);
-        Some(Facts { workload, configuration: arm, recorded: *recorded, text }.into())
+        Some(TraceFacts { workload, configuration: arm, recorded: *recorded, text }.into())
     }
 }
 
@@ -115,7 +115,7 @@ const LEGEND: [&str; 4] = [
 ];
 
 const FIGURE: FactsFigure = FactsFigure {
-    key: Facts::KEY,
+    key: TraceFacts::KEY,
     about: About {
         name: "trace",
         summary: "recorded requests by class: rates, working set, sizes, distances, sequential share, reuse, bursts",
@@ -126,7 +126,7 @@ const FIGURE: FactsFigure = FactsFigure {
     leads: true,
 };
 
-impl Shows for Facts {
+impl Shows for TraceFacts {
     const KEY: &'static str = "trace";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
@@ -158,9 +158,9 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {}
+impl OfRow for TraceFacts {}
 
-impl Facts {
+impl TraceFacts {
     fn lines(&self) -> impl Iterator<Item = (String, &OfClass)> {
         self.recorded.devices.iter().flat_map(|(name, device)| {
             device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), of))
@@ -274,10 +274,10 @@ mod tests {
         counter.finish(2_000_000_000, unrecorded, 1000)
     }
 
-    fn facts(unrecorded: u64) -> Facts {
+    fn facts(unrecorded: u64) -> TraceFacts {
         let recorded = recorded(unrecorded);
         let text = words(&recorded);
-        Facts { workload: "watched".to_owned(), configuration: Levels::new(), recorded, text }
+        TraceFacts { workload: "watched".to_owned(), configuration: Levels::new(), recorded, text }
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn every_class_has_its_line_and_every_size_its_share() {
         let own = facts(0);
-        let shown = Facts::exhibit(&[&own], &Bare);
+        let shown = TraceFacts::exhibit(&[&own], &Bare);
         let [_, classes, sizes, distances] = &shown.tables[..] else { panic!("{shown:?}") };
         for table in [classes, sizes, distances] {
             assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));

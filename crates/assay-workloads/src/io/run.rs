@@ -8,7 +8,7 @@ use assay_core::quantity::units::show;
 use assay_load::{Bystanders, ClassOutcome, Job, LoadError, Outcome};
 
 use super::planned::{Engine, kind};
-use super::{Detail, Poll, poll};
+use super::{IoDetail, Poll, poll};
 use crate::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
 use crate::place::Medium;
 
@@ -77,8 +77,8 @@ pub(crate) fn class_counts(outcome: &Outcome) -> BTreeMap<String, Count> {
     outcome.classes.iter().map(count).collect()
 }
 
-fn detail(outcome: &Outcome) -> Detail {
-    Detail {
+fn detail(outcome: &Outcome) -> IoDetail {
+    IoDetail {
         classes: class_counts(outcome),
         submitting_ns: outcome.totals.submitting_ns,
         longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
@@ -88,7 +88,7 @@ fn detail(outcome: &Outcome) -> Detail {
         pace: outcome.pace,
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
         written: outcome.written.clone(),
-        ..Detail::default()
+        ..IoDetail::default()
     }
 }
 

@@ -2,7 +2,7 @@
 //! for all kinds.
 
 /// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
-/// as a field of [`Asked`]. In braces, in this order, what is not its own may be left out:
+/// as a field of [`IoSpec`]. In braces, in this order, what is not its own may be left out:
 ///
 /// - `words`, `form`, `need`, `example`: its key in `io`.
 /// - `background`: that a background load has the key too, and what of it is other there.
@@ -32,7 +32,7 @@ macro_rules! parameters {
         keys! {
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
             #[serde(deny_unknown_fields)]
-            pub struct Asked {
+            pub struct IoSpec {
                 $(
                     $(#[$attribute])*
                     $name: $type = $some => {
@@ -51,16 +51,15 @@ macro_rules! parameters {
             ..field(stringify!($name), $form, $words, $example)
         },)?)+];
 
-        pub(super) const JOB: &[fn(&Asked, &mut Job)] = &[$($($job,)?)+];
+        pub(super) const JOB: &[fn(&IoSpec, &mut Job)] = &[$($($job,)?)+];
 
-        pub(super) const TOLD: &[fn(&Asked) -> Option<String>] = &[$($($told,)?)+];
+        pub(super) const TOLD: &[fn(&IoSpec) -> Option<String>] = &[$($($told,)?)+];
 
-        pub(super) const FIO: &[fn(&Asked) -> Vec<String>] = &[$($($fio,)?)+];
+        pub(super) const FIO: &[fn(&IoSpec) -> Vec<String>] = &[$($($fio,)?)+];
 
-        /// What plans keep of [`Planned`], in the order that their hash covers.
+        /// What plans keep of [`IoPlan`], in the order that their hash covers.
         #[derive(Serialize, Deserialize)]
-        #[serde(rename = "Planned")]
-        pub(super) struct Stored {
+        pub(super) struct StoredIoPlan {
             engine: Engine,
             pattern: Pattern,
             mix: Mix,
@@ -77,8 +76,8 @@ macro_rules! parameters {
             sizes: Option<Size>,
         }
 
-        impl From<Planned> for Stored {
-            fn from(planned: Planned) -> Self {
+        impl From<IoPlan> for StoredIoPlan {
+            fn from(planned: IoPlan) -> Self {
                 Self {
                     engine: planned.engine,
                     pattern: planned.pattern,
@@ -96,10 +95,10 @@ macro_rules! parameters {
             }
         }
 
-        impl From<Stored> for Planned {
-            fn from(own: Stored) -> Self {
+        impl From<StoredIoPlan> for IoPlan {
+            fn from(own: StoredIoPlan) -> Self {
                 let one = Bytes(u64::from(own.size_bytes));
-                let granted = Asked {
+                let granted = IoSpec {
                     pattern: own.pattern,
                     mix: own.mix,
                     block_size: own.sizes.unwrap_or_else(|| one.into()),
@@ -109,7 +108,7 @@ macro_rules! parameters {
                     compressibility: own.content,
                     direct: own.direct,
                     $($($kept: own.$kept,)?)+
-                    ..Asked::default()
+                    ..IoSpec::default()
                 };
                 let mut planned = Self::new(granted, own.engine);
                 planned.asked_depth = own.asked_depth;

@@ -9,7 +9,7 @@ pub use assay_load::{Verified, Written};
 use assay_machine::system::System;
 
 use super::fits::{Unfit, unfit};
-use super::{Asked, Content, Detail, Duplicates, Planned};
+use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
 use crate::measured::Measured;
 use crate::place::{Area, Medium};
 
@@ -17,7 +17,7 @@ use crate::place::{Area, Medium};
 pub const SECTOR_BYTES: u64 = 512;
 
 /// Why such work cannot be verified: something else changes its blocks.
-pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
         let text = format!(
@@ -53,29 +53,29 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     told(key, text, hint)
 }
 
-pub fn stamps(io: &Asked) -> bool {
+pub fn stamps(io: &IoSpec) -> bool {
     io.verify && io.mix.carries()
 }
 
 /// What a run stamps into what it writes: when it began; none where nothing is verified.
-pub(super) fn number(planned: &Planned, system: &dyn System) -> Option<u64> {
+pub(super) fn number(planned: &IoPlan, system: &dyn System) -> Option<u64> {
     stamps(planned).then(|| system.wall_ns().max(1))
 }
 
 /// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
-fn job(planned: &Planned, area: &Area, written: &Written) -> Job {
+fn job(planned: &IoPlan, area: &Area, written: &Written) -> Job {
     Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
 }
 
 /// Reads and checks what a trial wrote, if its work is verified.
 pub fn after(
-    work: &crate::Planned,
+    work: &crate::WorkPlan,
     medium: &Medium<'_>,
     measured: &mut Measured,
     stop: &AtomicBool,
 ) {
-    let Some(planned) = Planned::of(work) else { return };
-    let Some(detail) = Detail::of_mut(measured) else { return };
+    let Some(planned) = IoPlan::of(work) else { return };
+    let Some(detail) = IoDetail::of_mut(measured) else { return };
     let Some(written) = &detail.written else { return };
     match pass(planned, medium, written, stop) {
         Ok(found) => detail.verified = Some(found),
@@ -84,7 +84,7 @@ pub fn after(
 }
 
 pub fn pass(
-    planned: &Planned,
+    planned: &IoPlan,
     medium: &Medium<'_>,
     written: &Written,
     stop: &AtomicBool,

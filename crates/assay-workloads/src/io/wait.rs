@@ -3,28 +3,28 @@
 
 use assay_load::Job;
 
-use super::Asked;
+use super::IoSpec;
 use crate::workload::{Complaints, InStudy};
 
-fn several(io: &Asked) -> Option<u32> {
+fn several(io: &IoSpec) -> Option<u32> {
     io.batch_complete_min.filter(|count| *count > 1)
 }
 
-pub(super) fn tell(io: &Asked, job: &mut Job) {
+pub(super) fn tell(io: &IoSpec, job: &mut Job) {
     job.wait_for = several(io).unwrap_or(1);
 }
 
-pub(super) fn describe(io: &Asked) -> Option<String> {
+pub(super) fn describe(io: &IoSpec) -> Option<String> {
     several(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
 }
 
-pub(super) fn fio(io: &Asked) -> Vec<String> {
+pub(super) fn fio(io: &IoSpec) -> Vec<String> {
     let words = several(io).map(|count| format!("--iodepth_batch_complete_min={count}"));
     words.into_iter().collect()
 }
 
 /// As many are in flight, and no operation waits for its time.
-pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let own = format!("{path}/batch_complete_min");
     let Some(count) = several(io).filter(|_| !to.is_wrong(&own)) else { return };
     let levels = study.factors.get("queue_depth");
@@ -57,11 +57,11 @@ mod tests {
     use super::*;
     use crate::io::told::Told;
 
-    fn waits(depth: u32, wait_for: u32) -> Asked {
-        Asked { queue_depth: depth, batch_complete_min: Some(wait_for), ..Asked::default() }
+    fn waits(depth: u32, wait_for: u32) -> IoSpec {
+        IoSpec { queue_depth: depth, batch_complete_min: Some(wait_for), ..IoSpec::default() }
     }
 
-    fn complaints(io: &Asked, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
+    fn complaints(io: &IoSpec, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
         let depths: Vec<String> = depths.iter().map(|level| (*level).to_owned()).collect();
         let mut factors = BTreeMap::new();
         if !depths.is_empty() {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn what_can_be_waited_for_is_not_complained_of() {
-        assert!(complaints(&Asked::default(), &[], true).is_empty());
+        assert!(complaints(&IoSpec::default(), &[], true).is_empty());
         assert!(complaints(&waits(32, 32), &[], false).is_empty());
         assert!(complaints(&waits(1, 8), &["8", "32"], false).is_empty());
         assert!(complaints(&waits(1, 1), &["1", "8"], true).is_empty());
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_never_comes_is_told_once() {
-        let one = |io: &Asked, depths: &[&str], finds_rate: bool, text: &str| {
+        let one = |io: &IoSpec, depths: &[&str], finds_rate: bool, text: &str| {
             let told = complaints(io, depths, finds_rate);
             assert_eq!(told.len(), 1, "{told:?}");
             assert!(told[0].0 == "io/batch_complete_min" && told[0].1.contains(text), "{told:?}");
@@ -91,14 +91,14 @@ mod tests {
         one(&waits(31, 32), &[], false, "32 operations cannot complete at once at queue depth 31");
         one(&waits(64, 32), &["64", "8"], false, "queue depth 8");
         one(&waits(64, 32), &[], true, "with arrival_rate");
-        let rests = Asked { think_time: Some(Time(1_000_000)), ..waits(64, 32) };
+        let rests = IoSpec { think_time: Some(Time(1_000_000)), ..waits(64, 32) };
         one(&rests, &[], false, "or think_time");
-        one(&Asked { queue_depth: 1, ..rests }, &[], false, "queue depth 1");
+        one(&IoSpec { queue_depth: 1, ..rests }, &[], false, "queue depth 1");
     }
 
     #[test]
     fn engines_and_fio_and_readers_are_told_of_more_than_one() {
-        let job = |io: &Asked| {
+        let job = |io: &IoSpec| {
             let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
             tell(io, &mut job);
             job.wait_for
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(job(&several), 32);
         assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
         assert!(describe(&several).unwrap().contains("higher latencies"));
-        for one in [Asked::default(), waits(64, 1)] {
+        for one in [IoSpec::default(), waits(64, 1)] {
             assert!(job(&one) == 1 && fio(&one).is_empty() && describe(&one).is_none());
         }
     }

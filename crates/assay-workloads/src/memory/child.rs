@@ -10,12 +10,12 @@ use assay_machine::system::{System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::detail::Held;
-use super::planned::Planned;
+use super::planned::MemoryPlan;
 
 /// What the process is told, in one word of its command line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    pub pages: Planned,
+    pub pages: MemoryPlan,
     pub ramp_ns: u64,
     pub time_ns: u64,
     pub seed: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct MemoryDetail {
     pub set_bytes: u64,
     pub reached_bytes: u64,
     /// Where the kernel killed the process for want of memory, where it did.
@@ -97,7 +97,7 @@ impl Held {
     }
 }
 
-impl Detail {
+impl MemoryDetail {
     pub fn kill_words(&self) -> Option<String> {
         let reached = show::bytes(self.reached_bytes);
         self.killed.map(|stage| match stage {
@@ -109,7 +109,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for MemoryDetail {
     fn operations(&self) -> u64 {
         self.accesses
     }

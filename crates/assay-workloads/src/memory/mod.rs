@@ -22,10 +22,10 @@ use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 
 pub use assay_core::quantity::sets::{SetSize, Skew};
 pub use child::{Job, hold};
-pub use detail::{Detail, Held, Stage};
+pub use detail::{Held, MemoryDetail, Stage};
 pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED};
-pub use parameters::Asked;
-pub use planned::Planned;
+pub use parameters::MemorySpec;
+pub use planned::MemoryPlan;
 
 /// The factor that gives swap, and its level without any.
 pub const SWAP: &str = "swap";
@@ -39,8 +39,8 @@ const RAMP_SHARE: u64 = 5;
 /// Limits and sets below this hold little more than the process itself.
 const LEAST: Bytes = Bytes(16 << 20);
 
-impl Asked {
-    fn planned(&self) -> Result<Planned, String> {
+impl MemorySpec {
+    fn planned(&self) -> Result<MemoryPlan, String> {
         let limit = self.memory_limit;
         let set_bytes = self.working_set.bytes(limit)?;
         if set_bytes < LEAST.0 {
@@ -49,7 +49,7 @@ impl Asked {
                 Bytes(set_bytes)
             ));
         }
-        Ok(Planned {
+        Ok(MemoryPlan {
             limit: limit.map(|Bytes(bytes)| MemoryLimit { bytes, may_swap: !self.without_swap }),
             set_bytes,
             content: self.compressibility,
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for MemorySpec {
     const ABOUT: About = About {
         name: "memory",
         summary: "random memory accesses with a memory limit",
@@ -77,7 +77,7 @@ impl WorkloadKind for Asked {
     const RULES: &'static [OwnRule] = &[others_swapped::OTHERS_SWAPPED];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for MemorySpec {
     fn words(&self) -> String {
         self.planned().map_or_else(|error| error, |planned| planned.set_words())
     }
@@ -126,7 +126,7 @@ impl WorkloadSpec for Asked {
         self.ramp_time = Some(self.ramp_time.map_or(ramp, |own| own.min(ramp)));
     }
 
-    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         self.planned().map(|planned| (planned.into(), None))
     }
 

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 use assay_core::quantity::units::show;
 
-use super::{Detail, Planned};
+use super::{MemoryDetail, MemoryPlan};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -27,9 +27,9 @@ pub(super) const OTHERS_SWAPPED: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let most = Planned::of(work)?.set_bytes / 100 * MOST_PERCENT + SLACK;
-    let details = trials.iter().filter_map(|measured| Detail::of(measured)?.held.as_ref());
+fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let most = MemoryPlan::of(work)?.set_bytes / 100 * MOST_PERCENT + SLACK;
+    let details = trials.iter().filter_map(|measured| MemoryDetail::of(measured)?.held.as_ref());
     let moved = details.filter_map(|held| held.others_moved_bytes.value().copied());
     let moved: Vec<u64> = moved.filter(|bytes| *bytes > most).collect();
     let largest = moved.iter().max()?;

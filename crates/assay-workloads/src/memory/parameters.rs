@@ -12,7 +12,7 @@ const MOST: Bytes = Bytes(1 << 40);
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
-    pub struct Asked {
+    pub struct MemorySpec {
         /// Memory that the process may have; as much as there is where none is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memory_limit: Option<Bytes> = Some(Bytes(384 << 20)) => {
@@ -99,7 +99,7 @@ const fn usual_writes() -> u8 {
     30
 }
 
-fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_memory_limit(own: &mut MemorySpec, text: &str) -> Result<(), String> {
     let limit: Bytes = text.parse()?;
     if limit < LEAST {
         return Err(format!("`{text}` is too small; use at least {LEAST}"));
@@ -108,7 +108,7 @@ fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn set_writes(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_writes(own: &mut MemorySpec, text: &str) -> Result<(), String> {
     let percent = text.parse().ok().filter(|percent| *percent <= 100);
     let wrong = || format!("`{text}` is not a whole number from 0 to 100");
     own.write_share = percent.ok_or_else(wrong)?;

@@ -5,7 +5,7 @@ use assay_core::quantity::Bytes;
 use assay_machine::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
+use super::{Content, EXPECTED, HELD, MemoryDetail, RATE, Skew, run};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
@@ -16,7 +16,7 @@ const NOT_SAID: &[&str] = &[
 ];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct MemoryPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<MemoryLimit>,
     pub set_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Planned {
     pub writes_percent: u8,
 }
 
-impl Planned {
+impl MemoryPlan {
     /// `96 MiB of pages under a limit of 64 MiB`.
     pub(super) fn set_words(&self) -> String {
         let limit = match self.limit {
@@ -47,7 +47,7 @@ impl Planned {
 }
 
 /// Bytes of the set per byte of a process that was killed at its limit.
-fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
+fn killed_with(detail: &MemoryDetail, limit: MemoryLimit) -> Option<f64> {
     let within = detail.killed.is_some() && (1..=limit.bytes).contains(&detail.reached_bytes);
     within.then(|| detail.reached_bytes as f64 / limit.bytes as f64)
 }
@@ -56,7 +56,7 @@ fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
 const USUAL_RATIO: f64 = 2.0;
 
 /// Bytes of the set per byte of memory, where what was packed takes what the arithmetic of zram says.
-fn expected(detail: &Detail) -> Result<f64, String> {
+fn expected(detail: &MemoryDetail) -> Result<f64, String> {
     let nothing = || "no compressed pages in memory".to_owned();
     let held = detail.held.as_ref();
     let held = held.ok_or_else(|| detail.kill_words().unwrap_or_else(nothing))?;
@@ -74,7 +74,7 @@ fn expected(detail: &Detail) -> Result<f64, String> {
     Ok(detail.set_bytes as f64 / memory as f64)
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for MemoryPlan {
     fn words(&self) -> String {
         let skew = match self.skew {
             Skew::Uniform => "uniformly".to_owned(),
@@ -92,7 +92,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured)?;
+        let detail = MemoryDetail::of(measured)?;
         if metric == EXPECTED.name {
             return Some(expected(detail));
         }

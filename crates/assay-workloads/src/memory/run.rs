@@ -12,9 +12,9 @@ use assay_machine::system::execute::{self, Ending};
 use assay_machine::system::{Executed, Execution};
 
 use super::child::{Counters, Done, Job, Line};
-use super::detail::{Detail, Stage};
+use super::detail::{MemoryDetail, Stage};
 use super::metrics;
-use super::planned::Planned;
+use super::planned::MemoryPlan;
 use crate::measured::{KnownAndAbsent, Measured, Ran, known_and_absent, percentile};
 use crate::place::{Run, own_program};
 
@@ -27,7 +27,7 @@ const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
 const KILL: i32 = 9;
 
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<Ran, String> {
     let job =
         Job { pages: planned.clone(), ramp_ns: run.ramp_ns, time_ns: run.time_ns, seed: run.seed };
     let (executed, lines) = told_of(&job, run)?;
@@ -61,7 +61,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     }
 }
 
-fn is_killed(executed: &Executed, planned: &Planned) -> bool {
+fn is_killed(executed: &Executed, planned: &MemoryPlan) -> bool {
     match executed.memory_kills.value() {
         Some(kills) => *kills > 0,
         // Where it does not count them, nobody else would.
@@ -70,11 +70,11 @@ fn is_killed(executed: &Executed, planned: &Planned) -> bool {
 }
 
 /// Tries a process under this limit; returns the cost of an access.
-pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
-    let pages = Planned { set_bytes: TRIED_BYTES, ..planned.clone() };
+pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> {
+    let pages = MemoryPlan { set_bytes: TRIED_BYTES, ..planned.clone() };
     let job = Job { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };
     let done = self::run(&job.pages, &Run { ramp_ns: 0, time_ns: TRIED_NS, ..*run })?;
-    let detail = Detail::of(&done.measured).and_then(Detail::kill_words);
+    let detail = MemoryDetail::of(&done.measured).and_then(MemoryDetail::kill_words);
     detail.map_or(Ok(()), Err)?;
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
@@ -116,8 +116,8 @@ fn reached(lines: &[Line]) -> u64 {
     filled.max().unwrap_or(0)
 }
 
-fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Executed) -> Ran {
-    let detail = Detail {
+fn ended(planned: &MemoryPlan, lines: &[Line], killed: Option<Stage>, executed: &Executed) -> Ran {
+    let detail = MemoryDetail {
         set_bytes: planned.set_bytes,
         reached_bytes: reached(lines),
         killed,
@@ -141,13 +141,13 @@ fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Ex
     )
 }
 
-fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran {
+fn ran(planned: &MemoryPlan, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran {
     let mut latency_ns = new_histogram();
     for (value, count) in &done.latency_ns {
         latency_ns.saturating_record_n(*value, *count);
     }
     let (values, absent) = values(planned, done, &latency_ns, page_bytes);
-    let detail = Detail {
+    let detail = MemoryDetail {
         set_bytes: planned.set_bytes,
         reached_bytes: planned.set_bytes,
         killed: None,
@@ -168,7 +168,7 @@ fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran 
 }
 
 fn values(
-    planned: &Planned,
+    planned: &MemoryPlan,
     done: &Done,
     latency_ns: &hdrhistogram::Histogram<u64>,
     page_bytes: u64,

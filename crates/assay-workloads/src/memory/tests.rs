@@ -13,8 +13,8 @@ use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
 
-fn planned() -> Planned {
-    Asked::default().planned().unwrap()
+fn planned() -> MemoryPlan {
+    MemorySpec::default().planned().unwrap()
 }
 
 fn counters(faults: u64, swapped: u64) -> Counters {
@@ -71,7 +71,7 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
     }
 }
 
-fn ran(planned: &Planned, executed: Executed) -> Result<Ran, String> {
+fn ran(planned: &MemoryPlan, executed: Executed) -> Result<Ran, String> {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();
     let job = Job { pages: planned.clone(), ramp_ns: 1, time_ns: 2, seed: 3 };
@@ -141,7 +141,7 @@ fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
 fn who_was_killed_within_its_limit_held_what_it_reached_per_byte_of_it() {
     let held = |limit_mib: u64, lines: &[Line]| {
         let limit = Some(MemoryLimit { bytes: limit_mib * MIB, may_swap: false });
-        let planned = Planned { limit, ..planned() };
+        let planned = MemoryPlan { limit, ..planned() };
         let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
         let measured = ran(&planned, executed).unwrap().measured;
         planned.value("working_set_per_memory", &measured).unwrap().ok()
@@ -163,7 +163,7 @@ fn who_was_ended_by_others_has_failed() {
 
 #[test]
 fn an_arm_without_swap_keeps_the_process_out_of_the_machines_own() {
-    let mut asked = Asked::default();
+    let mut asked = MemorySpec::default();
     asked.take(SWAP, "zram:lz4");
     assert!(asked.planned().unwrap().limit.unwrap().may_swap);
     asked.take(SWAP, NO_SWAP);
@@ -268,10 +268,10 @@ fn others_pages_that_move_meanwhile_are_flagged() {
         let held = holding(96, used_mib, 0, [352, 178], 0).since(&before);
         let mut done = done();
         done.held = held;
-        let planned = Planned { set_bytes: 160 * MIB, ..planned() };
+        let planned = MemoryPlan { set_bytes: 160 * MIB, ..planned() };
         let lines = [Line::Done(Box::new(done))];
         let ran = ran(&planned, executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
-        let rule = Asked::RULES[0];
+        let rule = MemorySpec::RULES[0];
         (rule.doubt)(&planned.into(), &[&ran.measured, &ran.measured])
     };
     assert_eq!(flagged(352), None);
@@ -287,7 +287,11 @@ fn others_pages_that_move_meanwhile_are_flagged() {
 fn a_set_that_holds_little_more_than_the_process_is_refused() {
     let of = |set: &str, limit: Option<u64>| {
         let set = set.parse().unwrap();
-        let asked = Asked { working_set: set, memory_limit: limit.map(Bytes), ..Asked::default() };
+        let asked = MemorySpec {
+            working_set: set,
+            memory_limit: limit.map(Bytes),
+            ..MemorySpec::default()
+        };
         asked.planned().map(|own| own.set_bytes)
     };
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
@@ -306,7 +310,7 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
 #[test]
 fn a_trial_has_a_fifth_of_its_time_before_it() {
     let settled = |time, ramp| {
-        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::default() };
+        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..MemorySpec::default() };
         own.settle();
         [own.runtime, own.ramp_time].map(|own| own.unwrap().0)
     };
@@ -314,35 +318,36 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
     assert_eq!(settled(Some(Time(50)), None), [50, 10]);
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
-        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::default() };
+        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..MemorySpec::default() };
         own.hurry(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };
     assert_eq!(hurried(None, None), [600_000_000, 120_000_000]);
     assert_eq!(hurried(Some(Time(50)), Some(Time(3))), [50, 3]);
     assert_eq!(hurried(Some(TRIAL), Some(TRIAL)), [600_000_000, 120_000_000]);
-    let mut own = Asked::default();
+    let mut own = MemorySpec::default();
     own.set_span(Some(Time(8)), Some(Time(9)));
     assert_eq!((own.time(), own.ramp()), (Some(Time(8)), Some(Time(9))));
 }
 
 #[test]
 fn costs_are_those_of_a_process_with_a_limit_or_without() {
-    let work = |memory_limit| crate::Work::from(Asked { memory_limit, ..Asked::default() });
-    let own = Asked::default();
+    let work =
+        |memory_limit| crate::Work::from(MemorySpec { memory_limit, ..MemorySpec::default() });
+    let own = MemorySpec::default();
     assert!(own.costs_like(&work(Some(Bytes(1)))) && !own.costs_like(&work(None)));
-    let free = Asked { memory_limit: None, ..Asked::default() };
+    let free = MemorySpec { memory_limit: None, ..MemorySpec::default() };
     assert!(free.costs_like(&work(None)) && !free.costs_like(&work(Some(Bytes(1)))));
 }
 
 #[test]
 fn where_the_kernel_counts_no_kills_a_signal_under_a_limit_is_one() {
     let uncounted = || Presence::absent("version 1");
-    let of = |planned: &Planned, ending| ran(planned, executed(ending, &[], uncounted()));
+    let of = |planned: &MemoryPlan, ending| ran(planned, executed(ending, &[], uncounted()));
     let killed = of(&planned(), Ending::Signalled(9)).unwrap();
     assert_eq!(killed.measured.values["oom_killed_share"], 1.0);
     assert!(of(&planned(), Ending::Signalled(15)).is_err());
-    let free = Planned { limit: None, ..planned() };
+    let free = MemoryPlan { limit: None, ..planned() };
     assert!(of(&free, Ending::Signalled(9)).is_err(), "nothing but the user ends it");
 }
 
@@ -411,13 +416,13 @@ fn nothing_is_packed_below_a_mebibyte() {
 fn a_pilot_holds_a_set_that_fits() {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();
-    let pages = Planned { set_bytes: 4 * MIB, ..planned() };
+    let pages = MemoryPlan { set_bytes: 4 * MIB, ..planned() };
     let job = Job { pages, ramp_ns: 0, time_ns: 20_000_000, seed: 3 };
     let line = format!("/usr/bin/assay hold-pages {}", serde_json::to_string(&job).unwrap());
     let pilot = |executed: Executed| {
         fake.put_executions(&line, [executed]);
         let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-        Asked::default().pilot(&Run {
+        MemorySpec::default().pilot(&Run {
             system: &fake,
             medium: Medium { file: None, area, memory_alignment: 1, law: None },
             path: std::path::Path::new("/home"),

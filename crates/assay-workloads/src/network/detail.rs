@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct NetworkDetail {
     pub peer: String,
     pub congestion: String,
     /// The line of `tc` that shows how the way out was shaped, where it was looked at.
@@ -29,13 +29,13 @@ pub struct PhaseDetail {
     pub down: Option<BitRate>,
 }
 
-impl Detail {
+impl NetworkDetail {
     pub fn phase(&self, load: Load) -> Option<&PhaseDetail> {
         self.phases.iter().find(|phase| phase.run.job.load == load)
     }
 }
 
-impl Counts for Detail {
+impl Counts for NetworkDetail {
     fn operations(&self) -> u64 {
         self.phases.iter().map(|phase| phase.sent - phase.lost.min(phase.sent)).sum()
     }

@@ -9,7 +9,7 @@ use assay_machine::system::network::{BitRate, LinkRun, Load, PhaseRun, SLICE_NS}
 use hdrhistogram::Histogram;
 
 use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS, of};
-use super::{Detail, PhaseDetail};
+use super::{NetworkDetail, PhaseDetail};
 use crate::measured::{Histograms, KnownAndAbsent, SeriesRow, known_and_absent, percentile};
 
 /// Slices over which something must have arrived.
@@ -29,7 +29,7 @@ const PROBES: &str = "probes";
 const LONGEST_NS: u64 = 60_000_000_000;
 
 pub(super) struct Found {
-    pub detail: Detail,
+    pub detail: NetworkDetail,
     pub told: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
@@ -51,7 +51,7 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
     }
     let told = known_and_absent(values(&phases, &histograms));
     let series = series(&phases);
-    let detail = Detail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
+    let detail = NetworkDetail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
     Ok(Found { detail, told, histograms, series, window_ns })
 }
 

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 use assay_core::quantity::units::show;
 
-use super::{Detail, PhaseDetail};
+use super::{NetworkDetail, PhaseDetail};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -24,8 +24,8 @@ pub(super) const LOSSY: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(_: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let details = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let details = trials.iter().filter_map(|measured| NetworkDetail::of(measured));
     let lost: Vec<&PhaseDetail> = details.filter_map(worst).collect();
     let worst = lost.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
     Some(Doubt {
@@ -41,7 +41,7 @@ fn doubt(_: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
 }
 
 /// The phase of a trial that lost most, where that is too much.
-fn worst(detail: &Detail) -> Option<&PhaseDetail> {
+fn worst(detail: &NetworkDetail) -> Option<&PhaseDetail> {
     let much = detail.phases.iter().filter(|phase| share(phase) >= MOST_LOST);
     much.max_by(|one, other| share(one).total_cmp(&share(other)))
 }
@@ -55,7 +55,7 @@ mod tests {
     use assay_machine::system::network::{Load, PhaseJob, PhaseRun};
 
     use super::*;
-    use crate::network::Asked;
+    use crate::network::NetworkSpec;
 
     /// What is said of trials of which each lost so many of 200 datagrams loaded up.
     fn lost(each: &[u64]) -> Option<Doubt> {
@@ -74,11 +74,15 @@ mod tests {
                 down: None,
             };
             let phases = vec![phase(Load::Idle, 0), phase(Load::Up, *lost)];
-            super::super::planned::measured(Detail { phases, ..Detail::default() }, 1, 1)
+            super::super::planned::measured(
+                NetworkDetail { phases, ..NetworkDetail::default() },
+                1,
+                1,
+            )
         };
         let trials: Vec<Measured> = each.iter().map(trial).collect();
         let trials: Vec<&Measured> = trials.iter().collect();
-        doubt(&Asked::default().planned().into(), &trials)
+        doubt(&NetworkSpec::default().planned().into(), &trials)
     }
 
     #[test]

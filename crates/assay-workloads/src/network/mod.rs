@@ -21,10 +21,10 @@ use super::tell::{OwnRule, ShownNumbers};
 use super::workload::{Complaints, InStudy, Judged, LinkNeeds, WorkloadKind, WorkloadSpec};
 use super::{PlannedWork as _, Work, io};
 
-pub use detail::{Detail, PhaseDetail};
+pub use detail::{NetworkDetail, PhaseDetail};
 pub use metrics::ADDED;
-pub use parameters::Asked;
-pub use planned::Planned;
+pub use parameters::NetworkSpec;
+pub use planned::NetworkPlan;
 
 /// The peer of the laboratory, as study files name it.
 pub const LAB: &str = "local";
@@ -45,7 +45,7 @@ const fn ramp_ns(load: Load) -> u64 {
     }
 }
 
-impl Asked {
+impl NetworkSpec {
     pub(super) fn link_needs(&self, study: &InStudy<'_>) -> LinkNeeds {
         let levels = |name: &str| study.factors.get(name);
         let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
@@ -69,8 +69,8 @@ impl Asked {
         self.interface = Some(lab::INTERFACE.to_owned());
     }
 
-    pub fn planned(&self) -> Planned {
-        Planned {
+    pub fn planned(&self) -> NetworkPlan {
+        NetworkPlan {
             peer: self.peer.clone(),
             streams: self.streams,
             congestion: self.congestion_control.clone(),
@@ -97,7 +97,7 @@ impl Asked {
     }
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for NetworkSpec {
     const ABOUT: About = About {
         name: "network",
         summary: "latency of a network link, idle and under load",
@@ -116,7 +116,7 @@ impl WorkloadKind for Asked {
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for NetworkSpec {
     fn words(&self) -> String {
         self.planned().words()
     }
@@ -149,7 +149,7 @@ impl WorkloadSpec for Asked {
         self.probe_interval = self.probe_interval.min(QUICK_PROBE);
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         if offer.engine.name == io::Engine::Simulated {
             return Err("a simulated drive has no network".to_owned());
         }

@@ -14,7 +14,7 @@ pub(super) const SHAPER: &str = "shaper";
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
-    pub struct Asked {
+    pub struct NetworkSpec {
         #[serde(skip_serializing_if = "Option::is_none")]
         peer: Option<String> = None => {
             words: "address of the `assay peer`",
@@ -103,7 +103,7 @@ keys! {
     }
 }
 
-fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_peer(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
     if text == super::LAB {
         own.be_in_lab();
         return Ok(());
@@ -121,7 +121,7 @@ fn set_peer(own: &mut Asked, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_congestion(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
     if !protocol::is_congestion(text) {
         return Err(format!("unknown congestion control `{text}`; use cubic, reno or bbr"));
     }
@@ -129,7 +129,7 @@ fn set_congestion(own: &mut Asked, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn set_shaper(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_shaper(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
     own.shaper = text.parse()?;
     Ok(())
 }
@@ -139,7 +139,7 @@ fn written(text: &str) -> Option<String> {
     text.parse::<Shaper>().ok().map(|shaper| shaper.to_string())
 }
 
-fn set_interface(own: &mut Asked, text: &str) -> Result<(), String> {
+fn set_interface(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
     let fits = |sign: char| sign.is_ascii_graphic() && !['/', ':', '%'].contains(&sign);
     if !(1..=15).contains(&text.len()) || !text.chars().all(fits) || text.starts_with('-') {
         return Err(format!("`{text}` is not an interface name; use one from `ip link`"));

@@ -11,7 +11,7 @@ use assay_machine::system::network::{
 use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
-use super::{AROUND_NS, Detail, LAB, metrics, parameters};
+use super::{AROUND_NS, LAB, NetworkDetail, metrics, parameters};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
@@ -30,7 +30,7 @@ const NOT_SAID: &[&str] = &[
 ];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct NetworkPlan {
     /// The other end; none where nobody named one, and then nothing is run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -47,7 +47,7 @@ pub struct Planned {
     pub rate: Option<BitRate>,
 }
 
-impl Planned {
+impl NetworkPlan {
     pub(crate) fn shaping(&self) -> Option<Shaped> {
         let in_lab = self.peer.as_deref() == Some(LAB);
         let interface = self.interface.clone()?;
@@ -151,7 +151,7 @@ pub(super) fn no_peer() -> String {
     )
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for NetworkPlan {
     fn words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
         let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
@@ -179,11 +179,11 @@ impl PlannedWork for Planned {
         let stopped = ran.stopped || run.stop.load(Ordering::Relaxed);
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         if stopped {
-            return Ok(Ran::of(measured(Detail::default(), 0, elapsed_ns), stopped));
+            return Ok(Ran::of(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
         }
         let found = judge(ran, self.probe_ns)?;
         let (values, absent) = found.told;
-        let detail = Detail { shaped, ..found.detail };
+        let detail = NetworkDetail { shaped, ..found.detail };
         let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
         let ran = Ran::of(measured, stopped);
         Ok(Ran { histograms: found.histograms, series: found.series, ..ran })
@@ -197,7 +197,7 @@ impl PlannedWork for Planned {
         false
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         let phase_ns = (self.phase_ns / 2).max(SHORTEST_NS.min(self.phase_ns));
         Some(Self { phase_ns, ..self.clone() }.into())
     }
@@ -259,6 +259,6 @@ impl PlannedWork for Planned {
     }
 }
 
-pub(super) fn measured(detail: Detail, window_ns: u64, elapsed_ns: u64) -> Measured {
+pub(super) fn measured(detail: NetworkDetail, window_ns: u64, elapsed_ns: u64) -> Measured {
     Measured { window_ns, elapsed_ns, ..Measured::of(detail) }
 }

@@ -124,7 +124,7 @@ fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
     assert!(dropped.starts_with("phase up: the link drops too much: "), "{dropped}");
 }
 
-fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
+fn on(fake: &Fake, asked: &NetworkSpec) -> Result<super::super::Ran, String> {
     let stop = AtomicBool::new(false);
     let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
     let medium = super::super::Medium { file: None, area, memory_alignment: 1, law: None };
@@ -149,9 +149,9 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
 #[test]
 fn without_a_peer_or_a_token_nothing_is_guessed() {
     let fake = Fake::new();
-    let told = on(&fake, &Asked::default()).unwrap_err();
+    let told = on(&fake, &NetworkSpec::default()).unwrap_err();
     assert!(told.contains("assay peer --listen") && told.contains("--scratch"), "{told}");
-    let asked = Asked { peer: Some("192.0.2.1:7710".to_owned()), ..Asked::default() };
+    let asked = NetworkSpec { peer: Some("192.0.2.1:7710".to_owned()), ..NetworkSpec::default() };
     assert!(on(&fake, &asked).unwrap_err().contains("ASSAY_PEER_TOKEN"));
     fake.set_variable("ASSAY_PEER_TOKEN", "short");
     assert!(on(&fake, &asked).unwrap_err().contains("too short"));
@@ -162,14 +162,15 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
     assert_eq!(on(&fake, &asked).unwrap_err(), "the peer was lost: connection reset");
     // Behind an interface that is gone nobody answers.
     fake.install("tc");
-    let asked = Asked { interface: Some("eth9".to_owned()), ..asked };
+    let asked = NetworkSpec { interface: Some("eth9".to_owned()), ..asked };
     let gone = on(&fake, &asked).unwrap_err();
     assert!(gone.starts_with("eth9: interface not found; the peer"), "{gone}");
 }
 
 #[test]
 fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
-    let mut planned = Asked { shaper: "80%".parse().unwrap(), ..Asked::default() }.planned();
+    let mut planned =
+        NetworkSpec { shaper: "80%".parse().unwrap(), ..NetworkSpec::default() }.planned();
     assert_eq!(planned.shaping().unwrap().base, None);
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
@@ -178,7 +179,7 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
     let lasting = planned.permanent_commands();
     assert!(lasting[0].starts_with("with cake: tc qdisc replace dev to-router"), "{lasting:?}");
     assert!(lasting[3].contains("upload '4000'"), "{lasting:?}");
-    let mut none = Planned { shaper: Shaper::NONE, ..planned };
+    let mut none = NetworkPlan { shaper: Shaper::NONE, ..planned };
     assert_eq!(none.permanent_commands(), Vec::<String>::new());
     let told = none.drain_within(1_600_000_000, 1, &|name| name == "shaper").unwrap();
     assert!(told.contains("of 5 Mbit/s"), "{told}");
@@ -186,12 +187,13 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 
 #[test]
 fn what_makes_no_sense_is_said() {
-    let told = |own: Asked| own.obstacle().unwrap_or_default();
-    assert_eq!(told(Asked::default()), "");
-    let phases = |own: &[Load]| Asked { phases: own.to_vec(), ..Asked::default() };
+    let told = |own: NetworkSpec| own.obstacle().unwrap_or_default();
+    assert_eq!(told(NetworkSpec::default()), "");
+    let phases = |own: &[Load]| NetworkSpec { phases: own.to_vec(), ..NetworkSpec::default() };
     assert!(told(phases(&[Load::Up])).contains("idle"));
     assert!(told(phases(&[Load::Idle])).contains("added latency requires load"));
-    let shaped = Asked { interface: None, shaper: "95%".parse().unwrap(), ..Asked::default() };
+    let shaped =
+        NetworkSpec { interface: None, shaper: "95%".parse().unwrap(), ..NetworkSpec::default() };
     assert!(told(shaped).contains("interface"));
 }
 
@@ -206,7 +208,7 @@ fn metrics_are_named_by_their_phase() {
 }
 
 /// What a link asks in a study with such factors.
-fn asks(own: &Asked, factors: &[(&str, &[&str])]) -> LinkNeeds {
+fn asks(own: &NetworkSpec, factors: &[(&str, &[&str])]) -> LinkNeeds {
     let owned = |text: &&str| (*text).to_owned();
     let factors: BTreeMap<String, Vec<String>> = factors
         .iter()
@@ -217,7 +219,7 @@ fn asks(own: &Asked, factors: &[(&str, &[&str])]) -> LinkNeeds {
 
 #[test]
 fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
-    let nobody = Asked { peer: None, interface: None, ..Asked::default() };
+    let nobody = NetworkSpec { peer: None, interface: None, ..NetworkSpec::default() };
     let alone = asks(&nobody, &[]);
     let told = alone.to_nobody.as_deref().unwrap_or_default();
     assert!(told.contains("assay peer --listen"), "{told}");
@@ -230,7 +232,7 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
     let named = asks(&nobody, &[("interface", &["eth1", "eth0"])]);
     assert!(named.changes && !named.shaped);
     assert_eq!(named.interfaces, ["eth1", "eth0"]);
-    let own = Asked { interface: Some("eth7".to_owned()), ..nobody };
+    let own = NetworkSpec { interface: Some("eth7".to_owned()), ..nobody };
     assert_eq!(asks(&own, &[("shaper", &["80%"])]).interfaces, ["eth7"]);
     assert_eq!(asks(&own, &[("interface", &["eth0"])]).interfaces, ["eth0"], "levels come first");
     assert_eq!(asks(&own, &[("streams", &["1", "16"])]), asks(&own, &[]), "no concern of it");
@@ -239,7 +241,7 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
 /// Amounts are written in one way, and names stay as they are.
 #[test]
 fn only_the_shaper_has_amounts_of_its_own() {
-    let all = Asked::FACTORS.iter().map(|own| own.about);
+    let all = NetworkSpec::FACTORS.iter().map(|own| own.about);
     let amounts: Vec<_> = all.filter_map(|own| Some((own.about.name, own.written?))).collect();
     let [("shaper", written)] = amounts[..] else { panic!("{amounts:?}") };
     for (one, other) in [
@@ -258,16 +260,16 @@ fn only_the_shaper_has_amounts_of_its_own() {
 
 #[test]
 fn a_laboratory_is_made_for_its_own_peer_alone() {
-    let link = |peer: Option<&str>| Asked {
+    let link = |peer: Option<&str>| NetworkSpec {
         peer: peer.map(str::to_owned),
         interface: None,
-        ..Asked::default()
+        ..NetworkSpec::default()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
         let plain = asks(&link(peer), &[]);
         assert!(!plain.in_lab && !plain.changes && !plain.shaped, "{peer:?}");
         assert_eq!(plain.to_nobody.is_some(), peer.is_none(), "{peer:?}");
-        let shaped = Asked { interface: Some("eth0".to_owned()), ..link(peer) };
+        let shaped = NetworkSpec { interface: Some("eth0".to_owned()), ..link(peer) };
         let changed = asks(&shaped, &[]);
         assert!(!changed.in_lab && changed.changes, "{peer:?}");
         assert_eq!(shaped.planned().shaping().unwrap().namespace, None, "this machine's own");
@@ -283,11 +285,11 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
 
 #[test]
 fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
-    let mut own = Asked::default();
+    let mut own = NetworkSpec::default();
     own.hurry(None);
     // Four fifths of them may be all that was sent.
     assert!(own.phase_time.0 / own.probe_interval.0 * 4 / 5 >= 200);
-    assert!(own.phase_time < Asked::default().phase_time);
+    assert!(own.phase_time < NetworkSpec::default().phase_time);
     let fake = Fake::new();
     assert!(fake.variable("ASSAY_PEER_TOKEN").is_none());
 }
@@ -455,8 +457,8 @@ fn counted_are_probes_that_came_back() {
 
 #[test]
 fn by_hand_a_link_is_a_line_of_flent() {
-    let how = |asked: Asked, rate| {
-        let planned = Planned { rate, ..asked.planned() };
+    let how = |asked: NetworkSpec, rate| {
+        let planned = NetworkPlan { rate, ..asked.planned() };
         planned.by_hand(&crate::ByHand {
             name: "link",
             area: super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
@@ -468,7 +470,7 @@ fn by_hand_a_link_is_a_line_of_flent() {
         })
     };
     let peer = Some("192.168.1.2:7710".to_owned());
-    let plain = how(Asked { peer: peer.clone(), ..Asked::default() }, None);
+    let plain = how(NetworkSpec { peer: peer.clone(), ..NetworkSpec::default() }, None);
     let words = "flent tcp_nup -l 6 -H 192.168.1.2 --test-parameter upload_streams=16";
     assert_eq!(plain.words.join(" "), words);
     assert_eq!(plain.remarks.len(), 3);
@@ -476,11 +478,11 @@ fn by_hand_a_link_is_a_line_of_flent() {
         plain.remarks[1],
         "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic"
     );
-    let nobody = how(Asked { phase_time: Time(MS), ..Asked::default() }, None);
+    let nobody = how(NetworkSpec { phase_time: Time(MS), ..NetworkSpec::default() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
     let shaper: Shaper = "80%".parse().unwrap();
-    let shaped = Asked { peer, interface, shaper, ..Asked::default() };
+    let shaped = NetworkSpec { peer, interface, shaper, ..NetworkSpec::default() };
     let unknown = how(shaped.clone(), None).remarks;
     assert!(unknown[2].contains("limit eth0 to 80% of the measured"), "{unknown:?}");
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;
@@ -490,11 +492,11 @@ fn by_hand_a_link_is_a_line_of_flent() {
 
 #[test]
 fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
-    let asked = |peer: &str| Asked {
+    let asked = |peer: &str| NetworkSpec {
         peer: Some(peer.to_owned()),
         interface: Some("eth0".to_owned()),
         shaper: "2 Mbit/s".parse().unwrap(),
-        ..Asked::default()
+        ..NetworkSpec::default()
     };
     let lines = asked("h:1").planned().permanent_commands();
     assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
@@ -507,7 +509,7 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
 
 #[test]
 fn a_rate_is_taken_to_the_kilobit() {
-    let mut planned = Asked::default().planned();
+    let mut planned = NetworkSpec::default().planned();
     // A million bytes in 1.6001 s are 4,999,687 bits per second.
     assert_eq!(planned.drain_within(1_600_100_000, 1, &|_| false), None);
     assert_eq!(planned.rate, Some(BitRate(4_999_000)));
@@ -520,8 +522,8 @@ fn a_rate_is_taken_to_the_kilobit() {
 #[test]
 fn peers_streams_and_interfaces_have_their_limits() {
     let set = |name: &str, text: &str| {
-        let own = Asked::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
-        let mut asked = Asked::default();
+        let own = NetworkSpec::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
+        let mut asked = NetworkSpec::default();
         (own.set)(&mut asked, text).map(|()| asked)
     };
     for peer in ["h:1", "192.168.1.2:65535", "[::1]:7710"] {
@@ -542,7 +544,7 @@ fn peers_streams_and_interfaces_have_their_limits() {
         assert!(set("interface", wrong).is_err(), "{wrong}");
     }
     assert_eq!(set("congestion_control", "bbr").unwrap().congestion_control, "bbr");
-    let is_work = Asked::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
+    let is_work = NetworkSpec::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
     assert_eq!(
         is_work.collect::<Vec<_>>(),
         [
@@ -557,14 +559,20 @@ fn peers_streams_and_interfaces_have_their_limits() {
 
 #[test]
 fn costs_are_those_of_the_same_link() {
-    let work = |own: Asked| crate::Work::from(own);
-    let own = Asked::default();
-    assert!(own.costs_like(&work(Asked { phase_time: Time(MS), ..Asked::default() })));
-    assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::default() })));
+    let work = |own: NetworkSpec| crate::Work::from(own);
+    let own = NetworkSpec::default();
+    assert!(own.costs_like(&work(NetworkSpec { phase_time: Time(MS), ..NetworkSpec::default() })));
+    assert!(!own.costs_like(&work(NetworkSpec { streams: 1, ..NetworkSpec::default() })));
+    assert!(!own.costs_like(&work(NetworkSpec {
+        congestion_control: "bbr".to_owned(),
+        ..NetworkSpec::default()
+    })));
     assert!(
-        !own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::default() }))
+        !own.costs_like(&work(NetworkSpec {
+            peer: Some("h:1".to_owned()),
+            ..NetworkSpec::default()
+        }))
     );
-    assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::default() })));
 }
 
 #[test]

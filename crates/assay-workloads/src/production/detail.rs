@@ -10,7 +10,7 @@ use super::look::{Glance, Served, Waited};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct ProductionDetail {
     pub period: Period,
     /// Each second, the time after the change included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,13 +115,13 @@ impl From<&Glance> for Second {
     }
 }
 
-impl Detail {
+impl ProductionDetail {
     pub fn counted(&self) -> &[Second] {
         self.seconds.get(self.left_out..).unwrap_or_default()
     }
 }
 
-impl Counts for Detail {
+impl Counts for ProductionDetail {
     fn operations(&self) -> u64 {
         self.period.served().requests
     }

@@ -18,10 +18,10 @@ use super::keys::keys;
 use super::place::Offer;
 use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 
-pub use detail::{Detail, Period, Second};
+pub use detail::{Period, ProductionDetail, Second};
 pub use harm::{Breach, Harm, Limits, What};
 pub use look::{Glance, Lookout, Served, Waited};
-pub use planned::Planned;
+pub use planned::ProductionPlan;
 
 /// Time of a period where the study does not say.
 pub const PERIOD: Time = Time(120_000_000_000);
@@ -35,7 +35,7 @@ const QUICK_SETTLE: Time = Time(2_000_000_000);
 keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
-    pub struct Asked {
+    pub struct ProductionSpec {
         #[serde(skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "measurement window per level; 2 min by default",
@@ -59,7 +59,7 @@ keys! {
     }
 }
 
-impl Asked {
+impl ProductionSpec {
     fn period(&self) -> Time {
         self.runtime.unwrap_or(PERIOD)
     }
@@ -69,7 +69,7 @@ impl Asked {
     }
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for ProductionSpec {
     const ABOUT: About = About {
         name: "production",
         summary: "the production workload under changing settings",
@@ -84,7 +84,7 @@ impl WorkloadKind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for ProductionSpec {
     fn words(&self) -> String {
         format!(
             "production workload: {} per level, excluding the first {} after a change{}",
@@ -126,7 +126,7 @@ impl WorkloadSpec for Asked {
         self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         planned::plan(self, offer).map(|planned| (planned.into(), None))
     }
 

@@ -3,29 +3,29 @@
 use assay_core::quantity::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Detail, Harm, by_hand, metrics, run};
+use super::{Harm, ProductionDetail, ProductionSpec, by_hand, metrics, run};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::{Offer, Run};
 use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct ProductionPlan {
     pub settle: Time,
     /// From how many times the baseline's worst on a level is taken back.
     pub harm: Harm,
 }
 
-pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> {
+pub(super) fn plan(asked: &ProductionSpec, offer: &Offer<'_>) -> Result<ProductionPlan, String> {
     if offer.engine.name == Engine::Simulated {
         return Err(
             "a simulated drive has no production workload; use a directory or a device".to_owned()
         );
     }
-    Ok(Planned { settle: asked.left_out(), harm: asked.rollback_threshold })
+    Ok(ProductionPlan { settle: asked.left_out(), harm: asked.rollback_threshold })
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for ProductionPlan {
     fn words(&self) -> String {
         format!(
             "observed the production workload, excluding the first {} after each change{}",
@@ -39,7 +39,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        metrics::value(metric, &Detail::of(measured)?.period)
+        metrics::value(metric, &ProductionDetail::of(measured)?.period)
     }
 
     fn primary(&self, _varies: &dyn Fn(&str) -> bool) -> &'static str {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::detail::{Detail, Period, Second};
+use super::detail::{Period, ProductionDetail, Second};
 use super::harm::{Breach, Judge};
 use super::look::{Glance, Lookout};
 use crate::measured::{Measured, Ran, SeriesRow};
@@ -97,7 +97,7 @@ impl Post<'_> {
         let measured = Measured {
             window_ns: period.span_ns,
             elapsed_ns: self.run.system.monotonic_ns().saturating_sub(self.began_ns),
-            ..Measured::of(Detail {
+            ..Measured::of(ProductionDetail {
                 period,
                 seconds: self.seconds,
                 left_out,
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_settles_is_left_out_of_the_numbers_and_kept_among_the_seconds() {
         let (ran, begun) = observed(None, |second| if second <= 5 { 50 } else { 2 });
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = ProductionDetail::of(&ran.measured).unwrap();
         assert_eq!((begun.len(), detail.left_out, detail.counted().len()), (1, 5, 11));
         assert_eq!(ran.measured.window_ns, 10_500_000_000);
         let value = |name: &str| metrics::value(name, &detail.period).unwrap().unwrap();
@@ -213,13 +213,13 @@ mod tests {
     fn a_level_that_hurts_is_seen_while_it_still_settles() {
         let limits = limits();
         let (ran, begun) = observed(Some(&limits), |_| 30);
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = ProductionDetail::of(&ran.measured).unwrap();
         assert_eq!((detail.seconds.len(), begun.len()), (3, 1));
         assert_eq!(detail.harm.as_ref().unwrap().words(), "mean read latency 30 ms, limit 10 ms");
         let (ran, _) = observed(Some(&limits), |second| if second > 8 { 30 } else { 3 });
-        let detail = Detail::of(&ran.measured).unwrap();
+        let detail = ProductionDetail::of(&ran.measured).unwrap();
         assert!(detail.harm.is_some() && (11..=12).contains(&detail.seconds.len()), "{detail:?}");
         let (ran, _) = observed(Some(&limits), |_| 9);
-        assert_eq!(Detail::of(&ran.measured).unwrap().harm, None);
+        assert_eq!(ProductionDetail::of(&ran.measured).unwrap().harm, None);
     }
 }

@@ -29,7 +29,7 @@ const MOST_JUMPS_CHANGED: f64 = 0.05;
 const MOST_LEFT_OUT: f64 = 0.01;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct ReplayDetail {
     /// By class (`read`, `write`, `flush`, `trim`, `zero`).
     pub classes: BTreeMap<String, Count>,
     /// By the clock, and paced: how far the intended starts were held.
@@ -38,7 +38,7 @@ pub struct Detail {
     pub fidelity: Fidelity,
 }
 
-impl Detail {
+impl ReplayDetail {
     pub fn bytes(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }
@@ -56,7 +56,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for ReplayDetail {
     fn operations(&self) -> u64 {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.operations))
     }

@@ -26,12 +26,12 @@ use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
-pub use detail::{Beside, Detail, Fidelity, Paced};
+pub use detail::{Beside, Fidelity, Paced, ReplayDetail};
 pub use placing::{Fit, Fitted, Placing, slot_bytes};
-pub use planned::Planned;
+pub use planned::ReplayPlan;
 pub use scale::Scale;
 pub use source::{Part, Recall, Scan, Source, nothing, step_of};
-pub use tell::Facts;
+pub use tell::ReplayFacts;
 pub use waits::{Arrived, guessed};
 
 const MOST_DEPTH: u32 = 4096;
@@ -56,7 +56,7 @@ names!(Clock: Open = "open", Dependent = "dependent", Closed = "closed");
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    pub struct Asked {
+    pub struct ReplaySpec {
         /// The result that has it: its id, the beginning of that, or its title.
         trace: String = "evening".to_owned() => {
             words: "result with the recorded trace: its ID, or its unique beginning or end, or its title",
@@ -134,7 +134,7 @@ const fn usual_depth() -> u32 {
     USUAL_DEPTH
 }
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for ReplaySpec {
     const ABOUT: About = About {
         name: "replay",
         summary: "replay of a recorded trace",
@@ -179,7 +179,7 @@ fn pace_words(clock: Clock, scale: Scale) -> String {
     }
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for ReplaySpec {
     fn words(&self) -> String {
         let span = self.trace_length.map_or_else(String::new, |span| format!("the first {span}, "));
         format!(
@@ -225,7 +225,7 @@ impl WorkloadSpec for Asked {
         }
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         let (planned, note) = planned::plan(self, offer)?;
         Ok((planned.into(), note))
     }

@@ -8,7 +8,7 @@ use assay_core::quantity::units::show;
 use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
+use super::{Clock, ReplayDetail, ReplaySpec, Scale, Source, pace_words, playing, touch};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, ONLY_READ, Offer, Run};
@@ -22,7 +22,7 @@ const SLOWER: u64 = 4;
 const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct ReplayPlan {
     pub source: Source,
     pub clock: Clock,
     pub scale: Scale,
@@ -45,7 +45,10 @@ pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
     }
 }
 
-pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
+pub(super) fn plan(
+    asked: &ReplaySpec,
+    offer: &Offer<'_>,
+) -> Result<(ReplayPlan, Option<String>), String> {
     let Some(source) = &asked.source else {
         return Err(format!("the trace {} was not loaded", asked.trace));
     };
@@ -79,7 +82,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
             Bytes(MOST_MEMORY)
         ));
     }
-    let planned = Planned {
+    let planned = ReplayPlan {
         source: source.clone(),
         clock: asked.timing,
         scale: asked.speed,
@@ -97,7 +100,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
     Ok((planned, note))
 }
 
-impl Planned {
+impl ReplayPlan {
     pub(crate) fn missing_class(&self, class: &Class) -> Option<String> {
         let is_of = |act: &Act| act.class().name() == class.key;
         let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
@@ -118,7 +121,7 @@ impl Planned {
     }
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for ReplayPlan {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(
@@ -148,7 +151,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured)?;
+        let detail = ReplayDetail::of(measured)?;
         match metric {
             _ if metric == IOPS.name => Some(measured.per_second(measured.operations())),
             _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
@@ -180,7 +183,7 @@ impl PlannedWork for Planned {
         })
     }
 
-    fn half(&self) -> Option<crate::Planned> {
+    fn half(&self) -> Option<crate::WorkPlan> {
         Some(Self { length_ns: self.length_ns / 2, ..self.clone() }.into())
     }
 

@@ -9,7 +9,7 @@ use assay_core::calc::requests::Sides;
 use assay_load::{Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited};
 use assay_machine::system::BlockRequest;
 
-use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};
+use super::{Beside, Clock, Fidelity, Paced, ReplayDetail, ReplayPlan, planned};
 use crate::io;
 use crate::measured::{Count, Histograms, Ran};
 use crate::place::Run;
@@ -20,7 +20,7 @@ struct Was {
     drawn: Sides,
 }
 
-pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<Ran, String> {
     let mut recorded = recorded(own, run)?;
     let was = Was {
         counts: counted(&recorded),
@@ -48,7 +48,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let job = job(own, run, track);
     let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)?;
     let mut ran = io::ran(&outcome);
-    ran.measured.detail = Detail {
+    ran.measured.detail = ReplayDetail {
         classes: io::class_counts(&outcome),
         pace: outcome.pace,
         fidelity: fidelity(own, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
@@ -58,7 +58,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// The requests of the recording in the order in which they arrived, their times from the first of them on.
-fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
+fn recorded(own: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     let source = &own.source;
     let count = source.requests().min(MOST_STEPS as u64);
     // Room for all at once: a list that grows has what it was beside what it is.
@@ -93,7 +93,7 @@ fn counted(recorded: &[Arrived]) -> [Moved; Act::ALL.len()] {
     found
 }
 
-fn job(own: &Planned, run: &Run<'_>, track: Track) -> Job {
+fn job(own: &ReplayPlan, run: &Run<'_>, track: Track) -> Job {
     let area = &run.medium.area;
     let end =
         area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
@@ -110,7 +110,7 @@ fn job(own: &Planned, run: &Run<'_>, track: Track) -> Job {
 }
 
 fn fidelity(
-    own: &Planned,
+    own: &ReplayPlan,
     was: Was,
     fitted: Fitted,
     outcome: &Outcome,

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 
-use super::Detail;
+use super::ReplayDetail;
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -23,8 +23,8 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(_: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let faults = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let faults = trials.iter().filter_map(|measured| ReplayDetail::of(measured));
     let faults: Vec<Vec<String>> =
         faults.map(|detail| detail.fidelity.faults()).filter(|own| !own.is_empty()).collect();
     let first = faults.iter().max_by_key(|own| own.len())?;

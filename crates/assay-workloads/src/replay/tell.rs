@@ -7,13 +7,13 @@ use assay_core::exhibit::{
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Detail, Fidelity, Paced, Planned};
+use super::{Beside, Fidelity, Paced, ReplayDetail, ReplayPlan};
 use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
 
 /// How faithful the least faithful trial of a row was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct ReplayFacts {
     pub workload: String,
     pub configuration: Levels,
     /// Trials that it is chosen from.
@@ -23,15 +23,15 @@ pub struct Facts {
     pub text: String,
 }
 
-impl Tells for Planned {
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
-        let details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+impl Tells for ReplayPlan {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+        let details = seen.trials.iter().filter_map(|trial| ReplayDetail::of((*trial)?));
         let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
         let worst = all.iter().max_by(|one, other| one.by_faults(other))?;
         let Subject { workload, arm } = seen.subject.clone();
         let (trials, fidelity) = (all.len(), (*worst).clone());
         let text = words(&fidelity, trials);
-        Some(Facts { workload, configuration: arm, trials, fidelity, text }.into())
+        Some(ReplayFacts { workload, configuration: arm, trials, fidelity, text }.into())
     }
 }
 
@@ -83,7 +83,7 @@ const LEGEND: &str = "For each row, recorded and replayed requests of the trial 
                       replay-mismatch reports deviations separately.";
 
 const FIGURE: FactsFigure = FactsFigure {
-    key: Facts::KEY,
+    key: ReplayFacts::KEY,
     about: About {
         name: "replay",
         summary: "a recorded trace and its replay, by request class",
@@ -95,7 +95,7 @@ const FIGURE: FactsFigure = FactsFigure {
 };
 const MOST_DRAWN: usize = 3;
 
-impl Shows for Facts {
+impl Shows for ReplayFacts {
     const KEY: &'static str = "replay";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
@@ -127,7 +127,7 @@ impl Shows for Facts {
 }
 
 /// The least faithful row of each workload, as pictures.
-fn figures(all: &[&Facts], rows: &dyn Rows) -> Vec<Figure> {
+fn figures(all: &[&ReplayFacts], rows: &dyn Rows) -> Vec<Figure> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
     let worst = of_workloads.filter_map(|own| {
         let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
@@ -141,7 +141,7 @@ fn figures(all: &[&Facts], rows: &dyn Rows) -> Vec<Figure> {
     drawn.flatten().collect()
 }
 
-fn timing(all: &[&Facts], rows: &dyn Rows) -> Table {
+fn timing(all: &[&ReplayFacts], rows: &dyn Rows) -> Table {
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("replay timing");
     table.add(Column::left("replay"), all, |own| rows.name(&own.subject()));
@@ -160,8 +160,8 @@ fn timing(all: &[&Facts], rows: &dyn Rows) -> Table {
 }
 
 /// What waited for what in paced plays, where there are any.
-fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
-    let paced = |own: &&Facts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
+fn pacing(all: &[&ReplayFacts], rows: &dyn Rows) -> Option<Table> {
+    let paced = |own: &&ReplayFacts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
     let paced: Vec<(String, Paced)> = all.iter().filter_map(paced).collect();
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("waits in replays with timing = \"dependent\"");
@@ -181,9 +181,9 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
     (!paced.is_empty()).then_some(table)
 }
 
-impl OfRow for Facts {}
+impl OfRow for ReplayFacts {}
 
-impl Facts {
+impl ReplayFacts {
     fn is_other_work(&self) -> bool {
         !self.fidelity.faults().is_empty()
     }

@@ -64,24 +64,24 @@ fn recall(
     Ok(())
 }
 
-fn asked(clock: Clock) -> Asked {
-    Asked { timing: clock, source: Some(source_of(requests(), None)), ..Asked::default() }
+fn asked(clock: Clock) -> ReplaySpec {
+    ReplaySpec { timing: clock, source: Some(source_of(requests(), None)), ..ReplaySpec::default() }
 }
 
 fn area(length: u64) -> Area {
     Area { start: 0, length, asked: length, written: true, fill_ns: 0 }
 }
 
-fn planned_in(asked: &Asked, area: Area) -> Result<Planned, String> {
+fn planned_in(asked: &ReplaySpec, area: Area) -> Result<ReplayPlan, String> {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let clears = Clears::default();
     let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
-    asked.plan(&offer).map(|(planned, _)| Planned::of(&planned).unwrap().clone())
+    asked.plan(&offer).map(|(planned, _)| ReplayPlan::of(&planned).unwrap().clone())
 }
 
 /// A play on a drive that serves so many at a time, each in so long.
-fn ran(planned: &Planned, area: Area, drive: (u64, u32)) -> Result<Ran, String> {
+fn ran(planned: &ReplayPlan, area: Area, drive: (u64, u32)) -> Result<Ran, String> {
     let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
@@ -104,13 +104,13 @@ fn ran(planned: &Planned, area: Area, drive: (u64, u32)) -> Result<Ran, String> 
 const FAST: (u64, u32) = (MS / 4, 32);
 const SLOW: (u64, u32) = (4 * MS, 1);
 
-fn played(asked: &Asked, length: u64, drive: (u64, u32)) -> (Planned, Measured) {
+fn played(asked: &ReplaySpec, length: u64, drive: (u64, u32)) -> (ReplayPlan, Measured) {
     let planned = planned_in(asked, area(length)).unwrap();
     let found = ran(&planned, area(length), drive).unwrap();
     (planned, found.measured)
 }
 
-fn doubt(planned: &Planned, measured: &Measured) -> Option<Doubt> {
+fn doubt(planned: &ReplayPlan, measured: &Measured) -> Option<Doubt> {
     (rule::UNFAITHFUL.doubt)(&planned.clone().into(), &[measured])
 }
 
@@ -118,7 +118,7 @@ fn doubt(planned: &Planned, measured: &Measured) -> Option<Doubt> {
 fn a_play_by_the_clock_is_the_work_that_was_recorded() {
     let (planned, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
     assert_eq!(planned.placing, Placing::Kept);
-    let detail = Detail::of(&measured).unwrap();
+    let detail = ReplayDetail::of(&measured).unwrap();
     let own = &detail.fidelity;
     assert_eq!(own.faults(), Vec::<String>::new());
     assert_eq!(own.requests.len(), 6);
@@ -146,7 +146,7 @@ fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
     for other in ["read_latency_p99_ns", "read_response_mean_ns", "read_per_s"] {
         assert_eq!(amount(other), None, "{other}");
     }
-    let lacking = |planned: &Planned| -> Vec<String> {
+    let lacking = |planned: &ReplayPlan| -> Vec<String> {
         CLASSES.iter().filter_map(|class| planned.missing_class(class)).collect()
     };
     assert_eq!(lacking(&planned), Vec::<String>::new());
@@ -161,16 +161,16 @@ fn a_drive_that_does_not_carry_it_makes_it_other_work() {
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.trials == 1 && told.what.contains("were replayed"), "{told:?}");
     // Slowly enough it does.
-    let slower = Asked { speed: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
+    let slower = ReplaySpec { speed: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
     let (planned, measured) = played(&slower, DEVICE_BYTES, SLOW);
     assert_eq!(doubt(&planned, &measured), None);
-    assert_eq!(Detail::of(&measured).unwrap().fidelity.recorded_ns, (COUNT - 1) * 5 * MS);
+    assert_eq!(ReplayDetail::of(&measured).unwrap().fidelity.recorded_ns, (COUNT - 1) * 5 * MS);
 }
 
 #[test]
 fn of_few_requests_one_may_start_a_little_later() {
     let (_, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
-    let mut own = Detail::of(&measured).unwrap().fidelity.clone();
+    let mut own = ReplayDetail::of(&measured).unwrap().fidelity.clone();
     let count = Count { operations: 45, bytes: 45 * 4096 };
     own.requests = [("write".to_owned(), Beside { recorded: count, replayed: count })].into();
     for (later, faults) in [(1, 0), (2, 1)] {
@@ -182,7 +182,7 @@ fn of_few_requests_one_may_start_a_little_later() {
 #[test]
 fn without_a_clock_all_is_played_as_fast_as_it_goes() {
     let (planned, measured) = played(&asked(Clock::Closed), DEVICE_BYTES, SLOW);
-    let own = &Detail::of(&measured).unwrap().fidelity;
+    let own = &ReplayDetail::of(&measured).unwrap().fidelity;
     assert_eq!((own.ks_distance, own.late_share), (None, None));
     assert_eq!(measured.operations(), COUNT);
     assert_eq!(doubt(&planned, &measured), None);
@@ -192,7 +192,7 @@ fn without_a_clock_all_is_played_as_fast_as_it_goes() {
 #[test]
 fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, FAST);
-    let own = &Detail::of(&measured).unwrap().fidelity;
+    let own = &ReplayDetail::of(&measured).unwrap().fidelity;
     assert_eq!((own.ks_distance, own.late_share), (None, Some(0.0)));
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
     // Reads, and flushes with what lies on the medium; nobody said that the rest was waited for.
@@ -202,7 +202,7 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
     assert!(own.replayed_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
     // A slow drive makes it longer, and no other work; by the clock it would be that.
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, SLOW);
-    let own = &Detail::of(&measured).unwrap().fidelity;
+    let own = &ReplayDetail::of(&measured).unwrap().fidelity;
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
     assert!(own.replayed_ns > 3 * own.recorded_ns, "{own:?}");
     assert_eq!((planned.primary(&|_| false), planned.ends_by_time()), ("iops", false));
@@ -211,7 +211,7 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
 #[test]
 fn a_paced_play_that_starts_late_is_other_work() {
     // With room for one the rest waits for that.
-    let narrow = Asked { queue_depth: 1, ..asked(Clock::Dependent) };
+    let narrow = ReplaySpec { queue_depth: 1, ..asked(Clock::Dependent) };
     let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.what.contains("late starts added"), "{told:?}");
@@ -222,8 +222,8 @@ fn a_paced_play_that_starts_late_is_other_work() {
         let trials = [Some(measured)];
         let seen = Seen::bare(&subject, &trials);
         let facts = planned.facts(&seen).unwrap();
-        let own = Facts::of(&facts).unwrap().clone();
-        (own.text.clone(), Facts::exhibit(&[&own], &Bare).tables.len())
+        let own = ReplayFacts::of(&facts).unwrap().clone();
+        (own.text.clone(), ReplayFacts::exhibit(&[&own], &Bare).tables.len())
     };
     let (text, tables) = exhibit(&measured);
     assert!(text.contains(" of them after the end of a predecessor, ") && tables == 3, "{text}");
@@ -235,16 +235,16 @@ fn a_paced_play_that_starts_late_is_other_work() {
 fn a_recording_without_ends_is_not_played_paced() {
     let at_once =
         || requests().map(|own| BlockRequest { ended_ns: own.arrived_ns.unwrap(), ..own });
-    let of = |clock| Asked { source: Some(source_of(at_once(), None)), ..asked(clock) };
+    let of = |clock| ReplaySpec { source: Some(source_of(at_once(), None)), ..asked(clock) };
     let told = planned_in(&of(Clock::Dependent), area(DEVICE_BYTES)).unwrap_err();
     assert!(told.contains("no completion times") && told.contains("\"open\""), "{told}");
     assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
     // By its own clock it is played, and how many were under way is not told.
     let (planned, measured) = played(&of(Clock::Open), DEVICE_BYTES, FAST);
     assert_eq!(doubt(&planned, &measured), None);
-    assert_eq!(Detail::of(&measured).unwrap().fidelity.in_flight_recorded(), None);
+    assert_eq!(ReplayDetail::of(&measured).unwrap().fidelity.in_flight_recorded(), None);
     let known = played(&asked(Clock::Open), DEVICE_BYTES, FAST).1;
-    assert!(Detail::of(&known).unwrap().fidelity.in_flight_recorded().is_some());
+    assert!(ReplayDetail::of(&known).unwrap().fidelity.in_flight_recorded().is_some());
 }
 
 #[test]
@@ -258,11 +258,11 @@ fn what_is_folded_is_called_so() {
 #[test]
 fn a_part_of_it_ends_where_it_was_said_to_and_half_of_it_is_a_half() {
     let source = Some(source_of(requests(), Some(1005 * MS)));
-    let part = Asked { source, ..asked(Clock::Open) };
+    let part = ReplaySpec { source, ..asked(Clock::Open) };
     let (planned, measured) = played(&part, DEVICE_BYTES, FAST);
     assert_eq!((planned.source.requests(), measured.operations()), (1000, 1000));
-    let half = crate::Planned::from(planned).halved();
-    let half = Planned::of(&half).unwrap();
+    let half = crate::WorkPlan::from(planned).halved();
+    let half = ReplayPlan::of(&half).unwrap();
     let found = ran(half, area(DEVICE_BYTES), FAST).unwrap().measured;
     assert!((499..=501).contains(&found.operations()), "{}", found.operations());
     assert_eq!(doubt(half, &found), None);
@@ -272,23 +272,23 @@ fn a_part_of_it_ends_where_it_was_said_to_and_half_of_it_is_a_half() {
 fn another_recording_than_the_planned_one_is_not_played() {
     let other = requests().filter(|request| request.class == BlockClass::Read);
     let source = Some(source_of(other, None));
-    let planned = planned_in(&Asked { source, ..asked(Clock::Open) }, area(DEVICE_BYTES));
+    let planned = planned_in(&ReplaySpec { source, ..asked(Clock::Open) }, area(DEVICE_BYTES));
     let told = ran(&planned.unwrap(), area(DEVICE_BYTES), FAST).unwrap_err();
     assert!(told.contains("is not the planned one"), "{told}");
-    let unknown = Asked { source: None, ..asked(Clock::Open) };
+    let unknown = ReplaySpec { source: None, ..asked(Clock::Open) };
     assert!(planned_in(&unknown, area(DEVICE_BYTES)).unwrap_err().contains("was not loaded"));
 }
 
 #[test]
 fn what_only_reads_touches_nothing_and_what_is_not_known_may_do_anything() {
     let reads = || requests().filter(|request| request.class == BlockClass::Read);
-    let read = Asked { source: Some(source_of(reads(), None)), ..asked(Clock::Open) };
+    let read = ReplaySpec { source: Some(source_of(reads(), None)), ..asked(Clock::Open) };
     let touched = read.touches();
     assert_eq!((touched.reads, touched.writes, touched.clears), (true, None, false));
     let unwritten = Area { written: false, ..area(DEVICE_BYTES) };
     assert!(planned_in(&read, unwritten).is_ok());
     assert!(planned_in(&asked(Clock::Open), unwritten).unwrap_err().contains("no consent given"));
-    let unknown = Asked { source: None, ..read }.touches();
+    let unknown = ReplaySpec { source: None, ..read }.touches();
     assert!(unknown.writes.is_some() && unknown.clears);
 }
 
@@ -301,7 +301,7 @@ fn a_target_that_knows_no_discards_says_so_before_anything_is_played() {
     let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
     assert_eq!(asked(Clock::Open).plan(&offer).unwrap_err(), "no trims here");
     let reads = || requests().filter(|request| request.class == BlockClass::Read);
-    let read = Asked { source: Some(source_of(reads(), None)), ..asked(Clock::Open) };
+    let read = ReplaySpec { source: Some(source_of(reads(), None)), ..asked(Clock::Open) };
     assert!(read.plan(&offer).is_ok());
 }
 
@@ -376,7 +376,7 @@ fn hostile_requests_end_in_an_answer() {
         }
         let Ok(source) = scan.finish("evening", &"ab".repeat(32)) else { continue };
         assert_eq!(source.to_string().parse(), Ok(source.clone()));
-        let own = Asked { source: Some(source), ..Asked::default() };
+        let own = ReplaySpec { source: Some(source), ..ReplaySpec::default() };
         if let Ok(planned) = planned_in(&own, area(draw() % (64 * MIB))) {
             assert!(!planned.words().is_empty());
         }
@@ -390,7 +390,7 @@ fn a_row_tells_its_least_faithful_trial() {
     let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
     let facts = |trials: &[Option<&Measured>]| {
         let seen = Seen::bare(&subject, trials);
-        planned.facts(&seen).map(|own| Facts::of(&own).unwrap().clone())
+        planned.facts(&seen).map(|own| ReplayFacts::of(&own).unwrap().clone())
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();
     assert_eq!((told.trials, told.fidelity.faults().is_empty()), (2, false));
@@ -403,7 +403,7 @@ fn a_row_tells_its_least_faithful_trial() {
     ] {
         assert!(told.text.contains(words), "{words}: {}", told.text);
     }
-    let exhibit = Facts::exhibit(&[&told], &Bare);
+    let exhibit = ReplayFacts::exhibit(&[&told], &Bare);
     let table = &exhibit.tables[0];
     assert_eq!(table.rows.len(), 6);
     assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
@@ -413,17 +413,17 @@ fn a_row_tells_its_least_faithful_trial() {
 #[test]
 fn what_is_told_is_read_as_it_was_written() {
     let told = include_str!("told.json").trim_end();
-    let read: BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
+    let read: BTreeMap<String, Vec<ReplayFacts>> = serde_json::from_str(told).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), told);
 }
 
 #[test]
 fn what_an_older_version_told_is_read_and_has_no_pictures() {
     let mut told: serde_json::Value = serde_json::from_str(include_str!("told.json")).unwrap();
-    let read = |told: &serde_json::Value| -> Vec<Facts> {
+    let read = |told: &serde_json::Value| -> Vec<ReplayFacts> {
         serde_json::from_value(told["replay"].clone()).unwrap()
     };
-    let figures = |own: &Facts| Facts::exhibit(&[own], &Bare).figures.len();
+    let figures = |own: &ReplayFacts| ReplayFacts::exhibit(&[own], &Bare).figures.len();
     assert_eq!(figures(&read(&told)[0]), 7);
     told["replay"][0]["fidelity"].as_object_mut().unwrap().remove("drawn");
     let old = read(&told);
@@ -433,7 +433,7 @@ fn what_an_older_version_told_is_read_and_has_no_pictures() {
 
 #[test]
 fn a_time_says_how_much_is_played_as_long_as_nothing_was_looked_at() {
-    let mut own = Asked { speed: "2x".parse().unwrap(), ..Asked::default() };
+    let mut own = ReplaySpec { speed: "2x".parse().unwrap(), ..ReplaySpec::default() };
     own.set_span(Some(Time(10_000 * MS)), None);
     assert_eq!(own.trace_length, Some(Time(20_000 * MS)));
     let mut known = asked(Clock::Open);

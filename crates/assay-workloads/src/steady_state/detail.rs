@@ -7,7 +7,7 @@ use crate::measured::Counts;
 use assay_core::calc::pts::{Measure, PtsPoint};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct SteadyStateDetail {
     pub prepared: Prepared,
     pub cells: Vec<PtsPoint>,
     pub cell_ns: u64,
@@ -68,7 +68,7 @@ impl Seen {
     }
 }
 
-impl Detail {
+impl SteadyStateDetail {
     pub fn place(&self, cell: PtsPoint) -> Option<usize> {
         self.cells.iter().position(|own| *own == cell)
     }
@@ -80,7 +80,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for SteadyStateDetail {
     fn operations(&self) -> u64 {
         let all = self.rounds.iter().flat_map(|round| &round.cells);
         all.map(|seen| seen.operations).fold(0, u64::saturating_add)

@@ -6,7 +6,7 @@ use assay_core::quantity::units::show;
 use assay_core::stats::{SNIA_ROUNDS, SniaWindow};
 use serde::{Deserialize, Serialize};
 
-use super::{Detail, Planned};
+use super::{SteadyStateDetail, SteadyStatePlan};
 use assay_core::calc::pts::{Measure, PtsPoint};
 
 /// How long a cell runs by the specification.
@@ -52,7 +52,7 @@ pub fn window(tracked: &[f64]) -> Option<Window> {
 /// The window that counts. A drive that is written from fresh on is steady from the first minute, as long as it
 /// has blocks that were never written: of that test the last five rounds count, and it goes on until all was written
 /// once.
-pub(super) fn counted(planned: &Planned, tracked: &[f64]) -> Option<Window> {
+pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<Window> {
     if planned.fill_bytes.is_some() {
         return window(tracked);
     }
@@ -73,7 +73,11 @@ pub struct InWindow {
     pub slowest_ns: u64,
 }
 
-pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec<InWindow> {
+pub fn matrix(
+    detail: &SteadyStateDetail,
+    measure: Measure,
+    window: Option<&Window>,
+) -> Vec<InWindow> {
     let rounds = match window {
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
         None => detail.rounds.as_slice(),
@@ -97,7 +101,7 @@ pub struct Judgement {
 }
 
 /// What a trial says; none where the cell that is tracked has no numbers.
-pub fn judge_trial(planned: &Planned, detail: &Detail) -> Option<Judgement> {
+pub fn judge_trial(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<Judgement> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
     let window = counted(planned, &tracked);
     let departures = departures(planned, detail, window.as_ref());
@@ -105,7 +109,11 @@ pub fn judge_trial(planned: &Planned, detail: &Detail) -> Option<Judgement> {
 }
 
 /// In what a trial parts from the text, as far as that was at hand.
-fn departures(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec<String> {
+fn departures(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+    window: Option<&Window>,
+) -> Vec<String> {
     let mut found = of_target(planned, detail);
     found.extend(of_fill(planned, detail));
     found.extend(of_cells(planned, detail));
@@ -113,7 +121,7 @@ fn departures(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Ve
     found
 }
 
-fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
+fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let own = &detail.prepared;
     let mut found = Vec::new();
     if planned.is_simulated() {
@@ -143,7 +151,7 @@ fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
     found
 }
 
-fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
+fn of_cache(planned: &SteadyStatePlan, told: Option<&str>) -> Option<String> {
     let wanted = planned.class.has_write_cache();
     let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
     match told {
@@ -156,7 +164,7 @@ fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
     }
 }
 
-fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
+fn of_fill(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<String> {
     planned.fill_bytes?;
     let own = &detail.prepared;
     let wanted = FILLS * own.wanted_bytes;
@@ -170,7 +178,7 @@ fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
     })
 }
 
-fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
+fn of_cells(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String> {
     let mut found = planned.left_out.clone();
     let (run, planned_cells) = (detail.cells.len(), planned.cells.len());
     if run < planned_cells {
@@ -185,7 +193,11 @@ fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
     found
 }
 
-fn of_rounds(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec<String> {
+fn of_rounds(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+    window: Option<&Window>,
+) -> Vec<String> {
     let rounds = detail.rounds.len();
     let mut found = Vec::new();
     if rounds < SNIA_ROUNDS {

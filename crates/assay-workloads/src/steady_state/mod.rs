@@ -24,10 +24,10 @@ use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, W
 use crate::metrics::{higher, lower};
 
 pub use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
-pub use detail::{Detail, Prepared, Round, Seen};
+pub use detail::{Prepared, Round, Seen, SteadyStateDetail};
 pub use judge::{InWindow, Judgement, Window, judge_trial, window};
-pub use planned::Planned;
-pub use tell::Facts;
+pub use planned::SteadyStatePlan;
+pub use tell::SteadyStateFacts;
 
 const CELL: Time = Time(judge::MINUTE_NS);
 /// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
@@ -41,7 +41,7 @@ const PIECE: u64 = 1 << 20;
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    pub struct Asked {
+    pub struct SteadyStateSpec {
         test: Test = Test::Iops => {
             words: "test from the SNIA specification",
             form: Form::Word(|| Test::ALL.map(Test::name).to_vec()),
@@ -125,7 +125,7 @@ const WRITTEN: Metric = lower(
     "bytes written from the purge to the end of the measurement window; absent without steady state",
 );
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for SteadyStateSpec {
     const ABOUT: About = About {
         name: "steady_state",
         summary: "SNIA PTS: rounds of read/write mixes and sizes until steady state",
@@ -152,19 +152,19 @@ impl WorkloadKind for Asked {
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
-impl Asked {
+impl SteadyStateSpec {
     /// Threads, and operations in flight of each.
     fn in_flight(&self) -> [u32; 2] {
         let [threads, depth] = self.class.in_flight(self.test);
         [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
     }
 
-    fn io_of(&self, cell: PtsPoint) -> io::Asked {
+    fn io_of(&self, cell: PtsPoint) -> io::IoSpec {
         running::io_of(self.test, cell, self.in_flight())
     }
 
     /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
-    fn granted(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::Planned>) {
+    fn granted(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::IoPlan>) {
         let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
         for cell in self.test.cells(self.block_size) {
             match io::plan(&self.io_of(cell), offer) {
@@ -186,7 +186,7 @@ impl Asked {
     }
 }
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for SteadyStateSpec {
     fn words(&self) -> String {
         let cells = self.test.cells(self.block_size).len();
         let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
@@ -221,7 +221,7 @@ impl WorkloadSpec for Asked {
 
     runtime!(BOUND, QUICK);
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         if !offer.area.written {
             return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
@@ -237,7 +237,7 @@ impl WorkloadSpec for Asked {
         }
         let [threads, depth] = self.in_flight();
         let note = left_out.first().map(|_| left_out.join("; "));
-        let planned = Planned {
+        let planned = SteadyStatePlan {
             test: self.test,
             class: self.class,
             engine: known.engine,

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{FILLS, InWindow, judge_trial, matrix};
-use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
+use super::{BANDWIDTH, IOPS, LATENCY, ROUNDS, SteadyStateDetail, TOUCH, WRITTEN, running};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
@@ -16,7 +16,7 @@ use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 const SUPPOSED_NS_OF_BYTE: u64 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct SteadyStatePlan {
     pub test: Test,
     pub class: Class,
     pub engine: Engine,
@@ -37,7 +37,7 @@ pub struct Planned {
     pub direct: bool,
 }
 
-impl Planned {
+impl SteadyStatePlan {
     pub fn tracked(&self) -> PtsPoint {
         self.test.tracked(self.fill_bytes.map(Bytes))
     }
@@ -52,7 +52,7 @@ impl Planned {
     }
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for SteadyStatePlan {
     fn words(&self) -> String {
         let cells = self.cells.len();
         let round_ns = self.cell_ns.saturating_mul(cells as u64);
@@ -84,7 +84,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured);
+        let detail = SteadyStateDetail::of(measured);
         detail.map_or_else(|| measured.value(metric), |detail| value(self, metric, detail))
     }
 
@@ -152,7 +152,11 @@ impl PlannedWork for Planned {
 }
 
 /// What one of its metrics is: what a view shows and what is compared is one number.
-fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+fn value(
+    planned: &SteadyStatePlan,
+    metric: &str,
+    detail: &SteadyStateDetail,
+) -> Option<Result<f64, String>> {
     let own = planned.primary(&|_| false);
     if ![own, ROUNDS.name, WRITTEN.name].contains(&metric) {
         return None;
@@ -177,7 +181,7 @@ fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64,
     })
 }
 
-pub(super) fn in_window(planned: &Planned, detail: &Detail) -> Vec<InWindow> {
+pub(super) fn in_window(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<InWindow> {
     let window = judge_trial(planned, detail).and_then(|told| told.window);
     matrix(detail, planned.test.measure(), window.as_ref())
 }

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 
-use super::{Detail, Planned, judge_trial};
+use super::{SteadyStateDetail, SteadyStatePlan, judge_trial};
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -21,9 +21,9 @@ pub(super) const NOT_STEADY: OwnRule = OwnRule {
     doubt,
 };
 
-fn doubt(planned: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let planned = Planned::of(planned)?;
-    let details = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(planned: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let planned = SteadyStatePlan::of(planned)?;
+    let details = trials.iter().filter_map(|measured| SteadyStateDetail::of(measured));
     let windows: Vec<_> = details
         .filter_map(|detail| judge_trial(planned, detail)?.window)
         .filter(|own| !own.steady)

@@ -9,10 +9,10 @@ use assay_core::quantity::units::show;
 use assay_load::{Outcome, Pattern};
 use assay_machine::system::System;
 
-use super::detail::{Detail, Prepared, Round, Seen};
+use super::detail::{Prepared, Round, Seen, SteadyStateDetail};
 use super::judge::{FILLS, counted};
 use super::schedule::Schedule;
-use super::{PIECE, Planned};
+use super::{PIECE, SteadyStatePlan};
 use crate::io;
 use crate::measured::Ran;
 use crate::phases::{PhaseRecord, PhaseRunner};
@@ -24,35 +24,35 @@ const FILL_DEPTH: u32 = 32;
 /// Writing it takes at most so much of a time that is limited, in percent.
 const FILL_SHARE: u64 = 40;
 
-pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::Asked {
+pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::IoSpec {
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
     let size = Bytes(cell.size_bytes).into();
-    io::Asked {
+    io::IoSpec {
         pattern,
         mix,
         block_size: size,
         queue_depth: in_flight[1],
         threads: in_flight[0],
-        ..io::Asked::default()
+        ..io::IoSpec::default()
     }
 }
 
-impl PhaseRecord for Detail {
+impl PhaseRecord for SteadyStateDetail {
     fn ended(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
 
 struct Running<'a> {
-    planned: &'a Planned,
+    planned: &'a SteadyStatePlan,
     phases: PhaseRunner<'a>,
-    detail: Detail,
+    detail: SteadyStateDetail,
 }
 
 /// Runs until it is steady, the time is over, or the user stops it.
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<Ran, String> {
     if !run.medium.area.written {
         return Err("cannot overwrite the whole target: no consent given".to_owned());
     }
@@ -62,7 +62,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     }
     let mut phases = PhaseRunner::new(run, planned.engine);
     phases.area.length = range_bytes;
-    let mut own = Running { planned, phases, detail: Detail::default() };
+    let mut own = Running { planned, phases, detail: SteadyStateDetail::default() };
     own.detail.prepared = looked_at(run, range_bytes);
     own.purge();
     own.fill()?;

@@ -1,7 +1,7 @@
 //! How rounds fit into a time that is too short for all of them: cells are shorter first, then fewer. The cell
 //! that is tracked stays.
 
-use super::Planned;
+use super::SteadyStatePlan;
 use assay_core::calc::pts::PtsPoint;
 
 /// The time is to be enough for so many rounds: five are judged, and the first are seldom steady.
@@ -18,7 +18,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub fn of(planned: &Planned, left_ns: u64) -> Self {
+    pub fn of(planned: &SteadyStatePlan, left_ns: u64) -> Self {
         let all = planned.cells.len().max(1);
         let each_ns = |count: usize| left_ns / (ROUNDS * count as u64);
         let shortest_ns = SHORTEST_NS.min(planned.cell_ns);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn cells_that_were_to_be_short_are_not_longer() {
-        let own = Planned { cell_ns: 5_000_000, ..planned(Test::WriteSaturation) };
+        let own = SteadyStatePlan { cell_ns: 5_000_000, ..planned(Test::WriteSaturation) };
         assert_eq!(Schedule::of(&own, MINUTE).cell_ns, 5_000_000);
         assert_eq!(Schedule::of(&own, 0).cell_ns, 5_000_000);
     }

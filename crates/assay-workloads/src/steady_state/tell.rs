@@ -15,7 +15,10 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::planned::in_window;
-use super::{BANDWIDTH, Detail, IOPS, InWindow, Judgement, LATENCY, Planned, Window, judge_trial};
+use super::{
+    BANDWIDTH, IOPS, InWindow, Judgement, LATENCY, SteadyStateDetail, SteadyStatePlan, Window,
+    judge_trial,
+};
 use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
@@ -23,7 +26,7 @@ use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 /// What rounds say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct SteadyStateFacts {
     pub workload: String,
     pub configuration: Levels,
     pub test: Test,
@@ -50,11 +53,11 @@ pub struct Facts {
     pub text: String,
 }
 
-impl Tells for Planned {
+impl Tells for SteadyStatePlan {
     /// Of several trials the last is told: the drive has been through most.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let of = |(at, measured): (usize, Option<&Measured>)| {
-            let detail = Detail::of(measured?)?.clone();
+            let detail = SteadyStateDetail::of(measured?)?.clone();
             let told = judge_trial(self, &detail).filter(|told| !told.tracked.is_empty())?;
             Some((at, detail, told))
         };
@@ -64,7 +67,7 @@ impl Tells for Planned {
         let trial = several.then(|| [at + 1, seen.trials.len()]);
         let text = words(self, &detail, &told, trial);
         let Subject { workload, arm } = seen.subject.clone();
-        let facts = Facts {
+        let facts = SteadyStateFacts {
             workload,
             configuration: arm,
             test: self.test,
@@ -92,8 +95,8 @@ fn unit(measure: Measure) -> Unit {
 }
 
 fn words(
-    planned: &Planned,
-    detail: &Detail,
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
     told: &Judgement,
     trial: Option<[usize; 2]>,
 ) -> String {
@@ -104,7 +107,7 @@ fn words(
     said.join(" ")
 }
 
-fn seen(planned: &Planned, detail: &Detail, told: &Judgement) -> String {
+fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &Judgement) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
     let rounds = told.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
@@ -147,7 +150,7 @@ const LEGEND: &str = "Steady: in five consecutive rounds, the range is at most 2
                       no rounds are steady; write saturation always uses the last five. A single run has no CIs.";
 
 const FIGURE: FactsFigure = FactsFigure {
-    key: Facts::KEY,
+    key: SteadyStateFacts::KEY,
     about: About {
         name: "convergence",
         summary: "convergence of the rounds: the tracking cell of the steady-state test, round by round",
@@ -157,7 +160,7 @@ const FIGURE: FactsFigure = FactsFigure {
     leads: true,
 };
 
-impl Shows for Facts {
+impl Shows for SteadyStateFacts {
     const KEY: &'static str = "steady_state";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
@@ -192,14 +195,14 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {
+impl OfRow for SteadyStateFacts {
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("The steady-state performance is unknown.");
         Some(Resting { text: &mut self.text, unsaid })
     }
 }
 
-impl Facts {
+impl SteadyStateFacts {
     fn measure(&self) -> Measure {
         self.test.measure()
     }
@@ -318,14 +321,14 @@ impl Facts {
     }
 }
 
-fn figure(all: &[&Facts]) -> Option<Figure> {
+fn figure(all: &[&SteadyStateFacts]) -> Option<Figure> {
     let (first, alone) = (all[0], all.len() == 1);
     let metric = match first.measure() {
         Measure::Iops => IOPS,
         Measure::Bandwidth => BANDWIDTH,
         Measure::Latency => LATENCY,
     };
-    let line = |own: &&Facts| {
+    let line = |own: &&SteadyStateFacts| {
         let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
         let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
         NamedValues { name, values: own.rounds.clone() }

@@ -24,9 +24,9 @@ const GIB: u64 = 1 << 30;
 const SECOND: u64 = 1_000_000_000;
 
 /// A test as it is planned for a whole device of 64 GiB.
-pub(super) fn planned(test: Test) -> Planned {
-    let asked = Asked { test, ..Asked::default() };
-    Planned {
+pub(super) fn planned(test: Test) -> SteadyStatePlan {
+    let asked = SteadyStateSpec { test, ..SteadyStateSpec::default() };
+    SteadyStatePlan {
         test,
         class: Class::Enterprise,
         engine: Engine::IoUring,
@@ -43,7 +43,7 @@ pub(super) fn planned(test: Test) -> Planned {
 }
 
 /// Rounds of a device of 64 GiB in which each cell was the same in its rate, or in its time.
-pub(super) fn detail(planned: &Planned, rounds: &[f64]) -> Detail {
+pub(super) fn detail(planned: &SteadyStatePlan, rounds: &[f64]) -> SteadyStateDetail {
     let seen = |value: f64, cell: &PtsPoint| match planned.test.measure() {
         Measure::Latency => {
             Seen { operations: 1000, mean_ns: value as u64, most_ns: 9 * value as u64, ..SEEN }
@@ -58,7 +58,7 @@ pub(super) fn detail(planned: &Planned, rounds: &[f64]) -> Detail {
         written_bytes: (at as u64 + 1) * GIB,
         ended_ns: (at as u64 + 1) * 60 * SECOND,
     };
-    Detail {
+    SteadyStateDetail {
         prepared: Prepared {
             is_device: true,
             device_bytes: Some(64 * GIB),
@@ -79,7 +79,7 @@ pub(super) fn detail(planned: &Planned, rounds: &[f64]) -> Detail {
 const SEEN: Seen =
     Seen { operations: 0, bytes: 0, window_ns: 60 * SECOND, mean_ns: 2000, most_ns: 9000 };
 
-pub(super) fn measured_of(detail: Detail) -> Measured {
+pub(super) fn measured_of(detail: SteadyStateDetail) -> Measured {
     Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
@@ -99,7 +99,7 @@ fn a_whole_device_with_all_its_rounds_parts_from_the_text_in_nothing_that_shows(
 }
 
 /// What a trial parts in, changed from one that parts in nothing.
-fn departures(change: impl Fn(&mut Planned, &mut Detail)) -> String {
+fn departures(change: impl Fn(&mut SteadyStatePlan, &mut SteadyStateDetail)) -> String {
     let mut own = planned(Test::Iops);
     let mut detail = detail(&own, &FALLING);
     change(&mut own, &mut detail);
@@ -122,11 +122,11 @@ fn a_client_has_three_quarters_and_its_cache() {
     assert!(client(48 * GIB, "write through").contains("client"));
 }
 
-fn facts(own: &Planned, trials: &[&Measured]) -> Option<Facts> {
+fn facts(own: &SteadyStatePlan, trials: &[&Measured]) -> Option<SteadyStateFacts> {
     let subject = Subject { workload: "pts".to_owned(), arm: Levels::new() };
     let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
     let seen = SeenRow::bare(&subject, &trials);
-    own.facts(&seen).map(|facts| Facts::of(&facts).unwrap().clone())
+    own.facts(&seen).map(|facts| SteadyStateFacts::of(&facts).unwrap().clone())
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn of_a_drive_that_was_not_written_once_it_is_said_that_it_may_be_fresh() {
 fn mixes_by_sizes_and_the_rounds_stand_in_tables_and_the_window_in_the_figure() {
     let own = planned(Test::Iops);
     let told = facts(&own, &[&measured_of(detail(&own, &FALLING))]).unwrap();
-    let exhibit = Facts::exhibit(&[&told], &Bare);
+    let exhibit = SteadyStateFacts::exhibit(&[&told], &Bare);
     let [state, cells, rounds] = &exhibit.tables[..] else { panic!("{:?}", exhibit.tables) };
     assert_eq!((state.rows.len(), exhibit.leads), (1, true));
     assert_eq!((cells.columns.len(), cells.rows.len()), (8, 8), "seven mixes of eight sizes");
@@ -182,7 +182,7 @@ fn mixes_by_sizes_and_the_rounds_stand_in_tables_and_the_window_in_the_figure() 
     assert_eq!((figure.series.len(), figure.marks(), figure.guides.len()), (1, 8, 2));
     let latency = planned(Test::Latency);
     let told = facts(&latency, &[&measured_of(detail(&latency, &FALLING))]).unwrap();
-    let tables = Facts::exhibit(&[&told], &Bare).tables;
+    let tables = SteadyStateFacts::exhibit(&[&told], &Bare).tables;
     assert_eq!(tables.len(), 4, "state, means, the slowest, and the rounds: {tables:?}");
     assert_eq!(told.subject().workload, "pts");
 }
@@ -228,7 +228,9 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: unit });
         let mut offer = offer_of(&direct, &engine, 64 * GIB);
         offer.area.written = written;
-        Asked::default().plan(&offer).map(|(own, note)| (Planned::of(&own).unwrap().clone(), note))
+        SteadyStateSpec::default()
+            .plan(&offer)
+            .map(|(own, note)| (SteadyStatePlan::of(&own).unwrap().clone(), note))
     };
     let (all, note) = of(512, true).unwrap();
     assert_eq!((all.cells.len(), note, all.left_out.len()), (56, None, 0));
@@ -241,7 +243,7 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
 }
 
 /// A simulated drive of 64 MiB, with so many nanoseconds an operation.
-fn ran(asked: &Asked, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
+fn ran(asked: &SteadyStateSpec, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let offer = offer_of(&direct, &engine, 64 * MIB);
@@ -272,11 +274,11 @@ fn ran(asked: &Asked, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -
 fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     let kept = Mutex::new(Vec::new());
     let keep = |measured: &Measured| {
-        kept.lock().unwrap().push(Detail::of(measured).unwrap().rounds.len());
+        kept.lock().unwrap().push(SteadyStateDetail::of(measured).unwrap().rounds.len());
     };
-    let asked = Asked { cell_time: Some(Time(20_000_000)), ..Asked::default() };
+    let asked = SteadyStateSpec { cell_time: Some(Time(20_000_000)), ..SteadyStateSpec::default() };
     let found = ran(&asked, 3600 * SECOND, Some(&keep));
-    let own = Detail::of(&found.measured).unwrap();
+    let own = SteadyStateDetail::of(&found.measured).unwrap();
     assert_eq!((own.cells.len(), own.rounds.len(), own.ended.as_deref()), (56, 5, None));
     assert_eq!(own.prepared.filled_bytes, 128 * MIB, "twice all of it");
     assert!(own.prepared.not_purged.as_ref().unwrap().contains("simulated"));
@@ -285,19 +287,19 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     assert!(course.iter().all(|iops| (iops / course[0] - 1.0).abs() < 0.2), "{course:?}");
     assert_eq!(*kept.lock().unwrap(), [1, 2, 3, 4, 5]);
     assert!(own.keeps_what_it_has() && !found.stopped);
-    let few = Detail { rounds: own.rounds[..4].to_vec(), ..own.clone() };
+    let few = SteadyStateDetail { rounds: own.rounds[..4].to_vec(), ..own.clone() };
     assert!(!few.keeps_what_it_has(), "nothing is judged of it");
 }
 
 #[test]
 fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_written() {
-    let asked = Asked {
+    let asked = SteadyStateSpec {
         test: Test::WriteSaturation,
         cell_time: Some(Time(50_000_000)),
-        ..Asked::default()
+        ..SteadyStateSpec::default()
     };
     let found = ran(&asked, 3600 * SECOND, None);
-    let own = Detail::of(&found.measured).unwrap();
+    let own = SteadyStateDetail::of(&found.measured).unwrap();
     assert_eq!((own.prepared.filled_bytes, own.cells.len()), (0, 1));
     // It is as steady as can be from the first five rounds on, and goes on until all was written once.
     let before = own.rounds.iter().filter(|round| round.written_bytes < 64 * MIB).count();
@@ -310,14 +312,14 @@ fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_wri
 #[test]
 fn a_time_that_is_short_shrinks_the_range_and_the_round_and_says_so() {
     // 2 s are 20,000 operations; all of it twice takes 1,024 of 128 KiB.
-    let found = ran(&Asked::default(), 2 * SECOND, None);
-    let own = Detail::of(&found.measured).unwrap();
+    let found = ran(&SteadyStateSpec::default(), 2 * SECOND, None);
+    let own = SteadyStateDetail::of(&found.measured).unwrap();
     assert!(own.cells.len() < 56 && own.cell_ns < SECOND, "{:?}", own.cells);
     assert!(own.cells.contains(&Test::Iops.tracked(None)));
     assert_eq!(own.rounds.len(), 5);
     // The fill is cut to two fifths of the time.
-    let cut = ran(&Asked::default(), SECOND / 10, None);
-    let own = Detail::of(&cut.measured).unwrap();
+    let cut = ran(&SteadyStateSpec::default(), SECOND / 10, None);
+    let own = SteadyStateDetail::of(&cut.measured).unwrap();
     let prepared = &own.prepared;
     assert!(prepared.range_bytes < prepared.wanted_bytes, "{prepared:?}");
     assert!(prepared.filled_bytes >= prepared.range_bytes && prepared.range_bytes >= MIB);
@@ -340,7 +342,7 @@ fn a_size_belongs_to_the_test_of_throughput_alone() {
     }
     let heard = |test: Test, size: Option<Bytes>| {
         let mut heard = Heard::default();
-        let asked = Asked { test, block_size: size, ..Asked::default() };
+        let asked = SteadyStateSpec { test, block_size: size, ..SteadyStateSpec::default() };
         asked.complain("w", &InStudy::of(&BTreeMap::new()), &mut heard);
         heard.0
     };
@@ -355,7 +357,7 @@ fn a_size_belongs_to_the_test_of_throughput_alone() {
 #[test]
 fn what_is_told_is_read_as_it_was_written_and_its_study_shows_its_figure_first() {
     let told = include_str!("told.json").trim_end();
-    let read: BTreeMap<String, Vec<Facts>> = serde_json::from_str(told).unwrap();
+    let read: BTreeMap<String, Vec<SteadyStateFacts>> = serde_json::from_str(told).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), told);
     for study in [
         include_str!("../../../../studies/pts-iops.toml"),
@@ -363,7 +365,7 @@ fn what_is_told_is_read_as_it_was_written_and_its_study_shows_its_figure_first()
         include_str!("../../../../studies/pts-latency.toml"),
         include_str!("../../../../studies/pts-write-saturation.toml"),
     ] {
-        let lead = format!("lead_figure=\"{}\"", Facts::FIGURE.unwrap().about.name);
+        let lead = format!("lead_figure=\"{}\"", SteadyStateFacts::FIGURE.unwrap().about.name);
         assert!(study.replace(' ', "").contains(&lead), "{lead}");
     }
 }

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Detail;
+use super::SustainedDetail;
 use super::judge::{Course, Rated, STEP, rated};
 
 /// Slices after the rest that are looked at: what a short rest makes room for is little.
@@ -51,7 +51,7 @@ impl Again {
 }
 
 /// What writing again showed of a fall; none where nothing was written again, or too little.
-pub(super) fn again(detail: &Detail, course: &Course) -> Option<Again> {
+pub(super) fn again(detail: &SustainedDetail, course: &Course) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);
     let first = course.levels.first()?.rate_bytes_per_s;
     let between = (first * fall.rate_bytes_per_s).sqrt();

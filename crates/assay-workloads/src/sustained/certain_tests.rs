@@ -49,7 +49,13 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
         let slice_bytes = 64 * MIB;
         let fortieth_ns = slices_ns.iter().sum::<u64>() / 40;
         let rests_ns = (draws.below(3) > 0).then(|| draws.below(20) * fortieth_ns);
-        let detail = Detail { slice_bytes, slices_ns, rests_ns, retried, ..Detail::default() };
+        let detail = SustainedDetail {
+            slice_bytes,
+            slices_ns,
+            rests_ns,
+            retried,
+            ..SustainedDetail::default()
+        };
         let found = course(&detail).unwrap();
         let text = words(&found, None);
         // As a document has it.
@@ -65,7 +71,7 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
 /// What is found by rates is of the speed, also where it is counted in bytes.
 #[test]
 fn its_metrics_are_of_the_speed() {
-    for metric in Asked::METRICS.iter().copied().flatten() {
+    for metric in SustainedSpec::METRICS.iter().copied().flatten() {
         assert_eq!(metric.nature, Nature::Speed, "{}", metric.name);
     }
 }
@@ -74,8 +80,8 @@ fn its_metrics_are_of_the_speed() {
 fn what_is_told_stands_beside_the_figure_that_its_study_shows_first() {
     use crate::tell::{Bare, Shows as _};
     let told: serde_json::Value = serde_json::from_str(include_str!("told.json")).unwrap();
-    let facts: Facts = serde_json::from_value(told["sustained"][0].clone()).unwrap();
-    let exhibit = Facts::exhibit(&[&facts], &Bare);
+    let facts: SustainedFacts = serde_json::from_value(told["sustained"][0].clone()).unwrap();
+    let exhibit = SustainedFacts::exhibit(&[&facts], &Bare);
     let study = include_str!("../../../../studies/sustained.toml");
     let lead = format!("lead_figure=\"{}\"", exhibit.beside.unwrap());
     assert!(study.replace(' ', "").contains(&lead), "{lead}");

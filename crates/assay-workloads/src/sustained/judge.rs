@@ -5,7 +5,7 @@ use assay_core::stats::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Detail;
+use super::SustainedDetail;
 use super::cause::{self, Again};
 use super::rests::{Rests, rests};
 
@@ -106,7 +106,7 @@ pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
 }
 
 /// The course of what was written; none of nothing.
-pub fn course(detail: &Detail) -> Option<Course> {
+pub fn course(detail: &SustainedDetail) -> Option<Course> {
     let slices = &detail.slices_ns;
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
@@ -144,7 +144,7 @@ pub fn course(detail: &Detail) -> Option<Course> {
     Some(course)
 }
 
-fn ends(detail: &Detail) -> Option<[Rated; 2]> {
+fn ends(detail: &SustainedDetail) -> Option<[Rated; 2]> {
     let slices = &detail.slices_ns;
     let fifth = slices.len() / 5;
     let of = |part: &[u64]| rated(detail.slice_bytes, part);

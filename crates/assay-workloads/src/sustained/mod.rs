@@ -27,11 +27,11 @@ use crate::metrics::higher;
 
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
-pub use planned::Planned;
+pub use planned::SustainedPlan;
 pub use rests::Rests;
 #[cfg(test)]
 pub(crate) use tell::words;
-pub use tell::{Facts, Several};
+pub use tell::{Several, SustainedFacts};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(300_000_000_000);
@@ -44,7 +44,7 @@ const MOST_SECONDS: u64 = 86_400;
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    pub struct Asked {
+    pub struct SustainedSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             words: "duration of a trial; 5 minutes by default; Assay cannot detect a cache that does not fill in this \
@@ -90,7 +90,7 @@ const CACHE: Metric = higher(
      period",
 );
 
-impl WorkloadKind for Asked {
+impl WorkloadKind for SustainedSpec {
     const ABOUT: About = About {
         name: "sustained",
         summary: "sustained writes: when the rate drops, and how far",
@@ -117,7 +117,7 @@ impl WorkloadKind for Asked {
 const TOUCH: Touch =
     Touch { reads: false, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
-impl WorkloadSpec for Asked {
+impl WorkloadSpec for SustainedSpec {
     fn words(&self) -> String {
         "sustained sequential writes, 1 MiB per operation".to_owned()
     }
@@ -136,11 +136,11 @@ impl WorkloadSpec for Asked {
         true
     }
 
-    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::WorkPlan, Option<String>), String> {
         if !offer.area.written {
             return Err("cannot overwrite the whole target: no consent given".to_owned());
         }
-        let planned = Planned {
+        let planned = SustainedPlan {
             engine: offer.engine.name,
             bytes: offer.area.length,
             synced: offer.direct.value().is_none(),
@@ -150,7 +150,7 @@ impl WorkloadSpec for Asked {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct SustainedDetail {
     /// Bytes that were written before the first slice, to see how fast it is.
     pub before_bytes: u64,
     pub slice_bytes: u64,
@@ -165,7 +165,7 @@ pub struct Detail {
     pub ended: Option<String>,
 }
 
-impl Detail {
+impl SustainedDetail {
     /// Bytes written in each second of writing, without rests between slices.
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let mut bytes: Vec<f64> = Vec::new();
@@ -189,7 +189,7 @@ impl Detail {
     }
 }
 
-impl Counts for Detail {
+impl Counts for SustainedDetail {
     fn operations(&self) -> u64 {
         self.slices_ns.len() as u64
     }

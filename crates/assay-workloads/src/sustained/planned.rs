@@ -4,14 +4,14 @@ use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::writing::{self, DEPTH};
-use super::{BURST, CACHE, Course, Detail, FALL, SUSTAINED, TOUCH, course};
+use super::{BURST, CACHE, Course, FALL, SUSTAINED, SustainedDetail, TOUCH, course};
 use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct SustainedPlan {
     pub engine: Engine,
     pub bytes: u64,
     /// Whether each slice is synced within its time: it goes through the page cache.
@@ -19,7 +19,7 @@ pub struct Planned {
     pub synced: bool,
 }
 
-impl PlannedWork for Planned {
+impl PlannedWork for SustainedPlan {
     fn words(&self) -> String {
         let how = if self.synced { "each slice synced" } else { "direct" };
         format!(
@@ -38,7 +38,7 @@ impl PlannedWork for Planned {
     }
 
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let detail = Detail::of(measured);
+        let detail = SustainedDetail::of(measured);
         detail.map_or_else(|| measured.value(metric), |detail| value(metric, detail))
     }
 
@@ -66,7 +66,7 @@ impl PlannedWork for Planned {
 }
 
 /// The value of one of its metrics, for views and comparisons alike.
-fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> {
     let known = [SUSTAINED, BURST, FALL, CACHE].iter().any(|own| own.name == metric);
     if !known {
         return None;

@@ -8,7 +8,7 @@ use assay_core::quantity::metric::Nature;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::Detail;
+use super::SustainedDetail;
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
@@ -47,7 +47,7 @@ impl Rests {
 }
 
 /// What the drive rested between the slices, where that is worth telling and was kept.
-pub(super) fn rests(detail: &Detail) -> Option<Rests> {
+pub(super) fn rests(detail: &SustainedDetail) -> Option<Rests> {
     let rests_ns = detail.rests_ns? as f64;
     // A record may say anything, also what no sum of whole numbers holds.
     let whole_ns = rests_ns + detail.slices_ns.iter().map(|ns| *ns as f64).sum::<f64>();
@@ -56,8 +56,8 @@ pub(super) fn rests(detail: &Detail) -> Option<Rests> {
     (share > TOLD).then(|| Rests { share, whole_bytes_per_s: bytes / (whole_ns / 1e9) })
 }
 
-fn doubt(_: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
-    let details = trials.iter().filter_map(|measured| Detail::of(measured));
+fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
+    let details = trials.iter().filter_map(|measured| SustainedDetail::of(measured));
     let rested: Vec<Rests> = details.filter_map(rests).collect();
     let most = rested.iter().max_by(|one, other| one.share.total_cmp(&other.share))?;
     Some(Doubt {
@@ -71,19 +71,19 @@ fn doubt(_: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::measured_of;
-    use super::super::{Planned, course};
+    use super::super::{SustainedPlan, course};
     use super::*;
     use crate::io::Engine;
 
     const MIB: u64 = 1 << 20;
 
     /// A hundred slices of 8 MiB in 4 ms each, with so many nanoseconds between them in all.
-    fn detail(rests_ns: Option<u64>) -> Detail {
-        Detail {
+    fn detail(rests_ns: Option<u64>) -> SustainedDetail {
+        SustainedDetail {
             slice_bytes: 8 * MIB,
             slices_ns: vec![4_000_000; 100],
             rests_ns,
-            ..Detail::default()
+            ..SustainedDetail::default()
         }
     }
 
@@ -105,9 +105,12 @@ mod tests {
             assert_eq!(rests(&detail(rests_ns)), None, "{rests_ns:?}");
         }
         assert!(rests(&detail(Some(22_000_000))).is_some());
-        assert_eq!(rests(&Detail { rests_ns: Some(0), ..Detail::default() }), None);
         assert_eq!(
-            rests(&Detail { slices_ns: vec![u64::MAX; 2], ..detail(Some(u64::MAX / 99)) }),
+            rests(&SustainedDetail { rests_ns: Some(0), ..SustainedDetail::default() }),
+            None
+        );
+        assert_eq!(
+            rests(&SustainedDetail { slices_ns: vec![u64::MAX; 2], ..detail(Some(u64::MAX / 99)) }),
             None
         );
     }
@@ -116,7 +119,7 @@ mod tests {
     fn results_of_older_versions_are_read_and_tell_no_rests() {
         let older =
             r#"{"before_bytes":16777216,"slice_bytes":8388608,"slices_ns":[4000000,4000000]}"#;
-        let read: Detail = serde_json::from_str(older).unwrap();
+        let read: SustainedDetail = serde_json::from_str(older).unwrap();
         assert_eq!((read.rests_ns, read.slices_ns.len()), (None, 2));
         assert_eq!(serde_json::to_string(&read).unwrap(), older);
     }
@@ -125,7 +128,7 @@ mod tests {
         let trials: Vec<Measured> =
             rests_ns.iter().copied().map(|rests_ns| measured_of(detail(rests_ns))).collect();
         let trials: Vec<&Measured> = trials.iter().collect();
-        let planned = Planned { engine: Engine::IoUring, bytes: 1 << 30, synced: true };
+        let planned = SustainedPlan { engine: Engine::IoUring, bytes: 1 << 30, synced: true };
         (RESTED.doubt)(&planned.into(), &trials)
     }
 

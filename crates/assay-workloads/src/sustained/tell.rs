@@ -6,14 +6,16 @@ use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Again, Course, Detail, Level, Planned, Rated, Rests, SUSTAINED, course};
+use super::{
+    Again, Course, Level, Rated, Rests, SUSTAINED, SustainedDetail, SustainedPlan, course,
+};
 use crate::Measured;
 use crate::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
 
 /// What writing for long says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Facts {
+pub struct SustainedFacts {
     pub workload: String,
     pub configuration: Levels,
     /// The course of the rate: that of one trial, where there are several.
@@ -41,9 +43,9 @@ pub struct Several {
     pub sustained_bytes_per_s: Option<f64>,
 }
 
-impl Tells for Planned {
+impl Tells for SustainedPlan {
     /// Of several trials the gravest is told, since courses are not averaged.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let mut trials = trials(seen);
         let gravest = gravest(&trials)?;
         let several = several(&trials, trials[gravest].at, seen.trials.len());
@@ -55,7 +57,9 @@ impl Tells for Planned {
             text = format!("{text} {heat}");
         }
         let Subject { workload, arm } = seen.subject.clone();
-        Some(Facts { workload, configuration: arm, timeline: course, several, text }.into())
+        Some(
+            SustainedFacts { workload, configuration: arm, timeline: course, several, text }.into(),
+        )
     }
 }
 
@@ -74,7 +78,7 @@ impl SustainedTrial<'_> {
 
 fn trials<'a>(seen: &Seen<'a>) -> Vec<SustainedTrial<'a>> {
     let of = |(at, measured): (usize, Option<&'a Measured>)| {
-        let detail = Detail::of(measured?)?;
+        let detail = SustainedDetail::of(measured?)?;
         Some(SustainedTrial { at, course: course(detail)?, ended: detail.ended.as_deref() })
     };
     seen.trials.iter().copied().enumerate().filter_map(of).collect()
@@ -129,7 +133,7 @@ const LEGEND: &str = "From: bytes written before the change to this rate; the CI
 const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
                         of the time. With such gaps, the rate may drop later or not at all. The figure omits gaps.";
 
-impl Shows for Facts {
+impl Shows for SustainedFacts {
     const KEY: &'static str = "sustained";
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
@@ -157,7 +161,7 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {
+impl OfRow for SustainedFacts {
     /// Of several trials, replaces the rates of one by the numbers of the row.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if let Some(several) = &mut self.several {
@@ -172,7 +176,7 @@ impl OfRow for Facts {
     }
 }
 
-impl Facts {
+impl SustainedFacts {
     /// A row for each level, for all of the time if the drive rested, and for all trials.
     fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
@@ -459,8 +463,8 @@ mod tests {
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
         let mut facts =
-            Facts { workload, configuration: arm, timeline: course, several: None, text };
-        let Exhibit { tables, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
+            SustainedFacts { workload, configuration: arm, timeline: course, several: None, text };
+        let Exhibit { tables, sentences, leads, .. } = SustainedFacts::exhibit(&[&facts], &Bare);
         let table = &tables[0];
         let written = |row: &Row| table.texts(row);
         assert_eq!(written(&table.rows[0]), ["0 B", "-", "400 MiB/s", "360 MiB/s to 440 MiB/s"]);
@@ -485,13 +489,17 @@ mod tests {
             (0..100).map(move |at| slice(rate, at))
         };
         let slices_ns: Vec<u64> = rates.iter().flat_map(slices).collect();
-        measured_of(Detail { slice_bytes: 64 * MIB, slices_ns, ..Detail::default() })
+        measured_of(SustainedDetail {
+            slice_bytes: 64 * MIB,
+            slices_ns,
+            ..SustainedDetail::default()
+        })
     }
 
     /// The same, with so much of the time between the slices.
     fn with_rests(rates: &[u64], share: f64) -> Measured {
         let measured = measured(rates);
-        let mut detail = Detail::of(&measured).unwrap().clone();
+        let mut detail = SustainedDetail::of(&measured).unwrap().clone();
         let slices_ns = detail.slices_ns.iter().sum::<u64>() as f64;
         detail.rests_ns = Some((slices_ns * share / (1.0 - share)) as u64);
         measured_of(detail)
@@ -503,17 +511,18 @@ mod tests {
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
         assert!(quiet.text.contains("the rate did not drop within 6.25 GiB."), "{}", quiet.text);
         assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
-        let table = &Facts::exhibit(&[&quiet], &Bare).tables[0];
+        let table = &SustainedFacts::exhibit(&[&quiet], &Bare).tables[0];
         assert_eq!((table.rows.len(), table.notes.len()), (1, 1));
     }
 
     /// What trials say, with 300 MiB/s as the number of their row.
-    fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> Facts {
-        let planned = Planned { engine: crate::io::Engine::IoUring, bytes: 1 << 40, synced: false };
+    fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> SustainedFacts {
+        let planned =
+            SustainedPlan { engine: crate::io::Engine::IoUring, bytes: 1 << 40, synced: false };
         let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
         let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
         let seen = Seen { near_limits, ..Seen::bare(&subject, &trials) };
-        let mut facts = Facts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
+        let mut facts = SustainedFacts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
         facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
         facts
     }
@@ -524,7 +533,7 @@ mod tests {
         let one = facts(&[&measured(&[400, 200])], &[]);
         assert_eq!(one.several, None);
         assert!(!one.text.contains("trial"), "{}", one.text);
-        assert_eq!(Facts::exhibit(&[&one], &Bare).tables[0].rows.len(), 2);
+        assert_eq!(SustainedFacts::exhibit(&[&one], &Bare).tables[0].rows.len(), 2);
     }
 
     #[test]

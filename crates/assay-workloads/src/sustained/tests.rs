@@ -8,11 +8,11 @@ use crate::measured::Measured;
 const MIB: u64 = 1 << 20;
 const SLICE_BYTES: u64 = 64 * MIB;
 
-fn detail(slices_ns: Vec<u64>) -> Detail {
-    Detail { slice_bytes: SLICE_BYTES, slices_ns, ..Detail::default() }
+fn detail(slices_ns: Vec<u64>) -> SustainedDetail {
+    SustainedDetail { slice_bytes: SLICE_BYTES, slices_ns, ..SustainedDetail::default() }
 }
 
-pub(super) fn measured_of(detail: Detail) -> Measured {
+pub(super) fn measured_of(detail: SustainedDetail) -> Measured {
     Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
@@ -105,7 +105,7 @@ fn what_sinks_little_by_little_falls_nowhere() {
 
 #[test]
 fn nothing_is_said_of_next_to_nothing() {
-    assert_eq!(course(&Detail::default()), None);
+    assert_eq!(course(&SustainedDetail::default()), None);
     let one = written(&[(1, 100.0)]);
     assert_eq!((one.levels.len(), one.levels[0].rate_ci95), (1, None));
 }
@@ -124,7 +124,7 @@ fn retried(at_once: f64, rested: f64) -> Retried {
 #[test]
 fn only_what_is_slow_at_once_and_back_after_a_rest_is_a_cache() {
     let of = |parts: &[(usize, f64)], retried: Retried| {
-        let own = Detail { retried: Some(retried), ..detail(slices(parts)) };
+        let own = SustainedDetail { retried: Some(retried), ..detail(slices(parts)) };
         course(&own).unwrap()
     };
     let fell = [(40, 800.0), (60, 120.0)];
@@ -232,7 +232,7 @@ fn claimed(name: &str, slices: usize, draw: &dyn Fn(&mut Noise, &mut f64, f64) -
         let rest_ns = times(parts[2], slices).iter().sum();
         let rested_ns = times(parts[3], slices);
         let retried = Retried { slice_bytes: SLICE_BYTES, at_once_ns, rest_ns, rested_ns };
-        let own = Detail { retried: Some(retried), ..detail(slices_ns) };
+        let own = SustainedDetail { retried: Some(retried), ..detail(slices_ns) };
         claims += u32::from(course(&own).unwrap().fast_cache_bytes().is_some());
     }
     f64::from(claims) / OF_A_KIND as f64
@@ -290,7 +290,7 @@ fn a_simulation_of_what_has_a_cache() {
         let rested_ns = [times(10, 1.0), times(20, 0.2)].concat();
         let rest_ns = 15_000_000_000;
         let retried = Retried { slice_bytes: SLICE_BYTES, at_once_ns, rest_ns, rested_ns };
-        let own = Detail { retried: Some(retried), ..detail(slices_ns) };
+        let own = SustainedDetail { retried: Some(retried), ..detail(slices_ns) };
         course(&own).unwrap().fast_cache_bytes() == Some(200 * SLICE_BYTES)
     });
     assert!(found.count() >= 190);

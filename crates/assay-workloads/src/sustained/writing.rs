@@ -13,7 +13,7 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use assay_load::{Job, Mix, Pattern, Slices};
 
-use super::{Detail, Planned, Retried, course};
+use super::{Retried, SustainedDetail, SustainedPlan, course};
 use crate::measured::Ran;
 use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
@@ -92,24 +92,24 @@ fn lengths(ends_ns: &[u64]) -> Vec<u64> {
     ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
 }
 
-impl PhaseRecord for Detail {
+impl PhaseRecord for SustainedDetail {
     fn ended(&mut self) -> &mut Option<String> {
         &mut self.ended
     }
 }
 
 struct Writing<'a> {
-    planned: &'a Planned,
+    planned: &'a SustainedPlan,
     phases: PhaseRunner<'a>,
     ended_ns: u64,
     mib_ns: u64,
     /// When what was measured so far was last kept.
     kept_ns: u64,
-    detail: Detail,
+    detail: SustainedDetail,
 }
 
 /// Writes until the time is over, or the user stops it.
-pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<Ran, String> {
     let room = run.medium.area.length / MIB * MIB;
     if room < FIRST_BYTES {
         return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
@@ -120,7 +120,11 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         ended_ns: run.system.monotonic_ns(),
         mib_ns: 0,
         kept_ns: 0,
-        detail: Detail { before_bytes: FIRST_BYTES, rests_ns: Some(0), ..Detail::default() },
+        detail: SustainedDetail {
+            before_bytes: FIRST_BYTES,
+            rests_ns: Some(0),
+            ..SustainedDetail::default()
+        },
     };
     if let Some(file) = run.medium.file {
         // Room that is set aside is not looked for while it is written; without, it is.
@@ -328,7 +332,7 @@ mod tests {
         let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
         let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
         let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law) };
-        let planned = Planned { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
+        let planned = SustainedPlan { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
         run(
             &planned,
             &Run {
@@ -351,8 +355,8 @@ mod tests {
         .unwrap()
     }
 
-    fn detail(ran: &Ran) -> &Detail {
-        Detail::of(&ran.measured).unwrap()
+    fn detail(ran: &Ran) -> &SustainedDetail {
+        SustainedDetail::of(&ran.measured).unwrap()
     }
 
     #[test]
@@ -379,7 +383,7 @@ mod tests {
     fn what_was_measured_is_kept_as_it_comes() {
         let seen = std::sync::Mutex::new(Vec::new());
         let keep = |measured: &Measured| {
-            let own = Detail::of(measured).unwrap();
+            let own = SustainedDetail::of(measured).unwrap();
             assert!(own.ended.as_ref().unwrap().starts_with("Assay was killed after"));
             seen.lock().unwrap().push((own.slices_ns.clone(), measured.claims.write.bytes));
         };

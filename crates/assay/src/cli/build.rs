@@ -13,7 +13,7 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
         return;
     }
     for own in &mut study.workload {
-        let Some(work) = command::Asked::of_mut(&mut own.work) else { continue };
+        let Some(work) = command::CommandSpec::of_mut(&mut own.work) else { continue };
         if work.names_jobs() && work.jobs.is_none() {
             work.jobs = Some(machine::usable_processors(system).value().copied().unwrap_or(1));
         }
@@ -22,7 +22,7 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
 
 /// Refuses a source that is not a directory, and a target inside of it: the tree would be copied into itself.
 pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> Outcome<()> {
-    let works = study.workload.iter().filter_map(|own| command::Asked::of(&own.work));
+    let works = study.workload.iter().filter_map(|own| command::CommandSpec::of(&own.work));
     for source in works.filter_map(|work| work.source.as_deref()) {
         let wrong = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
         let path = system.canonical(Path::new(source)).map_err(|error| wrong(&error))?;

@@ -10,7 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_study::file::{Order, Study, presets};
 use assay_study::findings::OfKinds;
 use assay_workloads::check_option::{self, CheckOption, Example, Gate, Values, by_option};
-use assay_workloads::{Entry, Facts};
+use assay_workloads::{Entry, WorkFacts};
 
 /// Options that say how speed is measured, or what for: they go with none of these.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
@@ -165,7 +165,7 @@ fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
 /// What of that which was found is a reason not to end well, the gravest alone. `only` is the place where just
 /// one was named.
 pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
-    let named = |facts: &Facts| {
+    let named = |facts: &WorkFacts| {
         let several = facts.subject().arm.get("target").cloned();
         several.unwrap_or_else(|| only.to_owned())
     };

@@ -233,12 +233,12 @@ impl CommandArguments {
         self.reads.iter().map(reading).collect()
     }
 
-    fn work(&self) -> Outcome<command::Asked> {
+    fn work(&self) -> Outcome<command::CommandSpec> {
         let run = match self.lines.as_slice() {
             [one] => one.as_str(),
             _ => "",
         };
-        Ok(command::Asked {
+        Ok(command::CommandSpec {
             setup: self.setup.clone(),
             build: self.build.clone(),
             commands: self.named(),
@@ -247,7 +247,7 @@ impl CommandArguments {
             parse: self.readings()?,
             prepare: self.prepare.clone(),
             conclude: self.conclude.clone(),
-            ..command::Asked::new(run)
+            ..command::CommandSpec::new(run)
         })
     }
 

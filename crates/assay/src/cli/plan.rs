@@ -21,7 +21,7 @@ use assay_study::file::Study;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
-use assay_workloads::Planned;
+use assay_workloads::WorkPlan;
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
@@ -183,7 +183,7 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
         sites.iter().flat_map(|site| &site.drives).map(|drive| drive.id.clone()).collect()
     };
     // A pilot chooses the time of trials; their work stays.
-    let work = |plan: &Plan| -> Vec<(String, Planned)> {
+    let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
         plan.workloads.iter().map(|own| (own.name.clone(), own.work.clone())).collect()
     };
     let Ok(kept) = store::kept(system) else { return [None, None] };

@@ -20,7 +20,7 @@ const USUAL_AREA_BYTES: u64 = 1 << 30;
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let mut extent = 0;
     for workload in &mut study.workload {
-        if let Some(work) = replay::Asked::of_mut(&mut workload.work) {
+        if let Some(work) = replay::ReplaySpec::of_mut(&mut workload.work) {
             find(system, work)?;
             extent = work.source.as_ref().map_or(0, replay::Source::extent_bytes).max(extent);
         }
@@ -31,7 +31,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     Ok(study)
 }
 
-fn find(system: &dyn System, work: &mut replay::Asked) -> Outcome<()> {
+fn find(system: &dyn System, work: &mut replay::ReplaySpec) -> Outcome<()> {
     let directory = store::find(system, Some(&work.trace))?;
     let mut is_kept = false;
     for results in identity::results_directories(system)? {

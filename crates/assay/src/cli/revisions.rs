@@ -17,8 +17,8 @@ use assay_workloads::command::{self, REVISION};
 const SHORT: usize = 12;
 
 /// The work of a study that runs in trees of commits, each with its repository.
-fn works(study: &Study) -> impl Iterator<Item = (&command::Asked, &String)> {
-    let asked = study.workload.iter().filter_map(|own| command::Asked::of(&own.work));
+fn works(study: &Study) -> impl Iterator<Item = (&command::CommandSpec, &String)> {
+    let asked = study.workload.iter().filter_map(|own| command::CommandSpec::of(&own.work));
     asked.filter_map(|own| Some((own, own.repository.as_ref()?)))
 }
 
@@ -50,7 +50,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     study.target = None;
     let levels = study.factors.get(REVISION).cloned().unwrap_or_default();
     for own in &mut study.workload {
-        if let Some(work) = command::Asked::of_mut(&mut own.work) {
+        if let Some(work) = command::CommandSpec::of_mut(&mut own.work) {
             find(system, work, &levels)?;
         }
     }
@@ -58,7 +58,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
 }
 
 /// Finds the commits of the levels that have none yet.
-fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Outcome<()> {
+fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
     let repository = Repository::on(system, Path::new(named))?;
     for level in levels {

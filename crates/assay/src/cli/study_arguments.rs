@@ -251,7 +251,7 @@ impl StudyArguments {
             }
         };
         for own in &mut study.workload {
-            if let Some(work) = command::Asked::of_mut(&mut own.work) {
+            if let Some(work) = command::CommandSpec::of_mut(&mut own.work) {
                 work.repository = Some(named.clone());
             }
         }

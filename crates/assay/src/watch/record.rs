@@ -237,7 +237,7 @@ fn workload(span_ns: u64) -> PlannedWorkload {
         arm: Arm::new(),
         control: false,
         target: 0,
-        work: io::Planned::watched().into(),
+        work: io::IoPlan::watched().into(),
         ramp_ns: 0,
         time_ns: span_ns,
         note: None,
@@ -252,7 +252,11 @@ fn record(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evi
         measured: Some(Measured {
             window_ns: span_ns,
             elapsed_ns: span_ns,
-            ..Measured::of(io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() })
+            ..Measured::of(io::IoDetail {
+                submitting_ns: span_ns,
+                requests,
+                ..io::IoDetail::default()
+            })
         }),
         ..Trial::new(&trial(), evidence)
     }

@@ -22,7 +22,7 @@ use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_workloads::io::Engine;
-use assay_workloads::replay::{Asked, Clock, Source};
+use assay_workloads::replay::{Clock, ReplaySpec, Source};
 use assay_workloads::{
     Area, DirectUse, EngineUse, Medium, Offer, Programs, Run, WorkloadSpec as _,
 };
@@ -157,8 +157,12 @@ fn play(fake: &Fake, source: &Source, number: u64) {
     assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
     // By other digits of the number than those that say how large the area is.
     let clock = [Clock::Open, Clock::Dependent, Clock::Closed][(number / 9 % 3) as usize];
-    let asked =
-        Asked { source: Some(source.clone()), timing: clock, queue_depth: 4, ..Asked::default() };
+    let asked = ReplaySpec {
+        source: Some(source.clone()),
+        timing: clock,
+        queue_depth: 4,
+        ..ReplaySpec::default()
+    };
     let length = number % 9 * 8 * MIB + number % 3 * 4096;
     let area = Area { start: MIB, length, asked: length, written: true, fill_ns: 0 };
     let direct = DirectUse { memory_alignment: 512, offset_alignment: 512 };

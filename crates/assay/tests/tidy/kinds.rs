@@ -102,7 +102,7 @@ fn uses(kind: &str, names: &BTreeSet<String>, source: &Source) -> BTreeSet<Strin
         found.insert(format!("assay_workloads::{kind}"));
     }
     let variant = kind[..1].to_uppercase() + &kind[1..];
-    let types = ["Work", "Planned", "Detail", "Facts"];
+    let types = ["Work", "WorkPlan", "WorkDetail", "WorkFacts"];
     let is_used = |of: &&str| used_below(code, &format!("{of}::")).contains(&variant);
     found.extend(types.iter().filter(|of| is_used(of)).map(|of| format!("{of}::{variant}")));
     found
@@ -153,7 +153,7 @@ fn a_name_of_a_kind_is_seen() {
         |text: &str| uses("network", &known, &Source::of(text)).into_iter().collect::<Vec<_>>();
     assert_eq!(found("let a = find(\"bufferbloat\");"), ["bufferbloat"]);
     assert_eq!(found("use assay_workloads::{io, network};"), ["assay_workloads::network"]);
-    assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);
+    assert_eq!(found("fn f(_: Work) { WorkPlan::Network(own) }"), ["WorkPlan::Network"]);
     let others =
         "// \"bufferbloat\"\nuse assay_machine::system::network; Space::Network; \"a bufferbloat\"";
     assert_eq!(found(others), Vec::<String>::new());

@@ -165,7 +165,7 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
 }
 
 fn measures(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
-    let io = io::Planned::of(&work.work)?;
+    let io = io::IoPlan::of(&work.work)?;
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
         // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor

@@ -83,7 +83,7 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
         return None;
     }
     let area = row.workload.own_part(&plan.surveys.get(row.workload.target)?.area);
-    let io = io::Planned::of(&row.workload.work)?;
+    let io = io::IoPlan::of(&row.workload.work)?;
     sample_offset(io, &area, 0)?;
     let places = places(io, &area, row);
     let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
@@ -99,7 +99,7 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
 }
 
 /// Each place of a row with its rate; none where there are too many to be drawn.
-fn places(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
+fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
     let trials = standing(row);
@@ -152,7 +152,7 @@ pub(super) fn accesses(
 ) -> Option<Accesses> {
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
-    let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
+    let io = io::IoPlan::of(&row.workload.work).filter(|_| !row.workload.control)?;
     drop(random_offsets(io, &area, 0)?);
     let trials = standing(row);
     let samples = || trials.iter().filter_map(|trial| counted(trial));
@@ -199,7 +199,7 @@ fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
     })
 }
 
-fn one(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
+fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
     let rate = |trial: &Measured<'_>| rate(io, area, trial, band);
     let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
@@ -215,7 +215,7 @@ fn one(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Ba
 }
 
 /// Bytes per second of service time of one trial in one band; none where it has no sample there.
-fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
+fn rate(io: &io::IoPlan, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
     let counted = counted(trial)?;
     let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
         sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
@@ -225,8 +225,8 @@ fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Optio
     (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
 }
 
-fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::Detail> {
-    io::Detail::of(trial.record.measured.as_ref()?)
+fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::IoDetail> {
+    io::IoDetail::of(trial.record.measured.as_ref()?)
 }
 
 fn band_of(area: &Area, offset: u64) -> u64 {

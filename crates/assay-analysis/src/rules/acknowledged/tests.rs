@@ -9,7 +9,7 @@ use super::*;
 
 /// Random writes of 4 KiB, one after the other and each synced, that take so many microseconds.
 fn synced(us: [u64; 3]) -> Bench {
-    let one = |io: &mut io::Planned| {
+    let one = |io: &mut io::IoPlan| {
         (io.queue_depth, io.asked_depth) = (1, 1);
         io.sync = WriteSync::EachWrite;
     };

@@ -87,7 +87,7 @@ fn tools_that_a_command_runs_are_judged_by_what_they_say() {
     let said = |reached| {
         let bench = Bench::command().each(move |trial| {
             let depth = ImportEvidence::Depth { requested: 32.0, reached };
-            command::Detail::of_mut(measured(trial)).unwrap().evidence = vec![depth];
+            command::CommandDetail::of_mut(measured(trial)).unwrap().evidence = vec![depth];
         });
         bench.with_case(|case| remarks(case).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>())
     };

@@ -30,11 +30,11 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
     for ns in latencies {
         tally.record(*ns, 1);
     }
-    let detail = io::Detail {
+    let detail = io::IoDetail {
         classes: BTreeMap::from([("read".to_owned(), count)]),
         longest_ns: latencies.iter().max().copied(),
         sample_latencies_ns: latencies.to_vec(),
-        ..io::Detail::default()
+        ..io::IoDetail::default()
     };
     let measured = Measured {
         window_ns: 10 * S,
@@ -78,7 +78,7 @@ fn total_is_the_sum_of_ranks_and_the_count_of_the_histogram() {
     assert_eq!((measured.cpu_ns, measured.waited_ns), (10, Some(2)));
     assert_eq!((measured.elapsed_ns, record.flush_ns), (10 * S + 1, Some(1)));
     assert_eq!(measured.notes, ["a note"]);
-    assert!(io::Detail::of(measured).unwrap().sample_latencies_ns.is_empty());
+    assert!(io::IoDetail::of(measured).unwrap().sample_latencies_ns.is_empty());
     assert_eq!(record.started, "2026-11-26T10:00:00");
 }
 

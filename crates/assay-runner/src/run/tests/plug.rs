@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 use assay_machine::system::network::protocol::TOKEN_VARIABLE;
-use assay_workloads::durability::Detail;
+use assay_workloads::durability::DurabilityDetail;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -54,9 +54,9 @@ fn go_on(fake: &Fake, directory: &Path, stop: &AtomicBool) -> Outcome<Finished> 
     resume(fake, acting, &Consented::default(), Looks::default(), stop, &mut |_| {})
 }
 
-fn details(trials: &[Trial]) -> Vec<&Detail> {
+fn details(trials: &[Trial]) -> Vec<&DurabilityDetail> {
     let measured = trials.iter().filter_map(|trial| trial.measured.as_ref());
-    measured.filter_map(Detail::of).collect()
+    measured.filter_map(DurabilityDetail::of).collect()
 }
 
 #[test]

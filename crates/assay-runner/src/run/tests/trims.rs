@@ -15,7 +15,7 @@ fn trims_are_claimed_apart_from_what_is_moved() {
         let workload = &stored.plan.workloads[trial.workload];
         let measured = trial.measured.as_ref().unwrap();
         let claims = measured.claims;
-        let trims = io::Planned::of(&workload.work).unwrap().mix.clears();
+        let trims = io::IoPlan::of(&workload.work).unwrap().mix.clears();
         assert_eq!(claims.trim.operations > 0, trims, "{}", workload.name);
         assert_eq!(claims.read.operations == 0, trims, "{}", workload.name);
         assert_eq!(claims.write.operations, 0);

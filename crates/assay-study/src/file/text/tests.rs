@@ -1,6 +1,6 @@
 use assay_core::quantity::{Bytes, Loss, Percent, Time};
 use assay_workloads::io::{
-    Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, Poll, WriteSync,
+    Apart, Arrivals, AskedEngine, Content, IoSpec, Mix, Pattern, Poll, WriteSync,
 };
 use assay_workloads::{KINDS, WorkloadSpec as _};
 use proptest::prelude::*;
@@ -11,11 +11,11 @@ use crate::file::{
 };
 
 /// Loads that have every key of `io` among them.
-fn loads() -> Vec<Asked> {
+fn loads() -> Vec<IoSpec> {
     let timed =
-        Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::default() };
+        IoSpec { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..IoSpec::default() };
     vec![
-        Asked {
+        IoSpec {
             engine: AskedEngine::IoUring,
             queue_depth: 4,
             batch_complete_min: Some(2),
@@ -23,35 +23,35 @@ fn loads() -> Vec<Asked> {
             pin: true,
             ..timed.clone()
         },
-        Asked { direct: false, think_time: Some(Time(1_000_000)), ..timed.clone() },
-        Asked {
+        IoSpec { direct: false, think_time: Some(Time(1_000_000)), ..timed.clone() },
+        IoSpec {
             compressibility: Content::Zero,
             distribution: "zipf:1.1".parse().unwrap(),
             align: Some(Bytes(16 << 10)),
             ..timed.clone()
         },
-        Asked {
+        IoSpec {
             mix: "70/30".parse().unwrap(),
             rw_split: Apart::Halves,
             sync: WriteSync::EachWrite,
             ..timed.clone()
         },
-        Asked {
+        IoSpec {
             mix: Mix::WRITES,
             sync: WriteSync::EachNth(8),
             duplicates: "30%".parse().unwrap(),
             ..timed.clone()
         },
-        Asked {
+        IoSpec {
             mix: Mix::WRITES,
             verify: true,
             arrival_rate: "1000/s".parse().ok(),
             arrival_process: Arrivals::Poisson,
             ..timed.clone()
         },
-        Asked { pattern: Pattern::Spaced, operations: Some(100), ..Asked::default() },
-        Asked { mix: Mix::Rewrite, ..timed.clone() },
-        Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
+        IoSpec { pattern: Pattern::Spaced, operations: Some(100), ..IoSpec::default() },
+        IoSpec { mix: Mix::Rewrite, ..timed.clone() },
+        IoSpec { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
     ]
 }
 
@@ -150,7 +150,7 @@ fn full() -> Study {
         workload.work = io.into();
         workload.optional = true;
     }
-    let background = Asked { sync: WriteSync::EachWrite, ..Asked::default() };
+    let background = IoSpec { sync: WriteSync::EachWrite, ..IoSpec::default() };
     study.workload[0].background = Some(background);
     study
 }
@@ -254,7 +254,7 @@ fn levels_of_the_baseline_become_the_words_of_the_factor() {
     let study = parse("mine.toml", text).unwrap();
     assert_eq!(study.baseline["block_size"], "4 KiB");
     assert_eq!(study.baseline["queue_depth"], "8");
-    let io = assay_workloads::io::Asked::of(&study.workload[0].work).unwrap();
+    let io = assay_workloads::io::IoSpec::of(&study.workload[0].work).unwrap();
     assert_eq!(io.block_size.one(), Some(Bytes(1 << 20)), "the first level fills what is missing");
 }
 
@@ -381,7 +381,7 @@ fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
 /// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
 #[test]
 fn operations_in_flight_never_overflow() {
-    let io = Asked { queue_depth: u32::MAX, threads: 3, ..Asked::default() };
+    let io = IoSpec { queue_depth: u32::MAX, threads: 3, ..IoSpec::default() };
     assert_eq!(io.in_flight(), u32::MAX);
     assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
 }

@@ -21,24 +21,27 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     fake.put_executions("sh -c work", [counts(1000, 150, 11 * MS), counts(1200, 350, 11 * MS)]);
     // What is only prepared does not count.
     fake.put_executions("sh -c before", [counts(7000, 7000, MS)]);
-    let asked =
-        Asked { runs_per_trial: Some(2), prepare: Some("before".to_owned()), ..Asked::new("work") };
+    let asked = CommandSpec {
+        runs_per_trial: Some(2),
+        prepare: Some("before".to_owned()),
+        ..CommandSpec::new("work")
+    };
     let ran = trial(&fake, &asked, 1000 * MS).unwrap();
     assert_eq!((value(&ran, "instructions"), value(&ran, "minor_faults")), (1000.0, 200.0));
     assert_eq!(ran.measured.absent["cycles"], "no such counter");
-    assert_eq!(Detail::of(&ran.measured).unwrap().counting, how);
+    assert_eq!(CommandDetail::of(&ran.measured).unwrap().counting, how);
     assert!(ran.measured.notes.iter().any(|note| note.contains("exclude the kernel")));
     // Where nothing is counted there are faults all the same, and no words of counters.
     let ran = trial(&super::fake(), &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "minor_faults"), 0.0);
     assert_eq!(ran.measured.absent["instructions"], "no counters");
-    assert_eq!(Detail::of(&ran.measured).unwrap().counting, None);
+    assert_eq!(CommandDetail::of(&ran.measured).unwrap().counting, None);
     assert!(!ran.measured.notes.iter().any(|note| note.contains("instructions")));
 }
 
 #[test]
 fn results_of_older_versions_say_why_they_have_no_counts() {
-    let asked = Asked { runs_per_trial: Some(1), ..Asked::new("work") };
+    let asked = CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") };
     let mut ran = trial(&fake(), &asked, 1000 * MS).unwrap();
     let planned = asked.planned().unwrap();
     assert_eq!(planned.value("minor_faults", &ran.measured), Some(Ok(0.0)));
@@ -47,8 +50,8 @@ fn results_of_older_versions_say_why_they_have_no_counts() {
     assert!(told.contains("not counted by the Assay version"), "{told}");
     assert_eq!(planned.value("iops", &ran.measured), None);
     // Their detail says nothing of it either.
-    let mut detail = serde_json::to_value(Detail::of(&ran.measured).unwrap()).unwrap();
+    let mut detail = serde_json::to_value(CommandDetail::of(&ran.measured).unwrap()).unwrap();
     assert!(detail.as_object_mut().unwrap().remove("counting").is_none());
-    let detail: Detail = serde_json::from_value(detail).unwrap();
+    let detail: CommandDetail = serde_json::from_value(detail).unwrap();
     assert_eq!(detail.counting, None);
 }

@@ -5,12 +5,12 @@ use super::*;
 #[test]
 fn what_is_set_up_once_is_so_again_where_a_study_goes_on() {
     let fake = fake();
-    let again = |asked: &Asked| {
+    let again = |asked: &CommandSpec| {
         let planned = asked.planned().unwrap();
         run_on(&fake, 0, &AtomicBool::new(false), |run| planned.ready_again(run))
     };
-    let asked = Asked { setup: Some("before".to_owned()), ..Asked::new("work") };
+    let asked = CommandSpec { setup: Some("before".to_owned()), ..CommandSpec::new("work") };
     assert_eq!(again(&asked), Ok(Some("before".to_owned())));
-    assert_eq!(again(&Asked::new("work")), Ok(None));
+    assert_eq!(again(&CommandSpec::new("work")), Ok(None));
     assert_eq!(fake.executed(), ["sh -c before"]);
 }

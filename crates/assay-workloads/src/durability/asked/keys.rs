@@ -24,7 +24,7 @@ const PEER: &str = "address of the `assay peer` that records acknowledged writes
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
-    pub struct Asked {
+    pub struct DurabilitySpec {
         writer: Pattern = Pattern::Log => {
             words: "write method of the program: log, in-place, transaction, files or command",
             form: Form::Word(Pattern::names),

@@ -3,32 +3,32 @@
 use super::*;
 use crate::workload::DeclaredKeys as _;
 
-fn set(own: &mut Asked, name: &str, level: &str) -> Result<(), String> {
+fn set(own: &mut DurabilitySpec, name: &str, level: &str) -> Result<(), String> {
     crate::set(own, name, level).unwrap()
 }
 
 #[test]
 fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
-    for factor in Asked::FACTORS {
+    for factor in DurabilitySpec::FACTORS {
         let name = factor.about.about.name;
         let levels: Vec<String> = serde_json::from_str(factor.about.example).unwrap();
-        let mut made: Vec<Asked> = Vec::new();
+        let mut made: Vec<DurabilitySpec> = Vec::new();
         for level in &levels {
-            let mut own = Asked::default();
+            let mut own = DurabilitySpec::default();
             set(&mut own, name, level).unwrap();
             assert!(!made.contains(&own), "{name} = {level}");
             made.push(own);
         }
-        assert!(set(&mut Asked::default(), name, "no such").is_err(), "{name}");
+        assert!(set(&mut DurabilitySpec::default(), name, "no such").is_err(), "{name}");
     }
-    assert!(set(&mut Asked::default(), "crash_points", "0").is_err());
-    assert!(set(&mut Asked::default(), "vm_mount_options", "a b").is_err());
+    assert!(set(&mut DurabilitySpec::default(), "crash_points", "0").is_err());
+    assert!(set(&mut DurabilitySpec::default(), "vm_mount_options", "a b").is_err());
 }
 
 #[test]
 fn machines_take_their_time_however_it_was_asked_for_them() {
     let of = |levels: &[[&str; 2]], quick: bool| {
-        let mut own = Asked::default();
+        let mut own = DurabilitySpec::default();
         if quick {
             own.hurry(None);
         }
@@ -51,9 +51,14 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
 #[test]
 fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
     let of = |grade, on, cuts| {
-        let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }
-            .planned(1 << 30)
-            .unwrap();
+        let planned = DurabilitySpec {
+            crash_points: cuts,
+            method: grade,
+            write_to: on,
+            ..DurabilitySpec::default()
+        }
+        .planned(1 << 30)
+        .unwrap();
         planned.expected_ns(0).unwrap()
     };
     for (grade, on) in
@@ -74,49 +79,53 @@ fn sizes_are_whole_sectors() {
         ("atomic_write_unit", "100 B"),
         ("atomic_write_unit", "128 KiB"),
     ] {
-        let told = set(&mut Asked::default(), name, wrong).unwrap_err();
+        let told = set(&mut DurabilitySpec::default(), name, wrong).unwrap_err();
         assert!(told.contains("multiple of 512 bytes"), "{told}");
     }
-    let odd = Asked { record_size: Bytes(700), ..Asked::default() };
-    assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
-    assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
+    let odd = DurabilitySpec { record_size: Bytes(700), ..DurabilitySpec::default() };
+    assert!(odd.planned(1 << 30).is_err() && DurabilitySpec::default().planned(1 << 30).is_ok());
+    assert!(DurabilitySpec::default().planned(4096).unwrap_err().contains("4 blocks"));
 }
 
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
-    let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
+    let words = DurabilitySpec { crash_points: 60, ..DurabilitySpec::default() }
+        .planned(1 << 30)
+        .unwrap()
+        .words();
     assert!(words.contains("4.88% with 60") && words.contains("method replay"), "{words}");
-    let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
+    let none =
+        DurabilitySpec { sync: Sync::None, ..DurabilitySpec::default() }.planned(1 << 30).unwrap();
     assert!(none.words().contains("no write is acknowledged") && !none.words().contains('%'));
 }
 
 #[test]
 fn files_and_commands_need_a_file_system_and_a_command_its_check() {
-    let planned = |own: &Asked| own.planned(1 << 30);
-    let files = Asked { writer: Pattern::Files, ..Asked::default() };
+    let planned = |own: &DurabilitySpec| own.planned(1 << 30);
+    let files = DurabilitySpec { writer: Pattern::Files, ..DurabilitySpec::default() };
     assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
     for on in [On::Ext4, On::Xfs, On::Btrfs] {
         assert_eq!(
-            planned(&Asked { write_to: on, ..files.clone() }).unwrap().pattern,
+            planned(&DurabilitySpec { write_to: on, ..files.clone() }).unwrap().pattern,
             Pattern::Files
         );
     }
-    assert!(planned(&Asked { write_to: On::Drive, ..files }).is_err());
+    assert!(planned(&DurabilitySpec { write_to: On::Drive, ..files }).is_err());
     let line = |text: &str| Some(text.to_owned());
-    let own = Asked {
+    let own = DurabilitySpec {
         writer: Pattern::Command,
         write_to: On::Xfs,
         writer_command: line("my-db"),
         needs: vec!["my-db".to_owned()],
-        ..Asked::default()
+        ..DurabilitySpec::default()
     };
     assert_eq!(own.unfit().unwrap().0, "check_command");
     assert_eq!(
-        Asked { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0,
+        DurabilitySpec { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0,
         "writer_command"
     );
-    let own = Asked { check_command: line("my-db --verify"), ..own };
-    let long = Asked { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
+    let own = DurabilitySpec { check_command: line("my-db --verify"), ..own };
+    let long = DurabilitySpec { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
     assert_eq!(long.unfit().unwrap().0, "check_timeout");
     let made = planned(&own).unwrap();
     assert_eq!(made.wanted().needs, ["my-db"]);
@@ -124,15 +133,15 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
     // However many cuts there are, each run of it has its own time.
-    let mut settled = Asked { crash_points: 3000, ..own.clone() };
+    let mut settled = DurabilitySpec { crash_points: 3000, ..own.clone() };
     settled.settle();
     assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
-    let other = Asked { writer: Pattern::Log, ..own };
+    let other = DurabilitySpec { writer: Pattern::Log, ..own };
     assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
 }
 
 #[test]
 fn what_a_file_leaves_open_is_usual() {
-    assert_eq!(serde_json::from_str::<Asked>("{}").unwrap(), Asked::default());
-    assert!(serde_json::from_str::<Asked>("{\"cut\": 3}").is_err());
+    assert_eq!(serde_json::from_str::<DurabilitySpec>("{}").unwrap(), DurabilitySpec::default());
+    assert!(serde_json::from_str::<DurabilitySpec>("{\"cut\": 3}").is_err());
 }

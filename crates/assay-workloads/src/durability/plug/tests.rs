@@ -71,7 +71,7 @@ fn course(pattern: Pattern, sync: SyncBy) -> Course {
     }
 }
 
-fn ran(fake: &Fake, notes: &Noted, course: &Course) -> Result<Detail, String> {
+fn ran(fake: &Fake, notes: &Noted, course: &Course) -> Result<DurabilityDetail, String> {
     ran_until(fake, notes, course, &AtomicBool::new(false))
 }
 
@@ -80,7 +80,7 @@ fn ran_until(
     notes: &Noted,
     course: &Course,
     stop: &AtomicBool,
-) -> Result<Detail, String> {
+) -> Result<DurabilityDetail, String> {
     let path = Path::new(TARGET);
     let ground =
         Ground { system: fake, path, device: None, area: [0, 0], notes: Some(notes), stop };

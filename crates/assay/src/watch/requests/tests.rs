@@ -12,7 +12,7 @@ use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{BlockTotals, BlockTracer, TraceMeans};
 use assay_study::results::bundle;
 use assay_study::results::requests::Reader;
-use assay_workloads::Detail;
+use assay_workloads::WorkDetail;
 
 /// Tells some requests each time it is asked, and of some that they found no room.
 struct Each {
@@ -86,7 +86,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
     assert_eq!(kept, all);
     let stored = bundle::read(&fake, &place()).unwrap();
     let measured = stored.trials[0].measured.as_ref().unwrap();
-    let Detail::Io(detail) = &measured.detail else { panic!("it is of reads and writes") };
+    let WorkDetail::Io(detail) = &measured.detail else { panic!("it is of reads and writes") };
     assert_eq!(detail.requests.as_deref(), Some(&recorded));
     let findings = store::findings_at(&fake, &place()).unwrap();
     let text = serde_json::to_string(&findings).unwrap();
