@@ -9,7 +9,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
     Sha256::digest(bytes).into()
 }
 
-/// A SHA-256 of what comes a part after the other.
+/// A SHA-256 of data that arrives in parts.
 #[derive(Clone, Default)]
 pub struct Sum(Sha256);
 

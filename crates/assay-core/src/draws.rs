@@ -1,10 +1,10 @@
-//! Random draws: a named generator and draws of our own, because the order of a study
-//! must come out the same with any later version of a library.
+//! Random draws: a fixed generator and own distributions, because later versions of a library must not change the order
+//! of a study.
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// Draws from ChaCha12, keyed by the study's seed and by what they are for.
+/// Draws from ChaCha12, keyed by the study's seed and a purpose.
 pub struct Draws(ChaCha12Rng);
 
 impl Draws {

@@ -1,5 +1,5 @@
-//! What is shown, as data: tables, figures, and sentences with their subjects. Kinds of work and the report make
-//! them; renderers print them and know neither kinds nor topics.
+//! Report content as data: tables, figures, and sentences with their subjects. Workloads and the report create it;
+//! renderers print it.
 
 pub mod figure;
 pub mod parts;
@@ -21,7 +21,7 @@ pub type Levels = BTreeMap<String, String>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exhibit {
-    /// What it is about; the name of its kind of figure if it has figures.
+    /// Topic; the name of its kind of figure if it has figures.
     #[serde(default)]
     pub topic: String,
     /// Heading above all tables; without it, each table has its own section.
@@ -39,17 +39,17 @@ pub struct Exhibit {
     /// The general kind of figure that the tables of subjects accompany if that figure leads.
     #[serde(skip)]
     pub beside: Option<&'static str>,
-    /// What is said in the summary, in this order.
+    /// Sentences for the summary, in this order.
     #[serde(skip)]
     pub sentences: Vec<Sentence>,
-    /// Whether the first of them answers what the study asks.
+    /// Whether the first sentence answers the question of the study.
     #[serde(skip)]
     pub leads: bool,
-    /// Of trials that others recorded: who says what they say, in the place of a trust that no rule could
-    /// judge. They are shown as a study is, however few groups they have.
+    /// For imported trials: their source, in place of a trust rating. Assay shows them like a study, however few groups
+    /// they have.
     #[serde(skip)]
     pub recorded: Option<String>,
-    /// The row that the tables of subjects come to, where they come to one.
+    /// The best row of the tables, if there is one.
     #[serde(skip)]
     pub best: Option<BestRow>,
 }
@@ -61,11 +61,11 @@ pub struct List {
     pub items: Vec<String>,
 }
 
-/// The row that a table comes to, with what follows from it.
+/// The best row of a table, and the advice that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestRow {
     pub of: Subject,
-    /// What is said of it, behind its name.
+    /// Text after the name of the row.
     pub text: String,
     /// Lines below that, such as commands to type.
     pub lines: Vec<String>,

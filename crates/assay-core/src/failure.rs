@@ -1,5 +1,4 @@
-//! How a command ends when it cannot do what was asked: an exit code, and words that say what to do
-//! next.
+//! Failures of commands: an exit code and a message with the next step.
 
 use std::fmt;
 
@@ -13,9 +12,9 @@ pub enum Kind {
     Mistake,
     /// The machine refused (not permitted, absent, busy): exit code 3.
     Refused,
-    /// What is to be measured does not build, or fails at once: exit code 3, or that of a gate without a statement.
+    /// A program under test does not build or fails at once: exit code 3, or that of an inconclusive gate.
     Broken,
-    /// Something could not be put back: exit code 4.
+    /// Assay could not restore something: exit code 4.
     NotRestored,
     /// A gate failed: exit code 1.
     Gate,
@@ -23,9 +22,9 @@ pub enum Kind {
     Partial,
     /// The same, by the exit code that the caller has for it.
     Blind(u8),
-    /// There is nothing to measure, which answers the question: exit code 0.
+    /// There is nothing to measure, so the question is answered: exit code 0.
     Needless,
-    /// A signal; finished trials are kept: exit code 130.
+    /// A signal; finished trials are stored: exit code 130.
     Interrupted,
 }
 
@@ -63,7 +62,7 @@ impl Failure {
         Self { kind: Kind::Refused, message: message.into() }
     }
 
-    /// What is to be measured does not build, or fails at once.
+    /// A program under test does not build or fails at once.
     pub fn broken(message: impl Into<String>) -> Self {
         Self { kind: Kind::Broken, message: message.into() }
     }
@@ -80,7 +79,7 @@ impl Failure {
         Self { kind: Kind::Partial, message: message.into() }
     }
 
-    /// The same with a code that the caller names in the place of 5; whatever ends otherwise stays as it is.
+    /// Replaces exit code 5 by `code`; other exit codes do not change.
     #[must_use]
     pub fn blind_by(self, code: Option<u8>) -> Self {
         match (self.kind, code) {

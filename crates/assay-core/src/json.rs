@@ -14,7 +14,7 @@ pub fn to_value<T: Serialize>(from: &T) -> Result<Value, Error> {
     serde_json::from_str(&serde_json::to_string(from)?)
 }
 
-/// Reads a value. An error names no position, since nobody sees the text.
+/// Reads a value. Errors contain no position, because the user does not see the text.
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     serde_json::from_str(&value.to_string()).map_err(|error| {
         let text = error.to_string();

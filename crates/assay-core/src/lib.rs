@@ -1,12 +1,11 @@
-//! What everything else is made with: values, units and metrics, arithmetic, statistics, published numbers, and the
-//! words that entries of registries say of themselves.
+//! Base of all other crates: units and metrics, arithmetic, statistics, published numbers, and the descriptions of
+//! registry entries.
 //!
-//! Here belongs what needs neither a machine nor a study: it is the same on every machine and in every
-//! study. What asks a machine does not (`assay-machine`), nor a number that only one kind of work, factor or
-//! rule needs: it stays with it.
+//! This crate contains code that needs neither a machine (see `assay-machine`) nor a study. Numbers that only one
+//! workload, factor or rule needs are in its module instead.
 //!
-//! The types to know: [`failure::Failure`] (how a command ends early), [`presence::Presence`] (absent, and
-//! why), [`quantity::Metric`] (name, unit, direction), [`catalogue::About`] (what an entry says of itself),
+//! Main types: [`failure::Failure`] (early end of a command), [`presence::Presence`] (a value, or the reason why it is
+//! absent), [`quantity::Metric`] (name, unit, direction), [`catalogue::About`] (description of an entry),
 //! [`reference::Library`] (the published tables).
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Lines of a CSV text and their fields, read and written. Each line is divided for itself, so that a quotation mark
-//! left open spoils one line and not all that follow, and line numbers are those of an editor.
+//! Reads and writes lines of CSV. Each line is parsed separately, so an unclosed quotation mark spoils one line only
+//! and line numbers match those of an editor.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ impl Splitter {
     /// Divides a line that is not blank.
     pub fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
         self.reader.reset();
-        // No field can be longer than the line, and no line has more fields than bytes.
+        // A field is at most as long as the line, and a line has at most as many fields as bytes.
         self.bytes.resize(self.bytes.len().max(line.len() + 1), 0);
         self.ends.resize(self.ends.len().max(line.len() + 2), 0);
         let (_, _, written, ended) =
@@ -59,25 +59,24 @@ impl Splitter {
         self.count
     }
 
-    /// A field without the spaces around it, and without the apostrophe that [`field`] puts before what a
-    /// spreadsheet would calculate; empty where the line has ended before.
+    /// Returns a field without surrounding spaces and without the apostrophe that [`field`] adds against formulas;
+    /// empty beyond the last field.
     pub fn field(&self, index: usize) -> &str {
         if index >= self.count {
             return "";
         }
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        // Only whole quotation marks were taken out of a text: what is left is text, too.
+        // The parser only removed whole quotation marks, so the rest is valid UTF-8.
         let text = std::str::from_utf8(&self.bytes[start..self.ends[index]]).unwrap_or_default();
         let text = text.trim();
         text.strip_prefix(NO_FORMULA).filter(|rest| calculates(rest)).unwrap_or(text)
     }
 }
 
-/// What says to a spreadsheet that a text is one.
+/// Prefix that prevents a spreadsheet from evaluating a text.
 const NO_FORMULA: char = '\'';
 
-/// A text as a field between commas, which a spreadsheet shows and never calculates: every CSV text that this
-/// program writes is made of these.
+/// Quotes a text as a CSV field that a spreadsheet does not evaluate. Assay writes all CSV fields with it.
 pub fn field(text: &str) -> String {
     let clean = clean(text);
     let text = if calculates(&clean) { format!("{NO_FORMULA}{clean}").into() } else { clean };
@@ -88,7 +87,7 @@ pub fn field(text: &str) -> String {
     text.into_owned()
 }
 
-/// A text in which all is seen: spaces in the place of control characters, and nothing that turns the direction.
+/// Replaces control characters by spaces and removes bidirectional overrides.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(outside::is_unseen) {
         return Cow::Borrowed(text);
@@ -100,7 +99,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(seen.collect())
 }
 
-/// Whether a spreadsheet would take a text for a formula. A signed number is one for nobody.
+/// Returns whether a spreadsheet would evaluate the text. A signed number is not a formula.
 fn calculates(text: &str) -> bool {
     let text = text.trim_start();
     match text.chars().next() {

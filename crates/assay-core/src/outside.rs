@@ -1,5 +1,4 @@
-//! Text from outside is text: names and levels of results that others made, names of files, what
-//! programs print. A terminal obeys some signs of it, a configuration file others.
+//! Escapes untrusted text (names from results, file names, output of programs) for terminals and configuration files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,10 +8,10 @@ const LONGEST: usize = 200;
 /// Signs of a line of a message at most.
 const LONGEST_LINE: usize = 4000;
 
-/// Refuses a name that holds what a terminal or a configuration file would obey: line ends, escapes.
+/// Checks that a name contains no control characters, such as line ends or escapes.
 ///
 /// # Errors
-/// In one line what it is that has such a name, with the signs spelled out.
+/// If `name` contains one; the message contains `what` and the escaped name.
 pub fn plain(what: &str, name: &str) -> Result<(), String> {
     if !name.chars().any(char::is_control) {
         return Ok(());
@@ -28,13 +27,12 @@ pub fn spelled(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A page of text for a terminal: lines stay lines, whatever else a terminal would obey is spelled out.
+/// Returns text for a terminal: keeps newlines and tabs, escapes other invisible characters.
 pub fn page(text: &str) -> Cow<'_, str> {
     spelled_but(text, |sign| sign == '\n' || sign == '\t')
 }
 
-/// The same of a page that this program has painted: what stands in it was cleaned before that, and
-/// of what a terminal obeys only the colours of [`PAINT`] are left.
+/// Returns a page that Assay has colored for a terminal: like [`page`], but keeps the escape sequences of [`PAINT`].
 pub fn painted(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|sign| is_unseen(sign) && sign != '\n') {
         return Cow::Borrowed(text);
@@ -52,10 +50,10 @@ pub fn painted(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What paints a word, and ends that: see `report::text`.
+/// Escape sequences that `report::text` uses for colors.
 const PAINT: [&str; 4] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"];
 
-/// A message, one or several lines: the same, and no line without an end.
+/// Returns a message of one or more lines for a terminal, like [`page`], with long lines cut.
 pub fn message(text: &str) -> String {
     let short = |line: &str| match line.char_indices().nth(LONGEST_LINE) {
         None => page(line).into_owned(),
@@ -64,7 +62,7 @@ pub fn message(text: &str) -> String {
     text.split('\n').map(short).collect::<Vec<_>>().join("\n")
 }
 
-/// JSON whose texts mean the same and in which nothing is unseen.
+/// Returns JSON of the same meaning with invisible characters escaped.
 pub fn json(text: &str) -> Cow<'_, str> {
     let unseen = |sign: char| is_unseen(sign) && sign != '\n';
     if !text.chars().any(unseen) {
@@ -98,8 +96,7 @@ fn spelled_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a sign does something other than being seen: control characters, those that turn the direction of what
-/// follows, and those without a width.
+/// Returns whether a character is invisible: control characters, bidirectional overrides and characters of zero width.
 pub fn is_unseen(sign: char) -> bool {
     sign.is_control()
         || matches!(

@@ -21,7 +21,7 @@ pub struct Monitor {
 
 const BLOCK: usize = 128;
 const MARK: [u8; 8] = [0, 255, 255, 255, 255, 255, 255, 0];
-/// Where descriptors begin, each 18 bytes long.
+/// Offsets of the descriptors, 18 bytes each.
 const DESCRIPTORS: [usize; 4] = [54, 72, 90, 108];
 const DESCRIPTOR: usize = 18;
 const NAME: u8 = 0xFC;
@@ -101,7 +101,7 @@ struct Detailed {
 fn mode(bytes: &[u8]) -> Option<Detailed> {
     const INTERLACED: u8 = 0x80;
     let tens_khz = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
-    // The upper four bits of the shown part lie before those of the blanking.
+    // The upper four bits of the active part precede those of the blanking.
     let pair = |low: usize| {
         let high = u32::from(bytes[low + 2]);
         [u32::from(bytes[low]) | (high >> 4) << 8, u32::from(bytes[low + 1]) | (high & 15) << 8]
@@ -252,7 +252,7 @@ mod tests {
             let told = doubt(odd, FULL_HD).unwrap();
             assert!(told.contains("1920x1080 at 148.50 MHz, 67.5 kHz, 60.0 Hz"), "{told}");
         }
-        // Of an interlaced mode each field is a refresh: 540 lines of 1080.
+        // In an interlaced mode each field is a refresh: 540 lines of 1080.
         let mut interlaced = FULL_HD;
         (interlaced[1], interlaced[0]) = (0x1D, 1);
         (interlaced[5], interlaced[6], interlaced[7]) = (0x1C, 22, 0x20);

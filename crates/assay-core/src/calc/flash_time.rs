@@ -1,4 +1,4 @@
-//! How long it takes to go over an area block by block, and what a limited time gives instead.
+//! Time to erase an area block by block, and the area for a limited time.
 
 use serde::Serialize;
 

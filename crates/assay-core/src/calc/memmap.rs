@@ -1,5 +1,5 @@
-//! Memory that a frame buffer takes, and what `mem=SIZE@START` words of the kernel's command line
-//! leave, lose and hand out twice.
+//! Memory map: the size of a frame buffer, and the memory that `mem=SIZE@START` words of the kernel command line leave,
+//! lose and assign twice.
 
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct Memmap {
     pub regions: Vec<Region>,
     /// Bytes of the regions, each counted once.
     pub region_bytes: u64,
-    /// What lies between regions, and behind them where the memory is told.
+    /// Gaps between regions, and after the last one if the memory size is known.
     pub gaps: Vec<Region>,
     pub overlaps: Vec<Region>,
     /// How much more the regions have than there was before, in percent.
@@ -106,7 +106,7 @@ fn amount(text: &str) -> Result<u64, String> {
     text.parse().map(|Bytes(bytes)| bytes).map_err(|error| error.0)
 }
 
-/// Answers. `memory_bytes` is all memory of the machine, `before_bytes` what the system had.
+/// Computes the map. `memory_bytes` is the memory of the machine, `before_bytes` what the system had before.
 pub fn compute(
     frame_buffers: Vec<FrameBuffer>,
     mut regions: Vec<Region>,

@@ -1,7 +1,6 @@
-//! Arithmetic behind a setting: pure functions, no privileges, no devices, nothing is changed.
+//! Calculators: pure functions that need no privileges and change nothing.
 //!
-//! Each calculation is a type that says what was computed, with units in the names of its fields;
-//! [`Answer`] is how it is written as JSON.
+//! Each calculation is a type with units in its field names; [`Answer`] writes it as JSON.
 
 pub mod edid;
 pub mod flash_time;

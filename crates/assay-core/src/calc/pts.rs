@@ -1,7 +1,7 @@
-//! The tests of the specification: which cells a round has, and by which of them it is judged.
+//! Tests of the SNIA specification: the cells of a round, and the tracked ones.
 //!
-//! Source: SNIA, Solid State Storage Performance Test Specification 2.0.2, as it is quoted by two public
-//! implementations of it; the text itself was not at hand.
+//! Source: SNIA, Solid State Storage Performance Test Specification 2.0.2, as quoted by two public implementations; the
+//! text itself was not available.
 
 use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum Test {
     WriteSaturation,
 }
 
-/// One mix of reads and writes of one size: what runs for a minute.
+/// One read/write mix and block size: runs for one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PtsPoint {
@@ -109,8 +109,8 @@ impl Test {
         }
     }
 
-    /// Cells of a round in their order: all sizes of a mix, then the next mix. The size is that of the test of
-    /// throughput, which is made once for each.
+    /// Cells of a round in their order: all sizes of a mix, then the next mix. `size` is the block size of the
+    /// throughput test, which runs once per size.
     pub fn cells(self, size: Option<Bytes>) -> Vec<PtsPoint> {
         let size = size.filter(|_| self == Self::Throughput).map(|size| [size.0]);
         let sizes: &[u64] = size.as_ref().map_or(self.sizes(), |own| own.as_slice());
@@ -121,15 +121,15 @@ impl Test {
         self.mixes().iter().flat_map(of_mix).collect()
     }
 
-    /// The cell by which a round is judged: writes alone, of 4 KiB but where the test has one size.
+    /// The cell that determines steady state: writes only, 4 KiB unless the test has one size.
     pub fn tracked(self, size: Option<Bytes>) -> PtsPoint {
         let usual = if self == Self::Throughput { 128 * KIB } else { 4 * KIB };
         let size = size.filter(|_| self == Self::Throughput);
         PtsPoint { read_percent: 0, size_bytes: size.map_or(usual, |size| size.0) }
     }
 
-    /// Rounds at most. Of writing until saturation the specification has a limit that was not at hand: a day of
-    /// minutes is ours.
+    /// Maximum number of rounds. For write saturation the limit of the specification was not available; Assay stops
+    /// after one day of minutes.
     pub const fn most_rounds(self) -> u32 {
         match self {
             Self::WriteSaturation => 1440,
@@ -137,7 +137,7 @@ impl Test {
         }
     }
 
-    /// Bytes of what is written to the whole before the first round, where anything is.
+    /// Bytes of the purge writes before the first round; `None` without them.
     pub fn fill_bytes(self, size: Option<Bytes>) -> Option<u64> {
         match self {
             Self::WriteSaturation => None,
@@ -157,10 +157,10 @@ impl Test {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// All of it, without a write cache.
+    /// Whole device, without write cache.
     #[default]
     Enterprise,
-    /// Three quarters of it, with its write cache.
+    /// Three quarters of the device, with write cache.
     Client,
 }
 
@@ -184,7 +184,7 @@ impl Class {
         matches!(self, Self::Client)
     }
 
-    /// Threads, and operations in flight of each, where the study says neither.
+    /// Default number of threads and queue depth per thread.
     pub const fn in_flight(self, test: Test) -> [u32; 2] {
         match (test, self) {
             (Test::Throughput, _) => [1, 32],

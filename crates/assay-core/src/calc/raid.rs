@@ -1,5 +1,5 @@
-//! An array: what it holds, how long it rebuilds, and what one write moves on its disks by each way
-//! of counting, beside what Linux md was measured to move.
+//! RAID arrays: capacity, rebuild time, and the disk traffic of one write by several models and as measured on Linux
+//! md.
 
 mod models;
 
@@ -15,7 +15,7 @@ pub enum Level {
     /// Chunks in turns, no second copy.
     Raid0,
     Raid1,
-    /// Parity on a disk of its own.
+    /// Dedicated parity disk.
     Raid4,
     /// Parity in turns on all disks.
     Raid5,
@@ -60,7 +60,7 @@ impl Level {
         }
     }
 
-    /// Whether data lie in chunks: mdadm refuses them for mirrors.
+    /// Returns whether data is striped in chunks; mdadm rejects chunks for mirrors.
     pub const fn has_chunks(self) -> bool {
         !matches!(self, Self::Raid1)
     }
@@ -73,7 +73,7 @@ impl Level {
         }
     }
 
-    /// Disks that may fail, whichever they are.
+    /// Number of arbitrary disks that may fail.
     const fn survives(self, disks: u32) -> u32 {
         match self {
             Self::Raid0 => 0,
@@ -92,7 +92,7 @@ pub struct Question {
     pub chunk_bytes: u64,
     /// Bytes of one write, which begins where a stripe begins.
     pub write_bytes: u64,
-    /// Bytes per second that one disk reads or writes during a rebuild.
+    /// Rebuild rate per disk, bytes per second.
     pub rate_bytes_per_s: Option<f64>,
 }
 
@@ -110,7 +110,7 @@ pub struct Raid {
     pub usable_bytes: u64,
     /// The same as a share of all disks, in percent.
     pub usable_percent: f64,
-    /// Disks that may fail, whichever they are.
+    /// Number of arbitrary disks that may fail.
     pub survives_disks: u32,
     /// Seconds of a rebuild: one whole disk at the rate; none without a rate or a second copy.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,4 @@
-//! Reading what users write: numbers with a unit that may be left out, pairs, rates. Every refusal
-//! is one line that says what to write instead.
+//! Parses numbers with an optional unit, pairs and rates. Each error is one line that says what to write instead.
 
 use crate::quantity::Bytes;
 

@@ -1,6 +1,6 @@
-//! What a recording of requests comes to: how many of which class, how large, where, how random, how bursty, how
-//! much of the device they touch and how much of it again. Counted as they come, in memory that does not grow with
-//! their number, and kept in the result beside the recording itself.
+//! Statistics of recorded requests: count per class, size, place, randomness, burstiness, share of the device touched
+//! and touched again. Counted in one pass, in memory independent of the number of requests, and stored next to the
+//! recording.
 
 mod count;
 mod over_time;
@@ -22,11 +22,11 @@ pub struct Request {
     pub device: usize,
     /// `read`, `write`, `flush`, `discard`, `write-zeroes` or `fua`.
     pub class: &'static str,
-    /// When it arrived, nanoseconds since the recording began; none where nobody saw it.
+    /// Arrival, nanoseconds since the recording began; `None` if unknown.
     pub arrived_ns: Option<u64>,
     /// When it ended, on the same clock.
     pub ended_ns: u64,
-    /// Where it began, bytes; none where nobody saw it, and of a flush.
+    /// Offset, bytes; `None` if unknown, and for a flush.
     pub offset_bytes: Option<u64>,
     pub bytes: u64,
     /// Somebody waits for it.
@@ -37,15 +37,15 @@ pub struct Request {
     pub failed: bool,
 }
 
-/// What a recording comes to.
+/// Summary of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
     /// Nanoseconds that were recorded.
     pub span_ns: u64,
-    /// Requests that stand in it.
+    /// Requests in the recording.
     pub requests: u64,
-    /// Requests that are not in it: there was no room for them, or only the kernel's own counters have their bytes.
+    /// Lost requests: the buffer was full, or only the kernel's counters contain their bytes.
     pub dropped: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
@@ -67,7 +67,7 @@ impl Recorded {
 pub struct OfDevice {
     /// Its size.
     pub bytes: u64,
-    /// The units in which what was touched is counted, bytes.
+    /// Unit in which touched space is counted, bytes.
     pub unit_bytes: u64,
     pub classes: BTreeMap<String, OfClass>,
 }
@@ -103,7 +103,7 @@ pub struct OfClass {
     pub dispersion: Option<f64>,
     /// The most that arrived within a tenth of a second.
     pub most_in_100_ms: u64,
-    /// How many arrived over the time; none where it was not kept.
+    /// Arrivals over time; `None` if times are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<OverTime>,
     /// Bytes of units over the time in which they were touched first; likewise.
@@ -125,7 +125,7 @@ fn by_power<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, 
     told.into_iter().map(read).collect()
 }
 
-/// How many all of them are; what others wrote may be more than any number holds.
+/// Returns the sum of all counts, saturating, because imported counts may overflow.
 pub fn sum(all: &BTreeMap<u64, u64>) -> u64 {
     all.values().fold(0, |sum, many| sum.saturating_add(*many))
 }

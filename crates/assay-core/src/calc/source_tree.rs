@@ -1,19 +1,18 @@
-//! A tree of C that is generated, so that nothing is downloaded and every machine compiles the same:
-//! modules with a header each, files with structures, tables, loops, switches and recursion, a main
-//! program that calls all of them, and a Makefile.
+//! Generates a C source tree, so all machines compile the same code without a download: modules with a header each,
+//! files with structures, tables, loops, switches and recursion, a main program that calls all of them, and a Makefile.
 
 use crate::draws::Draws;
 
-/// The tree is the same everywhere and always: a seed of its own, whatever the study's is.
+/// Fixed seed, independent of the seed of the study, so the tree is always the same.
 const SEED: u64 = 20_121_019;
 const OF_A_MODULE: u64 = 8;
-/// Functions of a file beside the one that calls them.
+/// Functions per file, without the one that calls them.
 const FUNCTIONS: usize = 12;
 
 /// A file of a tree: its path and its text.
 pub type TreeFile = (String, String);
 
-/// A tree with so many C files beside the main program.
+/// Returns a tree with `count` C files, plus the main program.
 pub fn files(count: u64) -> Vec<TreeFile> {
     let mut draws = Draws::new(SEED, "tree");
     let modules: Vec<u64> = (0..count.div_ceil(OF_A_MODULE)).collect();
@@ -51,7 +50,7 @@ fn header(module: u64, count: u64) -> String {
     )
 }
 
-/// One file: functions of its own, and two that others call.
+/// One file: private functions, and two public ones.
 fn source(module: u64, index: u64, draws: &mut Draws) -> String {
     let mut kinds: Vec<usize> = (0..FUNCTIONS).map(|own| own % TEMPLATES.len()).collect();
     draws.shuffle(&mut kinds);
@@ -67,7 +66,7 @@ fn source(module: u64, index: u64, draws: &mut Draws) -> String {
         .map(|own| format!("    sum = mixed(sum ^ part{own}(seed + {own}));\n"))
         .collect();
     let calls = calls.concat();
-    // Another file of the module is called, too: nothing of it can be left out by the compiler.
+    // Calls another file of the module, so the compiler cannot drop code.
     let before = if index > 0 {
         format!("    sum ^= m{module}_mix{}(sum);\n", index - 1)
     } else {
@@ -129,7 +128,7 @@ fn program(modules: &[u64], of: impl Fn(u64) -> u64) -> String {
     )
 }
 
-/// GNU make: objects beside their sources, all of them after any header.
+/// GNU make: objects next to their sources, after all headers.
 const MAKEFILE: &str = include_str!("source_tree/Makefile");
 
 const COMMON: &str = include_str!("source_tree/common.h");
@@ -159,7 +158,7 @@ mod tests {
     #[test]
     fn the_tree_is_the_same_everywhere_and_always() {
         let text: String = files(20).into_iter().map(|(path, text)| path + "\n" + &text).collect();
-        // A change of this makes times of before and after incomparable.
+        // A change of this text invalidates comparisons with older times.
         assert_eq!(&hexadecimal(&sha256(text))[..16], "d16d00ad17cdda13");
     }
 

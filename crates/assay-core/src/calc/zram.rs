@@ -1,7 +1,7 @@
-//! A swap device in compressed memory: what a size costs, what a share of memory buys.
+//! Swap in compressed memory: the memory cost of a size, the gain of a share of memory.
 //!
-//! The kernel's documentation (admin-guide/blockdev/zram) expects a ratio of 2, sees no sense in
-//! more than twice the memory, and puts the overhead at about 0.1% of the size.
+//! The kernel's documentation (admin-guide/blockdev/zram) expects a ratio of 2, advises at most twice the memory, and
+//! puts the overhead at about 0.1% of the size.
 
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ pub struct Example {
     /// By which algorithm; none where it does not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<&'static str>,
-    /// Measured ratio; none for zeros, which take nothing.
+    /// Measured ratio; `None` for zeros, which take no space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// What the size would cost with it.

@@ -13,7 +13,7 @@ pub struct Field {
     pub form: Form,
     pub need: Need,
     pub summary: &'static str,
-    /// The key with a value, as it would stand in a file.
+    /// The key with a value, as in a study file.
     pub example: &'static str,
 }
 
@@ -42,7 +42,7 @@ pub enum Form {
     Flag,
     /// `true` or `false`, or a path.
     FlagOrPath,
-    /// The name of a metric: of ours, or of one that programs tell of themselves.
+    /// The name of a metric: of Assay, or of a number in a program's output.
     Metric,
     Size {
         least: Bytes,
@@ -58,9 +58,9 @@ pub enum Form {
     },
     /// Percent, above 0 and below 100.
     Share,
-    /// Percent by which something is worse, of any size: a time may double.
+    /// Percent of loss, above 100% too: a time may double.
     Loss,
-    /// The same, or of what may be zero so much more: `+10`.
+    /// A loss in percent, or an amount for metrics that may be zero: `+10`.
     LossOrAmount,
     /// A place on a device: percent of its size, or bytes with their unit.
     Start,
@@ -79,34 +79,34 @@ pub enum Form {
     /// A list of words: names of workloads, or levels.
     Words,
     Names(fn() -> Vec<&'static str>),
-    /// A number with the unit of what it counts.
+    /// A number with the unit of the counted thing.
     Amount,
     Price,
-    /// What is printed on a device: speeds, operations per second, classes.
+    /// Claims printed on a device: speeds, operations per second, classes.
     Claims,
     Table(&'static Fields),
     Tables(&'static Fields),
     /// A table with exactly one of these keys.
     OneOf(&'static Fields),
     Factors,
-    /// Factors with their levels, which may be told as ranges.
+    /// Factors with their levels; ranges are allowed.
     Space,
     /// One level of some factors.
     Arm,
     Arms,
     Texts,
-    /// Where a program's numbers stand: a text or a table of these keys, or a list of such.
+    /// Source of a program's numbers: a text, a table of these keys, or a list of such tables.
     Reads(&'static Fields),
 }
 
-/// A form that one key alone has: who owns the key says how its text is read, and nobody else has to know.
+/// A form that only one key has; the owner of the key parses the text.
 pub struct OwnForm {
-    /// The text as it is kept; else what is wrong and what to write, its words in backquotes.
+    /// Returns the normalized text; otherwise an error that says what to write, with input in backquotes.
     pub read: fn(&str) -> Result<String, String>,
-    /// What the text looks like, as a regular expression.
+    /// Regular expression for the text.
     pub pattern: &'static str,
     pub example: &'static str,
-    /// The least and the largest bare whole number, where one may stand in its place.
+    /// Smallest and largest bare integer, if the key accepts one.
     pub number: Option<[u64; 2]>,
 }
 
@@ -140,7 +140,7 @@ pub const fn needed(
     Field { name, form, need: Need::Always, summary, example }
 }
 
-/// A key of which exactly one of its table's must be there.
+/// A key of a group; exactly one key of the group is required.
 pub const fn one_of(
     name: &'static str,
     form: Form,

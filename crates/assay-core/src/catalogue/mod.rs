@@ -1,5 +1,4 @@
-//! What every entry of a registry says of itself. Help, reference pages and `assay list` are made
-//! from these; none is written by hand.
+//! Descriptions of registry entries. Assay generates help, reference pages and `assay list` from them.
 
 pub mod keys;
 pub mod words;
@@ -12,11 +11,11 @@ pub struct About {
     pub text: &'static str,
 }
 
-/// Letters from which the beginning of a word stands for it.
+/// Minimum length of a prefix that matches a choice.
 const BEGINNING: usize = 3;
 
-/// The choice that is most like a word, if one is: a third of its letters may be wrong. Numbers are
-/// like none: 12 is no slip for 16.
+/// Returns the choice most similar to a word, or `None` if more than a third of the letters differ. Numbers never
+/// match: 12 is not a typo of 16.
 pub fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     if word.parse::<f64>().is_ok() {
@@ -31,7 +30,7 @@ pub fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Op
         let alike = begun || (distance <= longer.div_ceil(3) && distance < longer);
         alike.then_some((distance, choice))
     });
-    // Of equals the first, so that the message does not depend on chance.
+    // The first of equals, so the message is deterministic.
     rated.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
 }
 

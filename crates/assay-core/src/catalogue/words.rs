@@ -5,7 +5,7 @@ use super::About;
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     pub about: About,
-    /// Other forms of it that stand in reports.
+    /// Other forms of the term in reports.
     pub forms: &'static [&'static str],
 }
 

@@ -1,5 +1,4 @@
-//! A figure as data: what is drawn in which units, and the text of each mark. Renderers draw it and print it as a
-//! table.
+//! A figure as data: axes with units, marks, and the text of each mark. Renderers draw it and print it as a table.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,23 +11,23 @@ use crate::quantity::units::show;
 pub struct Figure {
     /// Stable name, safe as an id in a page: lower-case letters, digits and `-`.
     pub id: String,
-    /// What it shows, with the unit.
+    /// Title with the unit.
     pub title: String,
     /// How it is read, in sentences.
     pub description: String,
     pub layout: Layout,
-    /// The axis that marks stand along: arms, seconds, levels.
+    /// The category or time axis: arms, seconds, levels.
     pub along: Axis,
     pub value: Axis,
-    /// What is drawn, in the order of the legend.
+    /// Series, in the order of the legend.
     pub series: Vec<Series>,
-    /// Stretches of the axis along which something else is to be told.
+    /// Highlighted spans of the axis.
     pub spans: Vec<Span>,
-    /// Values that others are held against.
+    /// Reference values.
     pub guides: Vec<Guide>,
     /// What the ends of intervals are: `95% CI`.
     pub interval: String,
-    /// What was left out or needs to be known, a sentence each.
+    /// Remarks, one sentence each, such as omitted data.
     pub notes: Vec<String>,
     /// The workload that it is of, where it is of one.
     pub workload: Option<String>,
@@ -41,7 +40,7 @@ pub struct Figure {
 pub enum Layout {
     /// Values go up.
     Upright,
-    /// Values go to the right, names stand on the left.
+    /// Values to the right, names on the left.
     Lying,
 }
 
@@ -53,7 +52,7 @@ pub struct Axis {
     pub unit: Unit,
     /// Whether a linear axis begins at zero.
     pub from_zero: bool,
-    /// What it shows at most; ends of intervals beyond are drawn as open.
+    /// Range of the axis; intervals beyond it have open ends.
     pub limits: Option<[f64; 2]>,
 }
 
@@ -96,7 +95,7 @@ pub struct Series {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Colour {
-    /// One of eight that are told apart.
+    /// One of eight distinguishable colors.
     Series(usize),
     /// One of eight steps from few to many.
     Heat(usize),
@@ -111,7 +110,7 @@ pub const HEAT_STEPS: usize = 8;
 /// Colours of [`Colour::Series`], and shapes.
 pub const SERIES_COLOURS: usize = 8;
 
-/// What the ends of intervals are, unless a figure says otherwise.
+/// Meaning of intervals, unless a figure has another.
 const INTERVAL: &str = "95% CI";
 
 /// Lines of one figure up to which intervals are bands; more would hide each other.
@@ -122,7 +121,7 @@ pub const MOST_BANDS: usize = 3;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mark {
     Points,
-    /// Points joined by a line, intervals as a band; of more than [`MOST_BANDS`] as strokes.
+    /// Points joined by a line, intervals as a band; as strokes for more than [`MOST_BANDS`] series.
     Line,
     /// A line that keeps each value until the next.
     Steps,
@@ -151,7 +150,7 @@ pub struct Point {
     pub end: Option<[f64; 2]>,
     pub interval: Option<[f64; 2]>,
     pub look: Look,
-    /// All that it says, in one line.
+    /// The text of the mark, in one line.
     pub text: String,
     /// What is printed next to a bar or in a tile.
     pub label: Option<String>,
@@ -168,10 +167,10 @@ pub enum Look {
     Solid,
     /// With care: suspect, left out by design.
     Hollow,
-    /// Not what it says it is: invalid, disturbed.
+    /// Invalid or disturbed.
     Crossed,
     Ringed,
-    /// Of another sort than the others: emulated.
+    /// A different kind, such as emulated.
     Hatched,
 }
 
@@ -182,7 +181,7 @@ pub struct Span {
     pub from: f64,
     pub to: f64,
     pub kind: SpanKind,
-    /// What it is, in one line.
+    /// Description in one line.
     pub text: String,
     /// Printed above it where there is room.
     pub label: String,
@@ -197,7 +196,7 @@ pub enum SpanKind {
     Disturbed,
 }
 
-/// A value, or a range of them, that others are held against.
+/// A reference value or range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guide {
@@ -222,7 +221,7 @@ impl Axis {
         Self { from_zero: true, ..self }
     }
 
-    /// The same with no more shown than what lies between two values.
+    /// Limits the axis to a range.
     #[must_use]
     pub fn within(self, limits: [f64; 2]) -> Self {
         Self { limits: Some(limits), ..self }
@@ -303,7 +302,7 @@ impl Guide {
 }
 
 impl Figure {
-    /// Series over axes, values going up. What it says of itself is added by its maker.
+    /// A figure with vertical values. The caller adds title and notes.
     pub fn upright(along: Axis, value: Axis, series: Vec<Series>) -> Self {
         Self {
             id: String::new(),
@@ -389,7 +388,7 @@ fn extent(values: impl Iterator<Item = f64>, limits: Option<[f64; 2]>) -> Option
 /// Letters of an id.
 const LONGEST_ID: usize = 60;
 
-/// An id from words that may be anything: what is no letter or digit becomes `-`.
+/// Returns an ID from arbitrary words: other characters than letters and digits become `-`.
 pub fn id_of(words: &[&str]) -> String {
     let mut id = String::new();
     for letter in words.join("-").chars().map(|letter| letter.to_ascii_lowercase()) {

@@ -1,5 +1,4 @@
-//! What figures are put together from: rows with their names, series by what sets marks apart, bars,
-//! stretches of time.
+//! Parts of figures: rows with names, series by kind of mark, bars, time spans.
 
 use super::Unit;
 use super::figure::{
@@ -21,7 +20,7 @@ impl Rows {
         self.0.push(Slot { name: name.to_owned(), heading: true });
     }
 
-    /// One row more, and where its marks stand.
+    /// Adds a row and returns the position of its marks.
     pub fn add(&mut self, name: &str) -> f64 {
         self.0.push(Slot { name: name.to_owned(), heading: false });
         (self.0.len() - 1) as f64
@@ -36,7 +35,7 @@ impl Rows {
     }
 }
 
-/// How the legend has marks of one sort: what sets them apart, their name, colour and shape.
+/// Legend entry of a series: key, name, color and shape.
 pub type Sort<K> = (K, &'static str, Colour, usize);
 
 /// A series for each sort that has points, in the order of the legend.
@@ -89,7 +88,7 @@ pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
     (axis, [least, most])
 }
 
-/// Points of a series from which trials share points, and the points that they share.
+/// Maximum number of points per series; trials share them.
 const MOST_POINTS: usize = 80;
 const MERGED_POINTS: usize = 40;
 
@@ -111,7 +110,7 @@ pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     Point::new(at, Unit::Ratio, &name, mean, Some(ends))
 }
 
-/// A stretch of seconds and, of so many at its beginning, the ramp. `name` is what it is of.
+/// Splits a time span at the end of the ramp of `ramp_s` seconds.
 pub fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
     let ramp = Span {
         to: whole.from + ramp_s.min(whole.to - whole.from),
@@ -134,7 +133,7 @@ pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     known
 }
 
-/// What has a key in common together, in the order in which that comes first.
+/// Groups items by key, in the order of first appearance.
 pub fn parted<T: Copy, K: PartialEq>(
     all: impl IntoIterator<Item = T>,
     key: impl Fn(T) -> K,
@@ -150,7 +149,7 @@ pub fn parted<T: Copy, K: PartialEq>(
     parts
 }
 
-/// A sentence where intervals go on beyond what an axis shows.
+/// Returns a note if intervals exceed the axis.
 pub fn clipped(series: &[Series], value: &Axis) -> Option<String> {
     let [least, most] = value.limits?;
     let points = series.iter().flat_map(|one| &one.points);
@@ -159,7 +158,7 @@ pub fn clipped(series: &[Series], value: &Axis) -> Option<String> {
     beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
 }
 
-/// At most so many figures; the last one says what was left out. `one` is what each is of.
+/// Returns at most `most` figures; a note in the last one counts the omitted ones. `one` is the noun of a figure.
 pub fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
     let count = figures.len().saturating_sub(most);
     figures.truncate(most);
@@ -169,7 +168,7 @@ pub fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> 
     figures
 }
 
-/// What is not drawn; nothing where all is.
+/// Returns a note on omitted figures; `None` if all are shown.
 pub fn left_out(count: usize, one: &str) -> Option<String> {
     let several = if count == 1 { "" } else { "s" };
     (count > 0).then(|| format!("Omitted: {count} {one}{several}. The result has all data."))
@@ -182,7 +181,7 @@ mod tests {
     #[test]
     fn marks_are_sorted_by_the_legend_and_sorts_without_any_have_no_key() {
         let sorts = [2, 1, 0].map(|of| (of, ["a", "b", "c"][of], Colour::Series(of), of));
-        // What the legend does not know is not drawn.
+        // Marks without a legend entry are not drawn.
         let marks = [(0, 5), (2, 6), (0, 7), (9, 8)];
         let marks = marks.map(|(sort, place)| (sort, at(place)));
         let series = by_sort(sorts, marks, Mark::Line);

@@ -7,7 +7,7 @@ use super::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars, lines_ov
 use crate::calc::requests::{MOST_STEPS, OfClass, OverTime, Pair, Recorded, Side, sum};
 use crate::quantity::units::show;
 
-/// Classes that have a line of their own at most: more cannot be told apart.
+/// Maximum number of classes with a line each; more are indistinguishable.
 const MOST_CLASSES: usize = 6;
 /// Kinds of requests of a play that are drawn: those with the most.
 const MOST_KINDS: usize = 3;
@@ -127,7 +127,7 @@ fn bursts(classes: &[Named<'_>]) -> Option<Figure> {
     grouped_bars("class", &names, self::values("variance / mean", Unit::Number), &[group])
 }
 
-/// The figures of what was played beside what was recorded, by kind of request.
+/// Figures of replayed next to recorded requests, by kind of request.
 pub fn of_play(
     kind: &str,
     workload: &str,
@@ -208,7 +208,7 @@ fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Opt
     bars(&own)
 }
 
-/// A row a power of two, with those between that have nothing; a bar is a share of its group.
+/// Rows per power of two, including empty ones between; a bar is a share of its group.
 fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
     let rows = rows(own.iter().flat_map(|(_, counts)| counts.keys().copied()));
     let group = |(name, counts): &(String, &BTreeMap<u64, u64>)| {
@@ -224,7 +224,7 @@ fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
     grouped_bars("from", &names, values("share of requests", Unit::Share), &groups)
 }
 
-/// Nothing where anything is nothing, and all powers of two from the least to the greatest.
+/// All powers of two from the smallest to the largest key, and 0 if it occurs.
 fn rows(keys: impl Iterator<Item = u64>) -> Vec<u64> {
     let known: BTreeSet<u64> = keys.filter(|own| own.is_power_of_two() || *own == 0).collect();
     let mut powers = known.iter().filter_map(|own| own.checked_ilog2());
@@ -266,7 +266,7 @@ mod tests {
         counter.finish(2000 * MS, 0, 1)
     }
 
-    /// What figures of a workload show, without its name.
+    /// Titles of the figures of a workload, without its name.
     fn titles(figures: &[Figure]) -> Vec<&str> {
         figures.iter().map(|figure| figure.title.split_once(": ").unwrap().1).collect()
     }
@@ -335,7 +335,7 @@ mod tests {
         assert!(of_recording("requests", "watched", &Recorded::default()).is_empty());
     }
 
-    /// A bundle may say anything.
+    /// Bundles are untrusted.
     #[test]
     fn hostile_numbers_are_drawn_or_not_and_never_more_than_fit() {
         let most = |keys: &[u64]| keys.iter().map(|key| (*key, u64::MAX)).collect();

@@ -1,4 +1,4 @@
-//! The table: what workloads and analysis return, and what every renderer prints.
+//! Tables: workloads and analysis return them, renderers print them.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub enum Role {
     Value,
     /// A part of the row's name, like the first column of every table.
     Key,
-    /// A word of judgment, on a line of its own outside of columns.
+    /// A verdict, on a separate line outside of columns.
     Verdict,
     /// Sentences, which wrap within a last column.
     Text,
@@ -48,7 +48,7 @@ pub enum Role {
 pub struct Row {
     /// Name outside of columns; an empty name stands for the key cells.
     pub name: String,
-    /// What the row measures, if a renderer adds the name and the trust rating.
+    /// Measured subject of the row; a renderer then adds name and trust rating.
     pub subject: Option<Subject>,
     /// One cell per column; no cells in an absent row.
     pub cells: Vec<Cell>,
@@ -184,7 +184,7 @@ impl Column {
         self.unit != Unit::Words
     }
 
-    /// Whether its cells are on lines of their own outside of columns.
+    /// Returns whether cells of this role are on separate lines outside of columns.
     pub fn is_alone(&self) -> bool {
         matches!(self.role, Role::Verdict | Role::Text)
     }

@@ -52,7 +52,7 @@ const ENDINGS: [(&str, Unit); 13] = [
     ("_w", Unit::Watts),
 ];
 
-/// Nanoseconds from which a unit of time is used, and the nanoseconds of the unit.
+/// Smallest value in nanoseconds that uses a unit of time, and the length of the unit.
 const TIMES: [(f64, f64); 5] =
     [(1e3, 1e3), (1e6, 1e6), (1e9, 1e9), (120e9, 60e9), (7200e9, 3600e9)];
 
@@ -66,7 +66,7 @@ impl Unit {
         ending.map_or(Self::Number, |(_, unit)| *unit)
     }
 
-    /// Formats a value below a heading that names what is counted.
+    /// Formats a value below a heading that names the unit.
     pub fn text(self, value: f64) -> String {
         let number = show::per_second;
         match self {
@@ -93,7 +93,7 @@ impl Unit {
         }
     }
 
-    /// Formats a value without a heading, with the name of what is counted.
+    /// Formats a value with the name of the counted thing.
     pub fn alone(self, value: f64) -> String {
         let text = self.text(value);
         match self {
@@ -155,7 +155,7 @@ impl Unit {
     }
 }
 
-/// A part of one in percent, with as many digits as tell it from one and from nothing.
+/// Formats a share in percent, with enough digits to differ from 0% and 100%.
 fn quantile(value: f64) -> String {
     let gap = value.min(1.0 - value).abs();
     if !gap.is_finite() || gap == 0.0 {

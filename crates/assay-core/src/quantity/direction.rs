@@ -30,7 +30,7 @@ fn words(name: &str) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What is counted or timed, and per what.
+/// Splits the words of a name into quantity and divisor.
 fn parts(words: &[String]) -> (&[String], &[String]) {
     match words.iter().position(|word| word == "per") {
         Some(at) => (&words[..at], &words[at + 1..]),
@@ -60,7 +60,7 @@ pub fn of_name(name: &str) -> Better {
     let paid = any("costs", counted) || per_operation && any("spent", counted);
     let rate = any("rates", counted) || per_time && any("work", counted);
     match () {
-        // Retransmitted packets per second are harm, whatever they are counted by.
+        // Retransmitted packets per second are harmful in any unit.
         () if harm && (timed || any("rates", counted)) => Better::Unknown,
         () if harm => Better::Lower,
         () if (timed || paid) && rate => Better::Unknown,

@@ -11,7 +11,7 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
-    /// Nobody says: nothing is called better or worse.
+    /// Neither direction counts as better or worse.
     #[default]
     Unknown,
 }
@@ -29,7 +29,7 @@ impl Better {
         }
     }
 
-    /// What stands over a table or an axis.
+    /// Words for the heading of a table or axis.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Higher => "higher is better",
@@ -47,7 +47,7 @@ pub enum Scale {
     /// By their ratio: rates, times, energies.
     #[default]
     Ratio,
-    /// By their difference: counts and whatever may be zero.
+    /// As differences: counts and metrics that may be zero.
     Difference,
 }
 
@@ -63,42 +63,42 @@ pub struct Metric {
     pub nature: Nature,
     pub scale: Scale,
     side: Side,
-    /// The probe that observes what it is made of; none where the work itself tells.
+    /// Probe that observes the data of this metric; `None` if the workload reports it.
     pub by: Option<&'static str>,
 }
 
 impl Metric {
-    /// The same, of what something holds or takes.
+    /// The same metric with the nature of a size or count.
     #[must_use]
     pub const fn amount(self) -> Self {
         Self { nature: Nature::Amount, ..self }
     }
 
-    /// The same, of what was moved.
+    /// The same metric with the nature of traffic.
     #[must_use]
     pub const fn traffic(self) -> Self {
         Self { nature: Nature::Traffic, ..self }
     }
 
-    /// The same, of what may be zero: it is compared by differences.
+    /// The same metric, may be zero: compared by differences.
     #[must_use]
     pub const fn may_be_zero(self) -> Self {
         Self { scale: Scale::Difference, ..self }
     }
 
-    /// The same, made of what this probe observes.
+    /// The same metric, derived from this probe.
     #[must_use]
     pub const fn by(self, probe: &'static str) -> Self {
         Self { by: Some(probe), ..self }
     }
 
-    /// The same, of what reads alone.
+    /// The same metric, of reads only.
     #[must_use]
     pub const fn of_reads(self) -> Self {
         Self { side: Side::Reads, ..self }
     }
 
-    /// The same, of what writes alone.
+    /// The same metric, of writes only.
     #[must_use]
     pub const fn of_writes(self) -> Self {
         Self { side: Side::Writes, ..self }
@@ -113,30 +113,30 @@ impl Metric {
     }
 }
 
-/// The direction of what a metric tells or a remark is about.
+/// Direction of I/O that a metric or remark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Both,
     Reads,
-    /// What is written, flushed or discarded.
+    /// Writes, flushes and discards.
     Writes,
 }
 
 impl Side {
-    /// Whether what is said of this direction is said of the other one, too.
+    /// Returns whether a statement about this direction also applies to the other.
     pub fn reaches(self, other: Self) -> bool {
         self == Self::Both || other == Self::Both || self == other
     }
 }
 
-/// What a metric depends on: a rule of trust speaks of those metrics alone that it can change.
+/// Dependence of a metric on the machine: a trust rule flags only metrics that its cause can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
     /// How fast the machine is: times and rates, processor time, energy.
     Speed,
-    /// What was moved, however fast: bytes and requests of a piece of work.
+    /// Transferred bytes and requests of a task, independent of speed.
     Traffic,
-    /// What something holds or takes: sizes, and counts of what is there.
+    /// Sizes, and counts of existing things.
     Amount,
 }
 
@@ -214,14 +214,14 @@ const fn of_class(
     Metric { of: Of::Class { class, what }, ..metric(name, better, noun, summary) }
 }
 
-/// Rows of metrics of sums and counters: name, direction, noun, summary, and what is special.
+/// Rows of metrics of sums and counters: name, direction, noun, summary, and modifiers.
 macro_rules! metrics {
     ($($name:literal, $better:ident, $noun:literal, $summary:literal $(, $special:ident($($probe:literal)?))*;)*) => {
         &[$(metric($name, Better::$better, $noun, $summary)$(.$special($($probe)?))*),*]
     };
 }
 
-/// Mean, quantiles and maximum of the times of single operations, which is the noun, too.
+/// Mean, quantiles and maximum of the latencies of single operations, which are also the noun.
 macro_rules! times {
     ($key:literal, $side:ident, $mean:literal, [$($point:literal $word:literal),*], $what:literal, $slowest:literal) => {
         &[
@@ -255,11 +255,10 @@ pub const LATENCY: &[Metric] = times!(
     "service time of the slowest operation"
 );
 
-/// What an open loop is compared by where the study does not say.
+/// Metric by which open loops are compared unless the study sets another.
 pub const RESPONSE_P99: &str = "response_p99_ns";
 
-/// Of work whose operations are meant to start by the clock: what a user waits for, the time included that an
-/// operation stood in line before it was handed over.
+/// Metrics of response time in open loops: includes the queueing time before submission.
 pub const RESPONSE: &[Metric] = times!(
     "response", Both, "mean response time, from the intended start of an operation to its completion",
     ["p50" "median", "p90" "p90", "p99" "p99", "p999" "p99.9", "p9999" "p99.99"],
@@ -267,17 +266,17 @@ pub const RESPONSE: &[Metric] = times!(
     "response time of the slowest operation, from its intended start to its completion"
 );
 
-/// What a histogram is called that holds the `fdatasync`s behind writes, without the writes.
+/// Name of the histogram of `fdatasync` calls after writes, without the writes.
 pub const FDATASYNCS: &str = "fdatasync";
 
-/// Of writes with an `fdatasync` behind them: the sync alone, where the engine times it apart.
+/// Metrics of `fdatasync` calls after writes, if the engine times them separately.
 pub const FDATASYNC: &[Metric] = times!(
     "fdatasync", Writes, "mean time of the fdatasync after a write, excluding the write",
     ["p50" "median", "p90" "p90", "p99" "p99", "p999" "p99.9"], "time of the fdatasync after a write, excluding the write",
     "time of the slowest fdatasync after a write, excluding the write"
 );
 
-/// Metrics of all work, told by probes of what it claims to have moved.
+/// Metrics of all workloads; probes measure them for the traffic that the workload reports.
 pub static SHARED: &[Metric] = metrics! {
     "cpu_s_per_gib", Lower, "CPU time per GiB", "CPU seconds of the measuring threads per GiB moved", by("cpu-time");
     "kernel_cpu_s_per_gib", Lower, "kernel threads' time per GiB",
@@ -382,8 +381,7 @@ pub static CLASS_METRICS: &[Metric] = class_metrics! {
         "discards that the device completed during a trial, from all programs";
 };
 
-/// Metrics of other kinds of work: their names are known, so that numbers that are brought along
-/// need not say which way is better.
+/// Metrics of other benchmarks: imported results with these names need no direction.
 pub static OTHERS: &[Metric] = metrics! {
     "duration_s", Lower, "time", "run time of a command";
     "peak_rss_bytes", Lower, "peak memory", "maximum resident memory", amount();
@@ -391,7 +389,7 @@ pub static OTHERS: &[Metric] = metrics! {
     "ping_p95_ms", Lower, "p95 round trip", "p95 of the round trip under load";
 };
 
-/// The class of requests that a metric is of, and what of them; none of another metric.
+/// Returns the class of requests and the statistic of a metric; `None` for other metrics.
 pub fn class(name: &str) -> Option<(&'static str, Statistic)> {
     match CLASS_METRICS.iter().find(|metric| metric.name == name)?.of {
         Of::Class { class, what } => Some((class, what)),

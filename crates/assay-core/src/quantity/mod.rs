@@ -1,4 +1,4 @@
-//! Values with units: what users write ("512 MiB", "25%", "2 min") and what tables print.
+//! Values with units: parsing ("512 MiB", "25%", "2 min") and printing.
 
 pub mod direction;
 pub mod metric;

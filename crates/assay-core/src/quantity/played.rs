@@ -1,5 +1,4 @@
-//! Metrics of the classes of a load that is played again: what helps its reads may starve its writes,
-//! and what is told of all together says nothing of that.
+//! Metrics per class of requests in a replay: a setting that helps reads may starve writes, and totals hide it.
 
 use super::metric::{Better, Metric, metric, of_latencies};
 
@@ -16,11 +15,11 @@ pub struct Class {
 pub enum Told {
     /// Operations per second.
     Rate,
-    /// Times from intended starts: of work by the clock alone.
+    /// Response time from the intended start; open loop only.
     Response(LatencyPoint),
     /// Times from submissions.
     Service(LatencyPoint),
-    /// Bytes per second: of classes that have any.
+    /// Bandwidth of classes that transfer data.
     Bytes,
 }
 
@@ -33,7 +32,7 @@ pub enum LatencyPoint {
     P999,
 }
 
-/// What is told of each class, in the order of its metrics.
+/// Statistics of each class, in the order of its metrics.
 const TOLD: [Told; 10] = [
     Told::Rate,
     Told::Response(LatencyPoint::Mean),
@@ -74,7 +73,7 @@ impl LatencyPoint {
     }
 }
 
-/// The metrics of a class: its key, its words, which direction it is of, what is said of its bytes.
+/// Metrics of a class: key, words, direction and the verb of its bytes.
 macro_rules! metrics {
     ($key:literal, $words:literal, $side:ident $(, $bytes:literal)?) => {
         &[
@@ -143,7 +142,7 @@ impl Class {
     }
 }
 
-/// The class that a metric is of, and what it tells; none of every other metric.
+/// Returns class and statistic of a metric; `None` for other metrics.
 pub fn of(name: &str) -> Option<(&'static Class, Told)> {
     CLASSES.iter().find_map(|class| {
         let mut own = class.metrics.iter().zip(TOLD);
@@ -189,7 +188,7 @@ mod tests {
         for name in ["iops", "response_p99_ns", "read_per_s", "block_read_mean_ns", "read_", ""] {
             assert!(of(name).is_none(), "{name}");
         }
-        // A flush carries nothing.
+        // A flush transfers no data.
         let flush = &CLASSES[2];
         assert!(flush.metric(Told::Bytes).is_none() && flush.metric(Told::Rate).is_some());
     }

@@ -3,7 +3,7 @@
 /// Whether an amount rounds, or is cut off, to printed digits: published numbers are both.
 pub fn says(printed: f64, decimals: usize, amount: f64) -> bool {
     let unit = 10_f64.powi(decimals as i32);
-    // Products of decimals fall beside the whole number that they mean.
+    // Products of decimals can miss the whole number by a rounding error.
     let scaled = amount * unit;
     let nudge = scaled.abs() * 1e-12;
     let wanted = (printed * unit).round();

@@ -9,7 +9,7 @@ use super::Bytes;
 
 /// Percent of a limit at most.
 const MOST_PERCENT: u32 = 10_000;
-/// Exponents from which nearly all accesses go to one page.
+/// Maximum exponent; at this exponent nearly all accesses hit one page.
 const MOST_EXPONENT: f64 = 4.0;
 
 /// Bytes of a set of pages, or their share of the limit of memory.

@@ -1,9 +1,9 @@
-//! Amounts with a unit, as users write them and as files keep them: `512 MiB`, `100 us`, `25%`.
+//! Amounts with a unit, as in study files and other files: `512 MiB`, `100 us`, `25%`.
 //!
-//! Bytes: `k`, `K`, `KiB` are 1024 bytes (so are `M`, `MiB`, `G`, ... in any case: the custom of
-//! fio and dd); `kB`, `KB`, `MB`, `GB`, `TB` with a capital `B` are powers of ten. `Mb` is refused
-//! because it often means bits. Time: `ns`, `us`, `ms`, `s`, `min` or `m`, `h`. A plain `0` needs
-//! no unit. Writing is exact: what [`std::fmt::Display`] prints is read back as the same amount.
+//! Bytes: `k`, `K`, `KiB` are 1024 bytes (likewise `M`, `MiB`, `G`, ... in any case, as in fio and dd); `kB`, `KB`,
+//! `MB`, `GB`, `TB` with a capital `B` are powers of ten. `Mb` is rejected because it often means bits. Time: `ns`,
+//! `us`, `ms`, `s`, `min` or `m`, `h`. `0` needs no unit. The text from [`std::fmt::Display`] parses to the same
+//! amount.
 
 mod parse;
 pub mod show;
@@ -27,14 +27,14 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Percent(pub f64);
 
-/// What may be lost: a share (`5%`), or of what may be zero so much in its own unit (`+10`).
+/// Largest acceptable loss: a share (`5%`), or an amount in the unit of a metric that may be zero (`+10`).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Loss {
     Share(Percent),
     Amount(f64),
 }
 
-/// Why an amount could not be read: one line that says what to write instead.
+/// Parse error of an amount: one line that says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError(pub String);
 

@@ -1,5 +1,5 @@
-//! The numbers that the source articles print, as tables: the one place of their digits. `assay
-//! articles` shows them, and studies name rows of them to be shown beside their own numbers.
+//! Tables of the numbers in the source articles. `assay articles` shows them, and studies can print rows of them next
+//! to their results.
 
 mod library;
 pub mod sheet;

@@ -1,5 +1,4 @@
-//! A published table: a CSV text with remarks above it, read so that a broken copy is a failure that
-//! names its line.
+//! A published table: CSV with remarks above it. Errors name the line.
 
 use crate::failure::{Failure, Outcome};
 use crate::lines::{OpenQuote, Splitter, lines};
@@ -72,12 +71,12 @@ impl Sheet {
         &self.columns
     }
 
-    /// What stands above it: source, unit, statistic.
+    /// Remarks above the table: source, unit, statistic.
     pub fn remark(&self) -> &str {
         &self.remark
     }
 
-    /// What each number is, as the remark has it: `mean of 5`, `best of 3`, `one run`.
+    /// Statistic of the numbers according to the remark: `mean of 5`, `best of 3`, `one run`.
     pub fn statistic(&self) -> String {
         for phrase in ["mean of ", "best of "] {
             if let Some(runs) = self.behind(phrase) {
@@ -146,13 +145,13 @@ impl<'a> SheetRow<'a> {
         &self.sheet.columns
     }
 
-    /// Where it stands in its file, from 1.
+    /// Line number in the file, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// What its column `flag` says against the number of a column: a flag is of the whole row, or
-    /// begins with the name of the column that it is of, and several are parted by `;`.
+    /// Returns the flags of a column in this row: entries of the column `flag`, separated by `;`, that begin with the
+    /// name of the column or have no column.
     pub fn flags(&self, column: &str) -> Vec<String> {
         let flags = self.text("flag").unwrap_or_default().split(';').map(str::trim);
         let own = flags.filter_map(|flag| match flag.split_once(": ") {
@@ -169,7 +168,7 @@ impl<'a> SheetRow<'a> {
         Printed::parse(text).ok_or_else(told)
     }
 
-    /// A number above zero: times, rates and whatever is divided by.
+    /// Parses a positive number, such as a time, rate or divisor.
     pub fn positive(&self, column: &str) -> Outcome<f64> {
         let value = self.printed(column)?.value;
         let told = || self.broken(&format!("{column} is {value}; write a number above zero"));

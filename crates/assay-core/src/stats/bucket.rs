@@ -1,16 +1,16 @@
-//! A bucket of credit, from what a volume did: seconds at full load until it fell, and seconds after rests.
+//! Estimates the token bucket of a volume from its throughput under full load and after idle times.
 //!
-//! A volume with a token bucket takes operations as fast as they come while there is credit. Credit comes back at
-//! a rate; once it is gone, that rate remains. What a load took above the rate that remains is what was in the
-//! bucket, wherever the fall lies between two seconds; what it took above it after a rest is what the rest
-//! brought back. Whether operations or bytes are counted, one size does not tell.
+//! A volume with a token bucket runs at its burst rate until its credits run out, then at its baseline rate; credits
+//! refill at a constant rate. Operations above the baseline rate are the credits, wherever in a second the drop occurs;
+//! after an idle time, the excess is the refill. One block size does not reveal whether the volume counts operations or
+//! bytes.
 
 use crate::stats::{batch_sums, correlated_changes, t_quantile};
 use serde::{Deserialize, Serialize};
 
-/// p of a change at most, as in long writes: rare pauses are no normal scatter.
+/// Maximum p of a change; low, as for sustained writes, because rare pauses are not normally distributed.
 const SURE: f64 = 1e-4;
-/// Smaller steps of the rate are none that is told.
+/// Smallest ratio of two rates that counts as a change.
 const STEP: f64 = 1.25;
 /// Batches that give a rate its error (R9 d), and seconds of each at least.
 const BATCHES: usize = 10;
@@ -18,7 +18,7 @@ const IN_A_BATCH: usize = 2;
 /// Batches below which a rate has no error.
 const FEWEST_BATCHES: usize = 3;
 const ALPHA: f64 = 0.05;
-/// From this share of the bucket on what a rest brought back may have been cut off at the brim.
+/// If a rest refills more than this share of the credits, the refill may have been cut off by the full bucket.
 const NEARLY_FULL: f64 = 0.85;
 
 /// A number with its 95% CI.
@@ -31,52 +31,52 @@ pub struct Estimate {
     pub ci95: [f64; 2],
 }
 
-/// A rest and the load after it.
+/// An idle time and the load after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AfterRest {
-    /// Seconds in which nothing was asked for.
+    /// Length of the idle time, seconds.
     pub rest_s: f64,
     /// Operations of each second after it.
     pub operations: Vec<f64>,
 }
 
-/// What a volume held, and what remains.
+/// Burst credits, burst rate and baseline rate of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// Operations per second while there was credit.
     pub burst_per_s: Estimate,
-    /// Seconds for which it held that.
+    /// Seconds at the burst rate until the credits run out.
     pub burst_s: Estimate,
-    /// Operations per second that remain.
+    /// Operations per second after the credits have run out.
     pub baseline_per_s: Estimate,
-    /// Operations above those that remain: what was in the bucket.
+    /// Burst credits, in operations above the baseline rate.
     pub credits: Estimate,
-    /// Operations per second that come back at rest.
+    /// Credits per second that return during idle time, in operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill_per_s: Option<Estimate>,
-    /// Seconds of rest until all of it is back.
+    /// Seconds of idle time that refill all credits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill_s: Option<Estimate>,
 }
 
-/// What a load showed.
+/// Throughput under sustained load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Course {
-    /// The rate did not fall: for so many seconds at least.
+    /// The rate did not drop.
     Held {
         /// Operations per second.
         per_s: Estimate,
-        /// Seconds.
+        /// Length of the load, seconds.
         seconds: f64,
     },
-    /// It fell, and stayed below.
+    /// The rate dropped and stayed below.
     Fell(Bucket),
 }
 
-/// A rate with its standard error and the degrees of freedom of that.
+/// A rate with its standard error and its degrees of freedom.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     mean: f64,
@@ -86,7 +86,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// That of seconds, over batches of neighbours; none of too few.
+    /// Computes the rate from batches of consecutive seconds; `None` for too few batches.
     fn of(seconds: &[f64]) -> Option<Self> {
         let batches = (seconds.len() / IN_A_BATCH).min(BATCHES);
         if batches < FEWEST_BATCHES {
@@ -107,20 +107,20 @@ impl Rate {
         estimate(self.mean, self.error, self.freedom)
     }
 
-    /// Variance of what is done in one second.
+    /// Variance of the operations within one second.
     fn variance_of_second(&self) -> f64 {
         self.seconds * self.error.powi(2)
     }
 }
 
-/// A number with the interval of its standard error; what cannot be below zero has no end there.
+/// Returns the value with its interval; `None` if either is not finite. The lower end is at least 0.
 fn estimate(value: f64, error: f64, freedom: f64) -> Option<Estimate> {
     let half = t_quantile(1.0 - ALPHA / 2.0, freedom)? * error;
     let ci95 = [(value - half).max(0.0).min(value), value + half];
     (value.is_finite() && half.is_finite()).then_some(Estimate { value, ci95 })
 }
 
-/// The load of seconds without a break, and where it changed for good.
+/// An uninterrupted load, split at its permanent drop.
 struct Load {
     first: Rate,
     base: Rate,
@@ -130,7 +130,7 @@ struct Load {
     operations: f64,
 }
 
-/// The course of a load from its beginning, and what rests brought back; none of fewer seconds than a rate needs.
+/// Estimates the course of a load and the refill after rests; `None` if there are too few seconds for a rate.
 pub fn course(first: &[f64], rests: &[AfterRest]) -> Option<Course> {
     let Some(load) = fallen(first) else {
         let per_s = Rate::of(first)?.estimate()?;
@@ -139,9 +139,9 @@ pub fn course(first: &[f64], rests: &[AfterRest]) -> Option<Course> {
     bucket(&load, rests).map(Course::Fell)
 }
 
-/// The load, where it fell for good: each level after the fall lies below the first.
+/// Returns the load split at its drop; `None` if a later level is not lower than the first by [`STEP`].
 fn fallen(seconds: &[f64]) -> Option<Load> {
-    // A second in which nothing was done has no logarithm.
+    // The logarithm of an idle second would be infinite.
     let logs: Vec<f64> = seconds.iter().map(|one| one.max(0.5).ln()).collect();
     let changes = correlated_changes(&logs, SURE, STEP.ln());
     let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([seconds.len()]).collect();
@@ -188,8 +188,8 @@ fn bucket(load: &Load, rests: &[AfterRest]) -> Option<Bucket> {
     })
 }
 
-/// What comes back in a second of rest, with its standard error: by least squares through the origin, each rest
-/// by what its own seconds scatter. Rests that filled the bucket say nothing of it.
+/// Credits that return per second of idle time, with the standard error: weighted least squares through the origin,
+/// each rest weighted by its variance. Rests that filled the bucket are skipped.
 fn refill(load: &Load, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
     let noise = load.first.variance_of_second().max(load.base.variance_of_second());
     // Without any scatter all rests weigh the same.
@@ -198,7 +198,7 @@ fn refill(load: &Load, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
         let seconds = rest.operations.len() as f64;
         let back = rest.operations.iter().sum::<f64>() - load.base.mean * seconds;
         let variance = (seconds * noise).max(least);
-        // What it brought back was gone again at the end.
+        // The refilled credits were used up at the end.
         let is_gone = rest.operations.last().is_some_and(|last| *last < STEP * load.base.mean);
         let is_open = rest.rest_s > 0.0 && is_gone && back < NEARLY_FULL * held;
         is_open.then_some((rest.rest_s, back, seconds, 1.0 / variance))
@@ -212,7 +212,7 @@ fn refill(load: &Load, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
     let rate = up / squares;
     let left = open.iter().map(|(rest_s, back, _, weight)| weight * (back - rate * rest_s).powi(2));
     let freedom = (open.len() - 1).max(1) as f64;
-    // Rests that disagree by more than their seconds scatter say so.
+    // Widens the standard error if the rests disagree by more than their scatter.
     let wider = (left.sum::<f64>() / freedom).max(1.0);
     let of_base: f64 =
         open.iter().map(|(rest_s, _, seconds, weight)| weight * rest_s * seconds).sum::<f64>()

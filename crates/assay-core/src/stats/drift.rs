@@ -6,13 +6,13 @@ use statrs::function::gamma::ln_gamma;
 
 use crate::stats::sample::{Sample, two_sided_p};
 
-/// Most columns of a design that is solved; beyond, an effect of predecessors says nothing.
+/// Maximum number of columns of the design matrix; larger designs get no test.
 const MOST_COLUMNS: usize = 600;
 
-/// A column of which less than this share is left is a combination of those before it.
+/// A column with a smaller share of its sum of squares left is linearly dependent on earlier columns.
 const ALIASED: f64 = 1e-9;
 
-/// Sums of squares below this share of the whole are what rounding leaves of an exact fit.
+/// Residual sums of squares below this share of the total are rounding errors of an exact fit.
 const EXACT: f64 = 1e-24;
 
 /// Straight line fitted by least squares, with its test.
@@ -39,27 +39,27 @@ pub struct FTest {
     pub df1: usize,
     /// Residual degrees of freedom.
     pub df2: usize,
-    /// Probability of an F at least as large where there are no effects.
+    /// p value of the F test.
     pub p: f64,
     /// Residual mean square, in the unit of the values squared.
     pub residual: f64,
-    /// Sum of squares of one tested label of effect 1 that nothing given explains: that of the label for which it is
-    /// smallest.
+    /// Smallest sum of squares, over the tested labels, that an effect of 1 adds after adjustment for the other
+    /// columns.
     pub weight: f64,
 }
 
-/// Largest noncentrality that is looked for: beyond, the test sees next to nothing.
+/// Upper limit of the search for the noncentrality.
 const MOST_NONCENTRAL: f64 = 1e4;
 /// Halvings of a range: eight digits.
 const STEPS: u32 = 30;
 
 impl FTest {
-    /// Returns the smallest effect of one label, in the unit of the values, that the test finds at level `alpha`
-    /// with this power; the label for which that is most difficult.
+    /// Returns the smallest effect of one label, in the unit of the values, that the test detects at level `alpha` with
+    /// this power, for the label that is most difficult to detect.
     ///
-    /// Source: the noncentral F distribution with noncentrality effect^2 weight / residual, as a Poisson mixture
-    /// of beta distributions (Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions" 2, chapter
-    /// 30). None outside 0 < alpha < power < 1, and where no effect is large enough.
+    /// Source: the noncentral F distribution with noncentrality effect^2 weight / residual, as a Poisson mixture of
+    /// beta distributions (Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions" 2, chapter 30). `None`
+    /// outside 0 < alpha < power < 1, and if no effect is large enough.
     pub fn detectable(&self, alpha: f64, power: f64) -> Option<f64> {
         if !(0.0 < alpha && alpha < power && power < 1.0 && self.weight > 0.0) {
             return None;
@@ -142,18 +142,16 @@ pub fn by_group(values: &[f64], groups: &[usize]) -> Option<FTest> {
     extra_sum_of_squares(values, &[], &[groups])
 }
 
-/// F test of the effects of the previous trial's arm on this one's value, beyond replicate and
+/// F test of carry-over: the effect of the previous trial's arm on the value of a trial, adjusted for replicate and
 /// arm.
 ///
-/// All slices have one entry for each trial that has a predecessor: its value on the log scale
-/// (`residuals`, or the logarithms themselves: what replicate and arm explain is taken out either
-/// way), its arm, the arm before it and its replicate, by any labels. Source: R10; the extra sum
-/// of squares of the additive model replicate + arm + predecessor over replicate + arm (Jones and
-/// Kenward, "Design and Analysis of Cross-over Trials", chapter 5). Effects that the order does
-/// not tell from those of replicate and arm are left out; of two chained arms nothing is left, as
-/// both trials of a replicate then follow the same arm. None where no effect or no residual degree
-/// of freedom is left, for slices of unequal length, for values that are not finite, where the
-/// residuals do not scatter, and for 600 or more replicates, arms and predecessors together.
+/// All slices have one entry per trial with a predecessor: the value on the log scale (residuals or plain logarithms;
+/// the result is the same), the arm, the previous arm and the replicate, as arbitrary labels. Source: R10; the extra
+/// sum of squares of the additive model replicate + arm + predecessor over replicate + arm (Jones and Kenward, "Design
+/// and Analysis of Cross-over Trials", chapter 5). Effects aliased with replicate and arm are dropped; two chained arms
+/// leave none, because both trials of a replicate follow the same arm. `None` without an effect or a residual degree of
+/// freedom, for slices of unequal length, for values that are not finite or do not vary, and for 600 or more
+/// replicates, arms and predecessors together.
 pub fn carry_over(
     residuals: &[f64],
     arms: &[usize],
@@ -163,13 +161,13 @@ pub fn carry_over(
     extra_sum_of_squares(residuals, &[replicates, arms], &[predecessors])
 }
 
-/// F test of what the arm that ended a replicate does to the first trial of the next one, through
-/// the lead-in between them, beyond replicate, arm and being first.
+/// F test of the effect that the last arm of a replicate has, through the warm-up, on the first trial of the next
+/// replicate, adjusted for replicate, arm and being first.
 ///
-/// All slices have one entry for each trial: its value on the log scale, its arm, the arm that
-/// ended the replicate before (for a first trial; any other label for those that are not first),
-/// whether it is first (two labels), and its replicate. Source: R2c; the extra sum of squares as in
-/// [`carry_over`]. None where the order leaves nothing to tell it by, and as there.
+/// All slices have one entry per trial: the value on the log scale, the arm, the last arm of the previous replicate
+/// (for a first trial; any other label for the rest), whether the trial is first (two labels), and the replicate.
+/// Source: R2c; the extra sum of squares as in [`carry_over`]. `None` if the order aliases the effect, and as in
+/// [`carry_over`].
 pub fn carry_through(
     residuals: &[f64],
     arms: &[usize],
@@ -255,7 +253,7 @@ impl DesignMatrix {
     }
 }
 
-/// Symmetric matrix of products, from which columns are eliminated one after the other.
+/// Symmetric matrix of products, swept one column after the other.
 struct Equations {
     products: Vec<Vec<f64>>,
     /// The diagonal before any elimination.

@@ -1,7 +1,7 @@
-//! Least squares of values that are sums of effects, one of each of several groups: what the levels of each
-//! factor do on the whole, in trials in which all factors vary at once (R15).
+//! Least squares for values that are sums of effects, one per group: main effects of the levels of each factor, if all
+//! factors vary at once (R15).
 
-/// Share of an effect's own information below which others tell as much of it: they are not told apart then.
+/// Effects with less than this share of their own information left are aliased with others.
 const NOT_TOLD_APART: f64 = 1e-9;
 
 /// Effects that were fitted, in the unit of the values.
@@ -9,7 +9,7 @@ const NOT_TOLD_APART: f64 = 1e-9;
 pub struct Effects {
     /// One effect per level, in the unit of the values.
     pub effects: Vec<f64>,
-    /// Variance of what the effects leave of a value.
+    /// Residual variance.
     pub variance: f64,
     /// Degrees of freedom of that variance.
     pub freedom: usize,
@@ -19,10 +19,10 @@ pub struct Effects {
 
 /// Fits `count` effects to values, each of which is the sum of the effects that its row names.
 ///
-/// Source: the normal equations of ordinary least squares, solved by Cholesky's factor (Golub and Van Loan,
-/// "Matrix Computations", 5.3). A model names for each group all members but one, whose effect is 0 by that.
-/// None where rows and values are not as many, where a row names an effect that there is none of or a value is
-/// not finite, where no degree of freedom is left, and where effects cannot be told apart.
+/// Source: the normal equations of ordinary least squares, solved by Cholesky's factor (Golub and Van Loan, "Matrix
+/// Computations", 5.3). A model names all members per group except one, whose effect is 0. `None` if the numbers of
+/// rows and values differ, if a row names an unknown effect, if a value is not finite, if no degree of freedom is left,
+/// and if effects are aliased.
 pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<Effects> {
     let freedom = rows.len().checked_sub(count).filter(|freedom| *freedom > 0)?;
     if rows.len() != values.len() || values.iter().any(|value| !value.is_finite()) {

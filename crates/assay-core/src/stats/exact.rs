@@ -13,10 +13,10 @@ const TIED: f64 = 1e-12;
 /// Probabilities that differ by less than this share count as equal (R's `fisher.test`).
 const EQUALLY_LIKELY: f64 = 1e-7;
 
-/// Probability of `hits` or more in `n` independent tries that each hit with `probability`.
+/// Probability of at least `hits` in `n` independent trials with this probability.
 ///
-/// Source: the upper tail of the binomial distribution, `scipy.stats.binom.sf(hits - 1, n, p)`. 1 for
-/// no hits, 0 for more hits than tries; none for what is no probability.
+/// Source: the upper tail of the binomial distribution, `scipy.stats.binom.sf(hits - 1, n, p)`. 1 for no hits, 0 for
+/// more hits than trials; `None` for a probability outside 0 to 1.
 pub fn binomial_at_least(hits: u64, n: u64, probability: f64) -> Option<f64> {
     let binomial = Binomial::new(probability, n).ok()?;
     Some(match hits {
@@ -28,10 +28,10 @@ pub fn binomial_at_least(hits: u64, n: u64, probability: f64) -> Option<f64> {
 
 /// Two-sided `1 - alpha` interval `[low, high]` of the probability of a hit, after `hits` in `n` tries.
 ///
-/// Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-/// binomial", Biometrika 26 (1934): the quantiles of beta distributions; R's `binom.test`. It covers as said
-/// or more, also where tries are one in each of equal stretches whose probabilities differ (Hoeffding, Annals
-/// of Mathematical Statistics 27, 1956). None for no try, more hits than tries, and outside 0 < alpha < 1.
+/// Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+/// Biometrika 26 (1934): the quantiles of beta distributions; R's `binom.test`. The coverage is at least `1 - alpha`,
+/// also if the probability varies between trials (Hoeffding, Annals of Mathematical Statistics 27, 1956). `None`
+/// without a trial, for more hits than trials, and outside 0 < alpha < 1.
 pub fn binomial_interval(hits: u64, n: u64, alpha: f64) -> Option<[f64; 2]> {
     if n == 0 || hits > n || !(alpha > 0.0 && alpha < 1.0) {
         return None;
@@ -72,7 +72,7 @@ pub fn sign_flip(differences: &[f64]) -> Option<f64> {
 fn outside(sorted: &[f64], sum: f64, least: f64) -> usize {
     let not_above = sorted.partition_point(|value| sum + value < least);
     let below = sorted.partition_point(|value| sum + value <= -least);
-    // Where `least` is not positive everything counts, and must count once.
+    // If `least` is not positive, every observation counts, exactly once.
     if least <= 0.0 { sorted.len() } else { sorted.len() - not_above + below }
 }
 
@@ -85,13 +85,12 @@ fn signed_sums(values: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Fisher's exact two-sided p that two failure rates are alike: `failed1` of `total1` trials
-/// against `failed2` of `total2`.
+/// Fisher's exact two-sided p that two failure rates are alike: `failed1` of `total1` trials against `failed2` of
+/// `total2`.
 ///
-/// The probability, given the margins, of all tables that are no likelier than the one observed.
-/// Source: R11; Fisher, "Statistical Methods for Research Workers", section 21.02; scipy
-/// `fisher_exact`. It is 1 where a side has no trial, and for counts that cannot be (more failed
-/// than started).
+/// The probability, given the margins, of all tables that are no likelier than the one observed. Source: R11; Fisher,
+/// "Statistical Methods for Research Workers", section 21.02; scipy `fisher_exact`. It is 1 if a side has no trial, and
+/// for impossible counts (more failed than started).
 pub fn fisher_exact(failed1: u64, total1: u64, failed2: u64, total2: u64) -> f64 {
     let (Some(failed), Some(total)) = (failed1.checked_add(failed2), total1.checked_add(total2))
     else {

@@ -1,9 +1,8 @@
 //! Geometric means and ratios with their intervals (rules R3 and R4).
 //!
-//! Rates, times and energies are compared as ratios, so all arithmetic is done on natural
-//! logarithms and carried back at the end. One value is one trial; what happens inside a trial
-//! never counts as a replicate (Kalibera and Jones, "Quantifying Performance Changes with Effect
-//! Size Confidence Intervals", arXiv 2007.10899).
+//! Rates, times and energies are compared as ratios, so all arithmetic uses natural logarithms, and results are
+//! transformed back. One value is one trial; observations within a trial are not replicates (Kalibera and Jones,
+//! "Quantifying Performance Changes with Effect Size Confidence Intervals", arXiv 2007.10899).
 
 pub use crate::stats::sample::FEWEST_FOR_INTERVAL;
 use crate::stats::sample::{Sample, finite, log_ratios, logarithm};

@@ -1,10 +1,9 @@
-//! Statistics: pure functions, no I/O, no clock, no global random numbers.
-//! Rule numbers (R1 to R16) are those of docs/explanation/method.md; every public function names
-//! its source and is tested against vectors in `tests/reference`.
+//! Statistics: pure functions, no I/O, no clock, no global random numbers. docs/explanation/method.md defines the rules
+//! R1 to R16; every public function names its source and is tested against vectors in `tests/reference`.
 //!
-//! Formulas with their sources belong here, not what a study makes of them (units, directions, sentences): `assay-analysis`.
+//! `assay-analysis` interprets the results (units, directions, sentences).
 //!
-//! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Verdict`].
+//! Main types: [`Sample`], [`PairedRatio`], [`Welch`], [`Verdict`].
 
 #![warn(missing_docs)]
 

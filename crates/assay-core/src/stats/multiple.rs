@@ -1,10 +1,8 @@
 //! Several comparisons of one family (rule R5).
 
-/// Adjusted p values after Holm, in the order of `p`; each is to be held against the alpha of the
-/// family.
+/// Holm-adjusted p values, in the order of `p`; compare each with the alpha of the family.
 ///
-/// Source: R5; Holm, Scandinavian Journal of Statistics 6 (1979). An entry outside 0 to 1 counts
-/// as 1: it is part of the family and shows nothing.
+/// Source: R5; Holm, Scandinavian Journal of Statistics 6 (1979). An entry outside 0 to 1 counts as 1.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let (mut found, mut highest) = (vec![1.0; p.len()], 0.0_f64);
     for (rank, position) in ascending(p).into_iter().enumerate() {

@@ -1,15 +1,15 @@
-//! Medians, and how far percentiles of one trial can be told (rule R12).
+//! Medians, and the percentiles that one trial can resolve (rule R12).
 
-/// Observations that must lie above a percentile before it is reported (R12).
+/// Minimum number of observations above a percentile (R12).
 const FEWEST_ABOVE: u128 = 10;
 
-/// Probabilities are taken to this many parts, so that 0.9 means nine tenths and not the nearest
-/// binary fraction: `100 * (1 - 0.9)` is 9.999999999999998 in floating point.
+/// Denominator of probabilities, so 0.9 means nine tenths and not the nearest binary fraction: `100 * (1 - 0.9)` is
+/// 9.999999999999998 in floating point.
 const PARTS: u128 = 1_000_000_000;
 
 /// Median, in the unit of the values: the middle one, or the mean of the middle two.
 ///
-/// None for an empty sample and for one with a value that is no number.
+/// `None` for an empty sample and for one with a NaN.
 pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;

@@ -1,4 +1,4 @@
-//! Values that stand apart (rule R11): they are flagged, never removed.
+//! Outliers (rule R11): flagged, never removed.
 
 use crate::stats::order_statistics::median;
 use crate::stats::sample::Sample;
@@ -6,14 +6,13 @@ use crate::stats::sample::Sample;
 /// Modified z scores beyond this are flagged (Iglewicz and Hoaglin).
 pub const MODIFIED_Z_LIMIT: f64 = 3.5;
 
-/// Modified z score of each value, in their order and without a unit: 0.6745 (x - median) / MAD,
-/// where MAD is the median distance from the median.
+/// Modified z score of each value, in their order and without a unit: 0.6745 (x - median) / MAD, where MAD is the
+/// median distance from the median.
 ///
-/// Where more than half of the values are equal MAD is 0; then (x - median) / (1.253314 MeanAD)
-/// stands in, with the mean distance from the median, and 0 where that is 0 too. Source: R11;
-/// Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (ASQC 1993). Empty for an empty
-/// sample and for one with a value that is not finite; a score beyond the range of numbers is the
-/// largest number.
+/// If more than half of the values are equal, MAD is 0 and the score is (x - median) / (1.253314 MeanAD), with the mean
+/// distance from the median, or 0 if MeanAD is 0. Source: R11; Iglewicz and Hoaglin, "How to Detect and Handle
+/// Outliers" (ASQC 1993). Empty for an empty sample and for one with a value that is not finite; a score beyond the
+/// range of numbers is the largest number.
 pub fn modified_z(values: &[f64]) -> Vec<f64> {
     if values.iter().any(|value| !value.is_finite()) {
         return Vec::new();
@@ -32,9 +31,9 @@ fn score(distance: f64, scale: f64) -> f64 {
 
 /// The sample without each of its values in turn, in their order and unit.
 ///
-/// Source: R11 d. Mean and sum of squares before and after each value are merged pairwise (Chan,
-/// Golub and LeVeque 1983), because taking one value's share out of the whole loses all digits
-/// where that value is what scatters. Empty below two values and where [`Sample::of`] is none.
+/// Source: R11 d. Mean and sum of squares before and after each value are merged pairwise (Chan, Golub and LeVeque
+/// 1983), because subtracting one value from the total loses all digits if that value dominates the variance. Empty
+/// below two values and if [`Sample::of`] is `None`.
 pub fn leave_one_out(values: &[f64]) -> Vec<Sample> {
     if values.len() < 2 || Sample::of(values).is_none() {
         return Vec::new();

@@ -1,8 +1,8 @@
-//! How many replicates a study needs, and what it can see (rules R4 and R6).
+//! Replicates that a study needs, and its minimum detectable difference (rules R4 and R6).
 //!
-//! Shifts and margins are in standard deviations of the paired log differences. All functions
-//! integrate over u = ln(s / sigma), where s is the observed standard deviation: given s, the mean
-//! is normal, and the density of u is smooth and falls off fast on both sides.
+//! Shifts and margins are in standard deviations of the paired log differences. All functions integrate over u = ln(s /
+//! sigma), where s is the observed standard deviation: given s, the mean is normal, and the density of u is smooth and
+//! falls off fast on both sides.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use statrs::function::erf::erfc;
@@ -125,12 +125,11 @@ pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize>
     Some(low)
 }
 
-/// Factor that makes the standard deviation of `n` values an upper bound of the true one, with
-/// one-sided `confidence`: sqrt((n - 1) / q), q the `1 - confidence` quantile of chi-squared with
-/// n - 1 degrees of freedom.
+/// Factor from the standard deviation of `n` values to an upper bound of the true one, with one-sided `confidence`:
+/// sqrt((n - 1) / q), q the `1 - confidence` quantile of chi-squared with n - 1 degrees of freedom.
 ///
-/// Source: R6 (which takes 0.8); NIST/SEMATECH e-Handbook, 1.3.5.8. None below two values and for
-/// a confidence outside 0 to 1.
+/// Source: R6 (which takes 0.8); NIST/SEMATECH e-Handbook, 1.3.5.8. `None` below two values and for a confidence
+/// outside 0 to 1.
 pub fn upper_sd_factor(n: usize, confidence: f64) -> Option<f64> {
     if n < 2 || !(confidence > 0.0 && confidence < 1.0) {
         return None;
@@ -154,7 +153,7 @@ pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Opti
     if !(sd.is_finite() && sd >= 0.0 && alpha > 0.0 && alpha < 1.0) {
         return None;
     }
-    // A shift beyond this needs no more than the minimum, whatever its exact size.
+    // A shift beyond this needs only the minimum number of replicates.
     let shift = (bound / (sd * factor)).min(1e6);
     if sd == 0.0 { Some(FEWEST_FOR_INTERVAL) } else { replicates_for(shift, alpha, WANTED_POWER) }
 }

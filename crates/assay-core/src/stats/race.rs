@@ -1,7 +1,6 @@
-//! What decides who leaves a race of many arms (R15): a variance that leans on all of them, and a half-width
-//! that holds at every look at once.
+//! Statistics of a race of many arms (R15): a moderated variance, and a confidence sequence for all interim analyses.
 
-/// Degrees of freedom that all arms together lend to each.
+/// Prior degrees of freedom of the mean variance over all arms.
 const LENT: f64 = 6.0;
 
 /// The variance of the paired differences of one arm, moderated by the mean over all arms (the form of limma:

@@ -5,20 +5,20 @@ use crate::stats::sample::{FEWEST_FOR_INTERVAL, finite, t_quantile};
 /// A ratio of two sums with its interval, both of the same pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioOfSums {
-    /// Sum of what is counted over the sum of what it is counted in.
+    /// Sum of `counted` divided by the sum of `within`.
     pub ratio: f64,
     /// `1 - alpha` interval `[low, high]`, which always holds the ratio; none below three pairs.
     pub interval: Option<[f64; 2]>,
 }
 
-/// The ratio of the sums of two positive quantities (any units; bytes and the nanoseconds that they took),
-/// with its `1 - alpha` interval.
+/// Ratio of the sums of two positive quantities (any units, such as bytes and nanoseconds) with its `1 - alpha`
+/// interval.
 ///
-/// With `d = y - r x` the standard error of the logarithm of `r` is that of the mean of `d` over the mean
-/// of `y`; the interval is Student's t of it, carried back, so that it holds `r` and never reaches zero.
-/// Where neighbours are alike, each pair is to be the sum of a batch of them ([`batch_sums`]). Source:
-/// Cochran, "Sampling Techniques", 3rd edition, sections 2.11 and 6.3. None for slices of unequal length,
-/// no pair, an alpha outside 0 < alpha < 1, and sums that are not positive or not finite.
+/// With `d = y - r x` the standard error of the logarithm of `r` is that of the mean of `d` over the mean of `y`; the
+/// interval is Student's t on the log scale, so it contains `r` and excludes zero. If neighboring values are
+/// correlated, pass sums of batches ([`batch_sums`]). Source: Cochran, "Sampling Techniques", 3rd edition, sections
+/// 2.11 and 6.3. `None` for slices of unequal length or without a pair, an alpha outside 0 < alpha < 1, and sums that
+/// are not positive or not finite.
 pub fn ratio_of_sums(counted: &[f64], within: &[f64], alpha: f64) -> Option<RatioOfSums> {
     let n = counted.len();
     if n == 0 || n != within.len() || !(alpha > 0.0 && alpha < 1.0) {

@@ -45,11 +45,10 @@ impl Sample {
         self.interval_with(two_sided_quantile(alpha, self.degrees_of_freedom()?)?)
     }
 
-    /// The interval of [`Sample::interval`] for a quantile `t` at hand: mean -+ t sd / sqrt n.
+    /// The interval of [`Sample::interval`] for a given quantile `t`: mean -+ t sd / sqrt n.
     ///
-    /// For callers with many samples of one size, who look `t` up once with
-    /// `t_quantile(1 - alpha / 2, n - 1)`. Source: R4. None below [`FEWEST_FOR_INTERVAL`] values,
-    /// for a negative `t`, and where an end is not finite.
+    /// Callers with many samples of one size compute `t_quantile(1 - alpha / 2, n - 1)` once. Source: R4. `None` below
+    /// [`FEWEST_FOR_INTERVAL`] values, for a negative `t`, and if an end is not finite.
     pub fn interval_with(&self, t: f64) -> Option<[f64; 2]> {
         if self.n < FEWEST_FOR_INTERVAL || t < 0.0 {
             return None;

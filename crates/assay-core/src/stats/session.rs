@@ -1,13 +1,13 @@
-//! Two sides of one session each (R13d): trials of a session share what is peculiar to it, so that the
-//! spread between sessions is a part of the error that no number of trials makes smaller.
+//! Difference of two sides with one session each (R13d). The standard error includes the spread between sessions, which
+//! more trials do not reduce.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::stats::sample::{Sample, finite, t_quantile, two_sided_p};
 use crate::stats::welch::variance_of_mean;
 
-/// Degrees of freedom from which on an expansion of t around the normal distribution has eight digits; the library's
-/// own search takes ever longer.
+/// Above these degrees of freedom, an expansion of t around the normal distribution has eight digits; the library's
+/// search takes ever longer.
 const LIKE_NORMAL: f64 = 200.0;
 
 /// Quantile of the standard normal distribution.
@@ -64,12 +64,12 @@ impl BetweenSessions {
         finite([self.difference - half, self.difference + half])
     }
 
-    /// How far the difference must be from a value to be told from it by a one-sided test at `alpha`.
+    /// Difference that a one-sided test at `alpha` needs to be significant.
     pub fn reach(&self, alpha: f64) -> Option<f64> {
         Some(self.quantile(1.0 - alpha)? * self.standard_error)
     }
 
-    /// The true difference that such a test finds with a power.
+    /// True difference that this test detects with this power.
     pub fn found(&self, alpha: f64, power: f64) -> Option<f64> {
         Some(self.reach(alpha)? + self.quantile(power)? * self.standard_error)
     }

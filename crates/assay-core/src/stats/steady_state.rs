@@ -1,6 +1,4 @@
-//! Series inside one trial: steady state and change points (rule R9).
-//!
-//! These describe one trial for plots and advice; none of them makes a verdict.
+//! Steady state and change points of a series within one trial (rule R9). They support plots and advice, not verdicts.
 
 use crate::stats::drift::slope;
 use crate::stats::sample::{Sample, two_sided_p};
@@ -8,28 +6,28 @@ use crate::stats::sample::{Sample, two_sided_p};
 /// Rounds of the window in which steady state is judged.
 pub const SNIA_ROUNDS: usize = 5;
 
-/// Fewest values on each side of a change point: fewer do not tell how alike neighbours are, and two that are
-/// far off would make a level of their own.
+/// Minimum number of values on each side of a change point: fewer do not determine the correlation of neighbors, and
+/// two outliers would form a level.
 const FEWEST_IN_SEGMENT: usize = 8;
 
-/// More alike than this, nothing can be told of them.
+/// Maximum correlation of neighbors; a stronger one leaves too few independent values.
 const MOST_ALIKE: f64 = 0.99;
 
 /// How often a series is halved, and how often in a row where that is not sure.
 const DEEPEST: u32 = 6;
 const UNSURE: u32 = 2;
 
-/// Squares below this share of the whole are what rounding leaves.
+/// Sums of squares below this share of the total are rounding errors.
 const EXACT: f64 = 1e-24;
 
-/// Five rounds, held against both conditions of steady state.
+/// Five rounds, checked against both conditions of steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SniaWindow {
     /// Mean, in the unit of the rounds.
     pub mean: f64,
     /// Largest less smallest, in the same unit.
     pub range: f64,
-    /// What the least squares line through them rises by from the first to the last, without its sign.
+    /// Absolute rise of the least-squares line from the first to the last round.
     pub rise: f64,
     /// Slope of that line.
     pub slope_per_round: f64,
@@ -56,7 +54,7 @@ impl SniaWindow {
         Some(Self { mean, range: most - least, rise, slope_per_round })
     }
 
-    /// Whether both hold: a range of at most 20% of the mean, and a rise of at most 10% of it.
+    /// Returns whether the range is at most 20% of the mean and the rise at most 10% of the mean.
     pub fn is_steady(&self) -> bool {
         self.mean > 0.0 && self.range <= 0.2 * self.mean && self.rise <= 0.1 * self.mean
     }
@@ -75,31 +73,30 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// The split of `series` (any unit) into two levels that explains most of its variance, with at least eight
-/// values on each side, of values that are like their neighbours.
+/// Splits `series` (any unit) into the two levels that explain most of its variance, with at least eight values on each
+/// side, allowing for correlated neighbors.
 ///
-/// p is that of the two-sample t test at the split, times the number of splits that were open
-/// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. Source: R9 e; Worsley,
-/// Journal of the American Statistical Association 74 (1979), whose max-t statistic this is. The values are taken for a first-order autoregression around the two levels, whose correlation is that of
-/// neighbours on the same side of the split, and never below none: `n` of them tell as much as
-/// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
-/// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
-/// 41, 1954). p is 1 where less than one degree of freedom is left. None below sixteen values, for a value
-/// that is not finite and for a constant series.
+/// p is the p value of the two-sample t test at the split, times the number of possible splits (Bonferroni;
+/// conservative, because neighboring splits are almost the same test). Source: R9 e; Worsley, Journal of the American
+/// Statistical Association 74 (1979), for this max-t statistic. The model is a first-order autoregression around the
+/// two levels; its correlation r is estimated from neighbors on the same side and is never below 0: `n` values count as
+/// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal Statistical
+/// Society 8, 1946). The estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika 41, 1954). p is 1 if less
+/// than one degree of freedom remains. `None` below sixteen values, for a value that is not finite and for a constant
+/// series.
 pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
     let split = Split::of(series)?;
     split.tested(split.likeness(series))
 }
 
-/// Positions (from 0, ascending) at which the level of `series` (any unit) changes: by `step` at least in its
-/// unit, and with a p of [`correlated_change_point`] of at most `sure`.
+/// Returns the positions (from 0, ascending) at which the level of `series` (any unit) changes by at least `step` in
+/// its unit, with a p of [`correlated_change_point`] of at most `sure`.
 ///
-/// Binary segmentation (Vostrikova, "Detecting disorder in multidimensional random processes", Soviet
-/// Mathematics Doklady 24, 1981), with two amendments. What goes down and comes back hides both changes
-/// from a single split, as what is left beside it looks like correlation: where a split is not sure, its two
-/// sides are split twice more, and where that is sure, the first is kept on trial. At the end each change
-/// is tested between the changes beside it, and the least sure is left out until all are sure. Six halvings
-/// at most.
+/// Binary segmentation (Vostrikova, "Detecting disorder in multidimensional random processes", Soviet Mathematics
+/// Doklady 24, 1981) with two amendments. A temporary drop hides both of its changes from a single split, because the
+/// second one looks like correlation: if a split is not significant, both parts are split twice more, and if that split
+/// is significant, the first is retained provisionally. Finally each change is tested between its neighbors, and the
+/// least significant is dropped until all are significant. Six levels of recursion at most.
 pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
     let search = Search { sure, step };
     let mut found = Vec::new();
@@ -179,18 +176,16 @@ impl Search {
     }
 }
 
-/// First and last position at which the level of `series` (any unit) may have changed, with a confidence of
-/// `1 - alpha`: all splits that explain nearly as much as the best one.
+/// First and last position at which the level of `series` (any unit) may have changed, with confidence `1 - alpha`: all
+/// splits that explain nearly as much as the best one.
 ///
-/// The likelihood ratio between the best split and the true one is that of two independent exponential
-/// variables, the larger of which counts, so that a split belongs to the set while
-/// `n ln(S(split) / S(best))` is at most `-2 ln(1 - sqrt(1 - alpha))`, with the sums of squares S within
-/// the two sides. Source: Siegmund, "Confidence sets in change-point problems", International Statistical
-/// Review 56 (1988); the same limit law with its table in Hansen, "Sample splitting and threshold
-/// estimation", Econometrica 68 (2000). The law supposes as many independent values as these are worth (see
-/// [`correlated_change_point`]), and holds for changes that are small against the scatter; for larger ones the
-/// set is too wide rather than too narrow. The best split itself is always in it. None as for
-/// [`correlated_change_point`], and outside 0 < alpha < 1.
+/// The likelihood ratio between the best split and the true one is distributed as the larger of two independent
+/// exponential variables, so a split is in the set if `n ln(S(split) / S(best))` is at most `-2 ln(1 - sqrt(1 -
+/// alpha))`, with S the sum of squares within both sides. Source: Siegmund, "Confidence sets in change-point problems",
+/// International Statistical Review 56 (1988); the same limit law with its table in Hansen, "Sample splitting and
+/// threshold estimation", Econometrica 68 (2000). The law assumes the effective number of independent values (see
+/// [`correlated_change_point`]) and changes that are small compared with the scatter; for larger ones the set is too
+/// wide. The set always contains the best split. `None` as for [`correlated_change_point`], and outside 0 < alpha < 1.
 pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
     let split = Split::of(series)?;
     split.set(series, change_criterion(alpha)? * split.likeness(series))
@@ -227,7 +222,7 @@ impl Split {
         Some(Self { index, before, after, total, within })
     }
 
-    /// The change with its p, where `likeness` values tell as much as one that is independent.
+    /// Returns the change with its p, if `likeness` values count as one independent value.
     fn tested(&self, likeness: f64) -> Option<ChangePoint> {
         let n = (self.before.n + self.after.n) as f64;
         let (before, after) = (self.before.mean, self.after.mean);
@@ -243,7 +238,7 @@ impl Split {
         Some(ChangePoint { index: self.index, before, after, p: (p * splits).min(1.0) })
     }
 
-    /// How many values tell as much as one that is independent: `(1 + r) / (1 - r)`.
+    /// Returns how many values count as one independent value: `(1 + r) / (1 - r)`.
     fn likeness(&self, series: &[f64]) -> f64 {
         if self.within == 0.0 {
             return 1.0;
@@ -297,7 +292,7 @@ fn best_split(series: &[f64], centre: f64) -> usize {
     for (position, value) in series.iter().enumerate() {
         let index = position + 1;
         sum += value - centre;
-        // The distances from the mean add up to 0, so one side's sum tells both means.
+        // The deviations from the mean add up to 0, so the sum of one side determines both means.
         let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
         if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
             best = (between, index);

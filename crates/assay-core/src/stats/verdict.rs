@@ -2,7 +2,7 @@
 
 use crate::stats::equivalence::{inside, margin_on_log_scale};
 
-/// What a comparison with the baseline has shown.
+/// Result of a comparison with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The ratio differs from 1 in the wanted direction.
@@ -26,11 +26,11 @@ pub struct Judgement {
 
 /// Verdict of one comparison from its two intervals of the log ratio, `[low, high]` each.
 ///
-/// `interval` is the family interval, `equivalence_interval` that of the two one-sided tests
-/// ([`crate::stats::equivalence`], family-adjusted alike), `margin` a share (0.05 means 5%). Source: R6 with the
-/// amendment that figure and word never disagree: better or worse wherever `interval` excludes 0,
-/// else equivalent where `equivalence_interval` lies strictly within ln(1 + margin) of 0, else
-/// inconclusive. An end that is no number and a margin that is not positive show nothing.
+/// `interval` is the simultaneous interval, `equivalence_interval` the one of the two one-sided tests
+/// ([`crate::stats::equivalence`], adjusted alike), `margin` a share (0.05 means 5%). Source: R6, amended so that
+/// figure and verdict agree: better or worse if `interval` excludes 0, else equivalent if `equivalence_interval` is
+/// strictly within ln(1 + margin) of 0, else inconclusive. An end that is NaN or a margin that is not positive is
+/// inconclusive.
 pub fn judge(
     interval: [f64; 2],
     equivalence_interval: [f64; 2],

@@ -2,7 +2,7 @@
 
 use crate::stats::sample::{Sample, finite, two_sided_p, two_sided_quantile};
 
-/// Difference of two means with what its interval and test need, in the unit of the values.
+/// Difference of two means, in the unit of the values, with its standard error and degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     /// Mean of the second sample minus mean of the first.

@@ -1,17 +1,16 @@
-//! VESA Coordinated Video Timings (CVT 1.1 of 2003, reduced blanking version 2 of CVT 1.2, 2013):
-//! the timings that a display derives from a size and a rate.
+//! VESA Coordinated Video Timings (CVT 1.1 of 2003, reduced blanking version 2 of CVT 1.2, 2013): the timings that a
+//! display derives from a size and a rate.
 //!
-//! `cvt` and `cvt-r` follow the program `cvt` (libxcvt) to its printed digits, single precision
-//! included. It departs from the standard in three places: it rounds widths up to a multiple of 8,
-//! lets the vertical back porch of standard blanking shrink to 3 lines, and with reduced blanking
-//! derives the clock from the estimated line time, which often makes it some steps lower than
-//! `rb1`, which is the standard's own. Widths are rounded up here too: nothing of a picture is cut.
+//! `cvt` and `cvt-r` follow the program `cvt` (libxcvt) to its printed digits, single precision included. It departs
+//! from the standard in three places: it rounds widths up to a multiple of 8, lets the vertical back porch of standard
+//! blanking shrink to 3 lines, and with reduced blanking derives the clock from the estimated line time, which is often
+//! some steps lower than `rb1`, the standard's own. Assay also rounds widths up, so the picture is complete.
 
 use serde::Serialize;
 
 use super::{Mode, Sign};
 
-/// Widths are multiples of this, except with `rb2` and a blanking of one's own.
+/// Widths are multiples of this, except with `rb2` and a custom blanking.
 const CELL_PIXELS: u32 = 8;
 /// Least time of sync and back porch with standard blanking.
 const SYNC_AND_BACK_US: f64 = 550.0;
@@ -20,7 +19,7 @@ const REDUCED_BLANK_US: f64 = 460.0;
 /// Least front porch of standard, front porch of reduced blanking in lines.
 const FRONT_PORCH_LINES: u32 = 3;
 const CLOCK_STEP_KHZ: f64 = 250.0;
-/// The same for a blanking of one's own: what a detailed timing of an EDID can say.
+/// Clock step for a custom blanking: the resolution of a detailed timing of an EDID.
 const OWN_STEP_KHZ: f64 = 10.0;
 
 /// Drivers count pixels and lines in 16 bits.
@@ -45,8 +44,8 @@ pub struct Blanking {
     pub lines: u32,
 }
 
-/// Those that are compared by default. Where two reach the same refresh, the first is named: more
-/// monitors know version 1 than 2, and both need less clock than standard blanking.
+/// Timings compared by default. If two reach the same refresh rate, the first wins: more monitors support version 1
+/// than 2, and both need a lower clock than standard blanking.
 pub const TIMINGS: [Timing; 3] = [Timing::Rb1, Timing::Rb2, Timing::Cvt];
 
 impl Timing {
@@ -86,7 +85,7 @@ impl Timing {
         mode.filter(|mode| mode.clock_khz > 0 && [mode.h, mode.v].into_iter().all(is_whole))
     }
 
-    /// What is to be said of a mode at a nominal rate.
+    /// Remarks on a mode at a nominal rate.
     pub fn remarks(self, size: [u32; 2], rate_hz: f64) -> Vec<String> {
         let mut remarks = Vec::new();
         if matches!(self, Self::Rb1 | Self::CvtR) && rate_hz % 60.0 != 0.0 {
@@ -131,7 +130,7 @@ fn cells(width: u32) -> u32 {
     width.div_ceil(CELL_PIXELS) * CELL_PIXELS
 }
 
-/// Lines of vertical sync, by which displays tell the shape of the picture.
+/// Lines of vertical sync; they encode the aspect ratio.
 fn sync_lines(width: u32, height: u32) -> u32 {
     let has = |of: u32, by: u32| height.is_multiple_of(by) && height * of / by == width;
     match () {
@@ -169,7 +168,7 @@ fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     let total = width + blank;
     let sync_end = width + blank / 2;
     let sync_begin = sync_end - total * 8 / 100;
-    // One cell further also where it already stands on one: so does cvt.
+    // Adds one cell even at a cell boundary, as cvt does.
     let sync_begin = sync_begin + CELL_PIXELS - sync_begin % CELL_PIXELS;
     Some(Mode {
         clock_khz: stepped(f64::from(total) * 1000.0 / line_us, CLOCK_STEP_KHZ),
@@ -205,7 +204,7 @@ fn reduced(wanted: u32, height: u32, rate_hz: f64, by_rate: bool) -> Option<Mode
     Some(digital(stepped(clock_khz, CLOCK_STEP_KHZ), h, v))
 }
 
-/// Version 2: 8 + 32 + 40 pixels, 8 lines of sync, 6 of back porch; the front porch takes the rest.
+/// Version 2: 8 + 32 + 40 pixels, 8 lines of sync, 6 of back porch; the front porch gets the rest.
 fn reduced_2(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     const FRONT: u32 = 1;
     const SYNC: u32 = 8;
@@ -220,8 +219,7 @@ fn reduced_2(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     Some(digital(stepped(product_khz(h, v, rate_hz), 1.0), h, v))
 }
 
-/// A blanking of one's own, divided as version 1 divides its pixels: 3/10 before the sync, 2/10
-/// sync, the rest behind it.
+/// A custom blanking, divided as version 1 divides its pixels: 3/10 front porch, 2/10 sync, the rest back porch.
 fn fixed(width: u32, height: u32, rate_hz: f64, blanking: Blanking) -> Mode {
     let divided = |shown: u32, blank: u32| {
         let [front, sync] = [(3 * blank / 10).max(1), (blank / 5).max(1)];
@@ -241,7 +239,7 @@ fn vertical(shown: u32, front: u32, sync: u32, blank: u32) -> [u32; 4] {
     [shown, begin, begin + sync, shown.saturating_add(blank)]
 }
 
-/// A mode with the signs by which displays tell reduced blanking.
+/// A mode with the sync polarities of reduced blanking.
 fn digital(clock_khz: u64, h: [u32; 4], v: [u32; 4]) -> Mode {
     let (hsync, vsync) = (Some(Sign::Positive), Some(Sign::Negative));
     Mode { clock_khz, h, v, hsync, vsync, interlace: false, doublescan: false }

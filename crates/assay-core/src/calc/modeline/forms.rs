@@ -22,7 +22,7 @@ pub struct Forms {
 const DISPLAY: &str = "DP-1";
 
 impl Forms {
-    /// The forms of a mode; `made` says how it was made and at which nominal rate.
+    /// Formats a mode; `made` is its timing and nominal rate.
     pub fn of(mode: &Mode, name: Option<&str>, made: Option<(Timing, f64)>) -> Self {
         let numbers = numbers(mode);
         let rate = made.map_or_else(|| mode.figures().v_hz, |(_, rate)| rate);
@@ -65,7 +65,7 @@ fn numbers(mode: &Mode) -> String {
     format!("{} {}", mode.clock_text(), all.join(" "))
 }
 
-/// Signs as far as they are told.
+/// Options of the known sync polarities.
 fn sync_options(mode: &Mode) -> String {
     let word = |sign: Option<Sign>, name: &str| sign.map(|sign| format!(" {}{name}", sign.mark()));
     [word(mode.hsync, "hsync"), word(mode.vsync, "vsync")].into_iter().flatten().collect()
@@ -78,7 +78,7 @@ fn signs(mode: &Mode, quote: &str) -> String {
     format!(" {quote}{h}hsync{quote} {quote}{v}vsync{quote}")
 }
 
-/// The kernel's word, and what it cannot say.
+/// Returns the kernel's word for a mode, and a remark on its limits.
 fn kernel(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String) {
     let reduced = match timing {
         Some(Timing::Cvt) => "",

@@ -1,4 +1,4 @@
-//! What a link and a display allow, and what a mode has of it.
+//! Limits of a link and a display, and the figures of a mode.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub struct Misfit {
     pub by: f64,
 }
 
-/// Rounding of a float is no breach: one part in a billion.
+/// Tolerance for rounding of floats: one part in a billion.
 const SLACK: f64 = 1e-9;
 
 impl Limits {
@@ -109,7 +109,7 @@ impl Misfit {
         Self { above, by: (judged.has - bound).abs(), judged }
     }
 
-    /// How far beyond its limit, as a share of it.
+    /// Returns by how much a figure exceeds its limit, as a share of the limit.
     pub fn share(&self) -> f64 {
         self.by / self.judged.most
     }

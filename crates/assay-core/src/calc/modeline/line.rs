@@ -1,5 +1,4 @@
-//! A line of timings as people paste it: nine numbers, a whole line of xorg.conf, or what sway and
-//! niri take.
+//! Parses a line of timings: nine numbers, a whole line of xorg.conf, or the syntax of sway and niri.
 
 use super::cvt::{MOST_COUNT, is_whole};
 use super::{Mode, Sign};
@@ -11,7 +10,7 @@ pub struct Line {
     pub mode: Mode,
 }
 
-/// What is said of a line that is none.
+/// Error for a line that is not a modeline.
 const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertical numbers, such \
                      as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
@@ -39,7 +38,7 @@ pub fn parse(text: &str) -> Outcome<Line> {
     Ok(Line { name, mode })
 }
 
-/// Words; what stands in double quotes is one, without them.
+/// Splits a line into words; a text in double quotes is one word, without the quotes.
 fn words(text: &str) -> Vec<String> {
     let parts = text.split('"').enumerate().flat_map(|(index, part)| {
         if index % 2 == 1 {

@@ -1,5 +1,5 @@
-//! Display modes: what a line of timings means, which refresh fits into limits, how a mode is
-//! written for the programs that take one. Nothing here applies a mode.
+//! Display modes: the meaning of a line of timings, the refresh rates within limits, and the syntax of several
+//! programs. Nothing here applies a mode.
 
 pub mod cvt;
 mod forms;
@@ -28,9 +28,9 @@ pub struct Mode {
     /// Lines down: shown, begin of sync, end of sync, in all.
     #[serde(rename = "vertical_lines")]
     pub v: [u32; 4],
-    /// Sign of the horizontal sync pulse, where it is told.
+    /// Horizontal sync polarity, if given.
     pub hsync: Option<Sign>,
-    /// Sign of the vertical sync pulse, where it is told.
+    /// Vertical sync polarity, if given.
     pub vsync: Option<Sign>,
     /// Two fields make one picture.
     pub interlace: bool,
@@ -58,7 +58,7 @@ impl Sign {
 pub struct Figures {
     pub clock_mhz: f64,
     pub h_khz: f64,
-    /// Pictures per second; of interlaced modes fields per second, as X counts.
+    /// Frames per second; fields per second for interlaced modes, as X counts.
     pub v_hz: f64,
     /// Pixels of the clock that are shown, in percent.
     pub active_percent: f64,

@@ -23,7 +23,7 @@ pub struct TimingRow {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// Rate that was asked for; the clock's steps make the real one a little lower.
+    /// Requested rate; the clock's steps lower the real one a little.
     pub nominal_hz: f64,
     pub mode: Mode,
     pub figures: Figures,
@@ -111,7 +111,7 @@ pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -
     Ok(At { task: "at_refresh", size, refresh_hz, limits, timings })
 }
 
-/// What a line means, which limits it keeps, and whether there is a better mode.
+/// Checks a line against limits and looks for a better mode.
 pub fn check(line: Line, limits: Limits, timings: &[Timing]) -> Check {
     let Line { name, mode } = line;
     let figures = mode.figures();
@@ -211,8 +211,8 @@ fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
     fitting.ok_or_else(|| stopped_by(timing, limits, mode))
 }
 
-/// A step above which nothing fits: no blanking at all, and as much again as blanking lines and the
-/// clock's steps can make the real rate lower than the nominal one.
+/// Upper bound of the search: no blanking at all, and the largest difference that blanking lines and clock steps cause
+/// between real and nominal rate.
 fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
     const MOST_LINES: f64 = 64.0;
     let [width, height] = size.map(f64::from);
@@ -224,7 +224,7 @@ fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
     (nominal * STEPS_PER_HZ).min(f64::from(MOST_STEPS)) as u32
 }
 
-/// The lowest step that keeps every least, and what it breaks.
+/// Describes the limit that the lowest step above every minimum exceeds.
 fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64, Mode)>) -> Stop {
     let name = timing.name();
     let broken = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {

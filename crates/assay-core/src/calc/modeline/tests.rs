@@ -79,7 +79,7 @@ fn the_t221_line_fits_and_rb2_is_better() {
     assert_eq!(format!("{:.1}", check.figures.active_percent), "95.6");
     let better = check.better.value().unwrap();
     assert_eq!((better.timing, better.is_better), ("rb2", true));
-    // Without the version of 2013 there is nothing better.
+    // Without the version of 2013 no mode is better.
     let known = super::check(parse(ARTICLE).unwrap(), T221, &[Timing::Rb1, Timing::Cvt]);
     assert!(!known.better.value().unwrap().is_better);
     let free = super::check(parse(ARTICLE).unwrap(), Limits::default(), &TIMINGS);
@@ -167,7 +167,7 @@ fn blanking_is_what_of_a_line_and_of_a_picture_is_not_shown() {
     let article = figures(ARTICLE);
     assert_eq!([article.blank_pixels, article.blank_lines], [168, 6]);
     assert_eq!([article.total_pixels, article.total_lines], [4008, 2406]);
-    // Nothing is blank where the sync is the end of what is shown.
+    // No blanking: the sync ends at the active part.
     let least = figures("25 640 640 641 641 480 480 481 481");
     assert_eq!([least.blank_pixels, least.blank_lines], [1, 1]);
 }
@@ -185,7 +185,7 @@ fn a_blanking_of_ones_own_is_divided_as_that_of_version_1() {
         "as rb1 has its pixels"
     );
     assert_eq!(mode(9, 4), Some(([1920, 1922, 1923, 1929], [1080, 1081, 1082, 1084])));
-    // Less than a front porch, a sync and an end of it is no mode.
+    // A blanking without room for front porch, sync and back porch is invalid.
     assert!(mode(2, 30).is_some() && mode(1, 30).is_none() && mode(160, 1).is_none());
 }
 

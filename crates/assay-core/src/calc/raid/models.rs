@@ -1,5 +1,5 @@
-//! Ways to count what one write moves. A write begins where a stripe begins; with parity it covers
-//! whole stripes first and then the chunks of a last one.
+//! Models of the disk traffic of one write. A write begins at a stripe boundary; with parity it covers whole stripes
+//! first and then the chunks of a last one.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::presence::Presence;
 
 /// Bytes that md keeps of each disk as one unit of a stripe.
 const PAGE: u64 = 4096;
-/// What was measured on md, with where it comes from.
+/// Measurements on md, with their sources.
 const MEASURED: &str = include_str!("../../../reference/md.csv");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,16 +37,16 @@ pub struct Model {
     pub model: &'static str,
     pub source: Source,
     pub text: &'static str,
-    /// What is moved, or why this way of counting has no answer here.
+    /// Traffic, or the reason why this model does not apply.
     pub moved: Presence<Moved>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Moved {
-    /// KiB that are read, where they are told apart.
+    /// KiB read, if the model distinguishes reads and writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_kib: Option<f64>,
-    /// KiB that are written, where they are told apart.
+    /// KiB written, if the model distinguishes reads and writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_kib: Option<f64>,
     pub moved_kib: f64,
@@ -82,7 +82,7 @@ fn per_kib(moved_kib: f64, question: &Question) -> f64 {
     moved_kib / (question.write_bytes as f64 / 1024.0)
 }
 
-/// All models of a level, in the order in which they are told.
+/// All models of a level, in the order of the report.
 pub fn all(question: &Question) -> Vec<Model> {
     let model = |model, source, text, moved| Model { model, source, text, moved };
     if question.level.parities() == 0 {
@@ -145,7 +145,7 @@ fn copies(question: &Question) -> Moved {
     Count { read: 0, written: u64::from(copies) }.moved(question.write_bytes, question)
 }
 
-/// The article counts a change within one chunk on four disks of RAID 5, and nothing else.
+/// The article covers only a change within one chunk on four disks of RAID 5.
 fn article(question: &Question, count: Count) -> Presence<Moved> {
     if question.level != Level::Raid5 || question.disks != 4 {
         return Presence::absent("the article covers only RAID 5 with 4 disks");
@@ -156,7 +156,7 @@ fn article(question: &Question, count: Count) -> Presence<Moved> {
     Presence::Present(count.moved(question.chunk_bytes, question))
 }
 
-/// What a stripe costs of which `touched` chunks are written, `whole` of them wholly.
+/// Traffic of a stripe with `touched` written chunks, of which `whole` are written completely.
 type Way = fn(question: &Question, touched: u64, whole: u64) -> Count;
 
 /// A way over all stripes of the write, in chunks.
@@ -168,13 +168,13 @@ fn stripes(question: &Question, way: Way) -> Count {
     if rest == 0 { count } else { count.plus(way(question, rest.div_ceil(chunk), rest / chunk), 1) }
 }
 
-/// Old data and parity are read, new ones written.
+/// Read-modify-write: reads old data and parity, writes new ones.
 fn rmw(question: &Question, touched: u64, _: u64) -> Count {
     let units = touched + u64::from(question.level.parities());
     Count { read: units, written: units }
 }
 
-/// What is not wholly written is read, new data and parity are written.
+/// Reconstruct-write: reads the chunks that are not written completely, writes new data and parity.
 fn rcw(question: &Question, touched: u64, whole: u64) -> Count {
     let written = touched + u64::from(question.level.parities());
     Count { read: data_chunks(question) - whole, written }
@@ -193,8 +193,8 @@ fn full_stripe(question: &Question) -> Presence<Moved> {
     Presence::Present(Count { read: 0, written: units }.moved(question.chunk_bytes, question))
 }
 
-/// md looks at rows of pages, one of each disk, and reads old data and parity only where that is
-/// less than reading what is missing (drivers/md/raid5.c, `handle_stripe_dirtying`).
+/// md works on rows of pages, one per disk, and reads old data and parity only if that is less than reading the rest
+/// (drivers/md/raid5.c, `handle_stripe_dirtying`).
 fn md(question: &Question) -> Count {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
     let row = |touched: u64, whole: u64| {
@@ -205,7 +205,7 @@ fn md(question: &Question) -> Count {
     let full = question.write_bytes / (data * chunk);
     let rest = question.write_bytes % (data * chunk);
     let count = Count::default().plus(row(data, data), full * rows);
-    // Of the last stripe: chunks wholly written, and a last one up to some page.
+    // In the last stripe: complete chunks, and a partial one up to some page.
     let (before, last) = (rest / chunk, rest % chunk);
     let (pages, part) = (last / PAGE, u64::from(!last.is_multiple_of(PAGE)));
     let untouched = rows - pages - part;

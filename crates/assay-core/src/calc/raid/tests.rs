@@ -45,7 +45,7 @@ fn both_readings_of_the_article() {
 fn the_textbook_moves_whole_chunks() {
     assert_eq!(moved(&question(128, 2), "chunk-rmw"), Some(512.0));
     assert_eq!(moved(&question(1024, 2), "chunk-rmw"), Some(4096.0));
-    // Three reads and two writes: what the article's steps are.
+    // Three reads and two writes: the steps of the article.
     assert_eq!(moved(&question(128, 2), "chunk-rcw"), Some(640.0));
     assert_eq!(moved(&question(128, 128), "chunk-rcw"), Some(512.0));
     assert_eq!(moved(&question(128, 384), "full-stripe"), Some(512.0));
@@ -69,7 +69,7 @@ fn the_page_model_is_what_was_measured() {
 
 #[test]
 fn the_page_model_counts_page_by_page() {
-    // Brute force: each row of pages on its own.
+    // Brute force: every row of pages separately.
     for level in [Level::Raid5, Level::Raid6] {
         for disks in 4..8 {
             for write_bytes in [512, 2048, 4096, 6000, 20_000, 100_000, 250_000, 500_000] {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::pages::Pages;
 use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_power};
 
-/// Units of a device that are told apart at most: 2^26 bits are 8 MiB. Of many devices less, as each class of each has
-/// its own, and how many devices there are may be what a stranger wrote.
+/// Maximum number of units per device: 2^26 bits are 8 MiB. Lower for many devices, because each class of each device
+/// has its own bitmap and imported files may name any number of devices.
 const MOST_UNITS: u64 = 1 << 26;
 /// So many devices have all of them.
 const MANY_DEVICES: u64 = 8;
@@ -14,9 +14,9 @@ const SMALLEST_UNIT_BYTES: u64 = 4096;
 /// Ends of requests that are remembered: several streams, and a queue that is served out of order.
 const REMEMBERED: usize = 64;
 const BIN_NS: u64 = 100_000_000;
-/// Bins that are kept: a week.
+/// Maximum number of bins: one week.
 const MOST_BINS: usize = 7 * 86_400 * 10;
-/// Bins below which nothing is said of bursts.
+/// Minimum number of bins for the statistics of bursts.
 const FEWEST_BINS: usize = 10;
 #[derive(Debug)]
 pub struct Counter {
@@ -37,7 +37,7 @@ struct Class {
     counted: OfClass,
     /// A bit a unit.
     touched: Pages<u64>,
-    /// Where the last ones ended, the newest at `newest`.
+    /// Ends of the latest requests, the newest at `newest`.
     ends: Vec<u64>,
     newest: usize,
     bins: Pages<u32>,
@@ -71,7 +71,7 @@ impl Counter {
             .add(request, bytes, unit_bytes);
     }
 
-    /// What was counted, of a recording of so long.
+    /// Returns the summary of a recording of this length.
     pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
         let finish = |device: Device| {
             let Device { bytes, unit_bytes, classes } = device;
@@ -139,7 +139,7 @@ impl Class {
             *self.counted.distances.entry(distance).or_default() += 1;
         }
         let end = offset.saturating_add(bytes);
-        // What goes on takes the place of what it follows, so that a stream is remembered once.
+        // A sequential request replaces the end of its predecessor, so each stream has one entry.
         if let Some(at) = self.ends.iter().position(|known| *known == offset) {
             self.counted.in_order += 1;
             self.ends[at] = end;
@@ -180,7 +180,7 @@ impl Class {
         self.counted.most_in_100_ms = self.bins.all().max().map(u64::from).unwrap_or_default();
         let whole = usize::try_from(span_ns / BIN_NS).unwrap_or(usize::MAX).min(MOST_BINS);
         self.counted.dispersion = dispersion(&self.bins, whole);
-        // Classes of one recording have steps of one length, so that they stand in one figure.
+        // All classes use steps of one length, so one figure can show them.
         let least_ns = span_ns.div_ceil(MOST_STEPS as u64);
         let kept = |own: OverTime| (own.sum() > 0).then(|| own.sums_of(least_ns));
         self.counted.arrivals = kept(self.arrivals);
@@ -251,7 +251,7 @@ mod tests {
         let (arrivals, fresh) = (found.arrivals.unwrap(), found.first_touch.unwrap());
         assert_eq!((arrivals.step_ns, fresh.step_ns), (4_000_000, 4_000_000));
         assert_eq!((arrivals.sum(), fresh.sum()), (256, 8 * MIB));
-        // The second half touches nothing new.
+        // The second half touches only known units.
         assert!(arrivals.amounts.len() == 64 && fresh.amounts.len() <= 33, "{fresh:?}");
         let unseen = counted([Request { arrived_ns: None, ..request(9, 0, 4096) }], 1_000_000);
         assert_eq!(unseen.arrivals, None);
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((even.most_in_100_ms, bursts.most_in_100_ms), (10, 100));
     }
 
-    /// Who comes once in a long while costs what it has, and the time between counts as empty.
+    /// Rare requests use memory per request, and the time between counts as empty.
     #[test]
     fn bins_that_have_nothing_take_no_room_and_count() {
         let hour_ns = 3_600_000_000_000;
@@ -296,7 +296,7 @@ mod tests {
         }
         class.arrive(u64::MAX);
         assert_eq!(class.bins.all().filter(|count| *count > 0).count(), 20);
-        // Twenty bins of one, and zero in all others: the variance of what is rare is its mean.
+        // Twenty bins of one, and zero in all others: the variance of rare events is their mean.
         let found = dispersion(&class.bins, 20 * 36_000).unwrap();
         assert!((found - 1.0).abs() < 1e-3, "{found}");
         assert_eq!(dispersion(&class.bins, 9), None);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Steps at most. What goes on beyond them makes each step twice as long, so that from half of them on are in use.
+/// Maximum number of steps. A longer recording doubles the length of each step, so at least half of them are in use.
 pub const MOST_STEPS: usize = 80;
 /// How long the first steps are.
 const SHORTEST_NS: u64 = 1_000_000;
@@ -16,7 +16,7 @@ type Join = fn(u64, u64) -> u64;
 pub struct OverTime {
     /// Nanoseconds of a step.
     pub step_ns: u64,
-    /// What came in each step, up to the last one that has anything.
+    /// Amount per step, up to the last nonzero one.
     pub amounts: Vec<u64>,
 }
 

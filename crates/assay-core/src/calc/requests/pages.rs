@@ -1,13 +1,12 @@
-//! Numbers by index that take memory only near those that were asked for: what others recorded, or made up, may have
-//! a few that lie far apart.
+//! A sparse array: memory only near used indices, because imported recordings may use a few that are far apart.
 
-/// Numbers that are made at once.
+/// Numbers per page.
 const PAGE: usize = 512;
 
-/// Such numbers, of which each begins as nothing.
+/// Numbers by index; unused ones have the default value.
 #[derive(Debug, Default)]
 pub(super) struct Pages<T> {
-    /// Of those that were not asked for empty.
+    /// Unused pages are empty.
     pages: Vec<Vec<T>>,
     length: usize,
 }
@@ -26,7 +25,7 @@ impl<T: Copy + Default> Pages<T> {
         &mut own[index % PAGE]
     }
 
-    /// How many there are up to the last one that was asked for.
+    /// Returns the highest used index plus one.
     pub(super) fn len(&self) -> usize {
         self.length
     }

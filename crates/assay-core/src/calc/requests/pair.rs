@@ -15,7 +15,7 @@ pub struct Side {
     /// Sizes: the largest power of two that is not above it, and how many.
     #[serde(deserialize_with = "by_power")]
     pub sizes: BTreeMap<u64, u64>,
-    /// How far it is from the end of the one before it to its beginning: likewise, 0 where that is nothing.
+    /// Distances from the end of the previous request to the start of this one, in powers of two; 0 for adjacent ones.
     #[serde(deserialize_with = "by_power")]
     pub distances: BTreeMap<u64, u64>,
 }
@@ -45,7 +45,7 @@ struct Gathered {
 }
 
 impl Sides {
-    /// Adds a request that starts at a moment; what has a place has an offset and bytes.
+    /// Adds a request that starts at a moment; `place` is its offset and size in bytes.
     pub fn add(&mut self, kind: &'static str, at_ns: u64, place: Option<(u64, u64)>) {
         let own = self.kinds.entry(kind).or_default();
         own.side.starts.add(at_ns, 1);
@@ -63,7 +63,7 @@ impl Sides {
         own.behind.get_or_insert_default().keep_most(at_ns, behind_ns);
     }
 
-    /// These, recorded, beside what was played of them.
+    /// Pairs these recorded requests with the replayed ones.
     pub fn beside(self, mut played: Self) -> BTreeMap<String, Pair> {
         let pair = |(kind, recorded): (&'static str, Gathered)| {
             let played = played.kinds.remove(kind).unwrap_or_default();

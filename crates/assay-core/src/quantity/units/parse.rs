@@ -1,4 +1,4 @@
-//! Reading amounts. Every refusal is one line that says what to write instead.
+//! Parses amounts. Each error is one line that says what to write instead.
 
 use super::UnitError;
 
@@ -32,7 +32,7 @@ const fn unit(
     UnitName { name, factor, any_case, exact_case }
 }
 
-/// Units of bytes: powers of 1024 first, so that they win where both are exact.
+/// Units of bytes: powers of 1024 first, because the first exact unit wins.
 pub(super) static BYTES: Measure = Measure {
     units: &[
         unit("B", 1, &["byte", "bytes"], &["B"]),
@@ -193,7 +193,7 @@ fn ambiguous(name: &str, measure: &Measure) -> Option<&'static str> {
     ["K", "M", "G", "T", "P", "E"].into_iter().find(|power| power.eq_ignore_ascii_case(letter))
 }
 
-/// The unit one of whose spellings is nearest to what was written.
+/// Returns the unit with the spelling nearest to `name`.
 fn nearest(name: &str, measure: &Measure) -> &'static str {
     let name = name.to_lowercase();
     let distance_to = |unit: &UnitName| {

@@ -1,12 +1,12 @@
-//! How amounts stand in tables and sentences: three significant digits at most, zeros at the end
-//! left out, and never wider than stated. For people; files keep exact numbers.
+//! Formats amounts for tables and sentences: at most three significant digits, no trailing zeros. Files contain exact
+//! numbers instead.
 
 use crate::outside::is_unseen;
 
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// A text from elsewhere (a model name, a path) without characters that move the cursor or turn the
-/// direction of what follows; each stays one column wide.
+/// Returns an untrusted text (a model name, a path) without control and bidirectional characters; each stays one column
+/// wide.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '?' } else { c }).collect()
 }
@@ -76,8 +76,7 @@ pub fn duration(ns: f64) -> String {
     if !ns.is_finite() {
         return "-".to_owned();
     }
-    // The next unit begins at 999.5 of this one (119.5 s and min), so that no number is rounded
-    // up to four digits.
+    // The next unit begins at 999.5 of this one (119.5 for s and min), so numbers never round up to four digits.
     let limit = |name: &str| if matches!(name, "s" | "min") { 119.5 } else { 999.5 };
     let last = STEPS[STEPS.len() - 1];
     let (unit, name) =
@@ -130,7 +129,7 @@ pub fn about(amount: u64) -> String {
     }
 }
 
-/// Two of them: `about 14 to 20`; `about 14` where both are told alike.
+/// Formats two amounts: `about 14 to 20`, or `about 14` if both print alike.
 pub fn about_between(least: u64, most: u64) -> String {
     if about(least) == about(most) {
         return about(most);
@@ -144,10 +143,10 @@ pub fn times(ratio: f64) -> String {
     per_second(ratio)
 }
 
-/// A ratio of two numbers that are compared: `1.042`, `0.87`, `33`. Near 1 it has as many digits
-/// as it takes to tell it from 1, so that the print never contradicts a verdict.
+/// Formats a ratio of two compared numbers: `1.042`, `0.87`, `33`. Near 1 it has enough digits to differ from 1, so the
+/// print never contradicts a verdict.
 pub fn ratio(value: f64) -> String {
-    // No ratio is nothing.
+    // A ratio is never zero.
     if 0.0 < value && value < 0.0005 {
         return "<0.001".to_owned();
     }
@@ -160,8 +159,8 @@ pub fn ratio(value: f64) -> String {
     if text.parse() == Ok(1.0) { "1".to_owned() } else { text }
 }
 
-/// A ratio with the ends of its interval, all with the same number of decimals: as many as the
-/// width of the interval is worth, and as it takes to tell its ends from 1 and from 0.
+/// Formats a ratio and the ends of its interval with the same number of decimals: two digits of the width, and enough
+/// to distinguish the ends from 1 and 0.
 pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     let [low, high] = ends;
     let all = [value, low, high];
@@ -169,7 +168,7 @@ pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high || high > 1000.0 * low {
         return all.map(ratio);
     }
-    // Two digits of the width; three decimals do as long as they tell the ends apart.
+    // Two digits of the width, but at most three decimals if they distinguish the ends.
     let most = if width < 0.002 { 9.0 } else { 3.0 };
     let enough = (1.0 - width.log10().floor()).clamp(0.0, most) as usize;
     let text = |one: f64, digits: usize| {
@@ -177,7 +176,7 @@ pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     };
     let told = |digits: &usize| {
         let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
-        // No ratio is nothing.
+        // A ratio is never zero.
         ends.iter().all(|end| *end == 1.0 || !is(*end, 1.0))
             && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
     };
@@ -185,8 +184,8 @@ pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     all.map(|one| text(one, digits))
 }
 
-/// Per cent with the ends of their interval, without the sign: decimals as the interval is worth and
-/// as it takes to tell its ends from 100; without one two, as tables print them.
+/// Formats percentages and the ends of their interval, without the sign: decimals as the width allows and enough to
+/// distinguish the ends from 100; without an interval two decimals, as in tables.
 pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
     let Some([low, high]) = ends else {
         return [format!("{value:.2}"), String::new(), String::new()];

@@ -184,7 +184,7 @@ fn a_ratio_and_its_interval_have_the_same_decimals() {
     assert_eq!(told(1.3, [1.16, 1.4512]), "1.30 1.16 1.45");
     assert_eq!(told(11.3, [10.5, 12.1]), "11.3 10.5 12.1");
     assert_eq!(told(1_204.0, [1_100.0, 1_300.0]), "1,200 1,100 1,300");
-    // The ends tell whether 1 is between them.
+    // The ends show whether 1 is between them.
     assert_eq!(told(1.02, [1.0004, 1.04]), "1.0200 1.0004 1.0400");
     assert_eq!(told(2.4, [2.4, 2.4]), "2.4 2.4 2.4");
 }
@@ -196,7 +196,7 @@ fn per_cent_has_the_decimals_that_its_interval_is_worth() {
     assert_eq!(told(61.6197, Some([54.2, 86.4])), "62 54 86");
     assert_eq!(told(61.6197, Some([61.0, 62.3])), "61.6 61.0 62.3");
     assert_eq!(told(61.6197, Some([61.61, 61.62])), "61.62 61.61 61.62");
-    // An end beside 100 is told from it.
+    // An end near 100 is printed with enough digits to differ from 100.
     assert_eq!(told(68.0, Some([46.0, 100.4])), "68.0 46.0 100.4");
 }
 

@@ -1,20 +1,20 @@
-//! Buckets whose numbers are known: what is estimated lies near them, and the intervals hold them.
+//! Simulated buckets with known parameters: estimates are near them, and intervals cover them.
 
 use crate::draws::Draws;
 
 use crate::stats::bucket::{AfterRest, Bucket, Course, course};
 
-/// A volume with a bucket, and what scatters.
+/// A volume with a token bucket, and its noise.
 #[derive(Clone, Copy, Debug)]
 struct Volume {
     credit: f64,
     base: f64,
     refill: f64,
     asked: f64,
-    /// Standard deviation of what is asked for in a second, and of what is counted of it, as shares.
+    /// Standard deviations of the demand per second and of the counting, as shares.
     asks: f64,
     counts: f64,
-    /// How like the second before a second is asked for.
+    /// Correlation of the demand with that of the second before.
     keeps: f64,
 }
 
@@ -43,7 +43,7 @@ impl Running<'_> {
         let base = of.base / PARTS as f64;
         let mut done = 0.0;
         for _ in 0..PARTS {
-            // What remains comes at any time; the rest is taken out of the bucket.
+            // The baseline rate is always available; the rest uses credits.
             let own = asked.min(base + self.left);
             self.left -= (own - base).max(0.0);
             done += own;
@@ -60,7 +60,7 @@ impl Running<'_> {
     }
 }
 
-/// A load of so many seconds, then rests with a load of half a minute after each.
+/// Simulates a load of so many seconds, then rests, each followed by 30 s of load.
 fn seen(of: Volume, seconds: usize, rests: &[f64], seed: u64) -> Option<Course> {
     let mut draws = Draws::new(seed, "buckets");
     let mut own = Running { of, left: of.credit, draws: &mut draws, last: 0.0 };
@@ -131,7 +131,7 @@ fn estimates_are_near_and_their_intervals_hold_what_is_true() {
             let truth = [of.credit, of.base, of.refill];
             for (at, own) in [found.credits, found.baseline_per_s, refill].iter().enumerate() {
                 near[at] += u64::from((own.value / truth[at] - 1.0).abs() <= 0.15);
-                // What does not scatter at all has an interval without a length.
+                // Without noise the interval has length zero.
                 let room = 1e-6 * truth[at];
                 let [low, high] = own.ci95;
                 held[at] += u64::from((low - room..=high + room).contains(&truth[at]));
@@ -174,7 +174,7 @@ fn rests_that_fill_the_bucket_and_loads_that_do_not_empty_it_say_nothing_of_the_
     };
     assert_eq!(of(&[]), None);
     assert_eq!(of(&[100.0, 200.0]), None, "the brim was reached");
-    // A load after a rest of 30 s at four times the credit would go on for longer than half a minute.
+    // Credits of a rest of 30 s at four times the rate would last longer than 30 s of load.
     let slow = Volume { refill: 2000.0, credit: 80_000.0, ..QEMU };
     let Some(Course::Fell(bucket)) = seen(slow, 200, &[28.0], 1) else { panic!() };
     assert_eq!(bucket.refill_per_s, None, "it was not empty again");

@@ -1,4 +1,4 @@
-//! What the tests share: reading vectors, comparing, reproducible random numbers.
+//! Helpers of the tests: reading vectors, comparing, reproducible random numbers.
 
 use serde_json::Value;
 

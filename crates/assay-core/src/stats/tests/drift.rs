@@ -59,7 +59,7 @@ fn what_comes_through_lead_ins_gives_the_known_answers() {
         close_p(found.p, number(&case["p"]), tolerance);
         assert_eq!((found.df1, found.df2), (count(&case["df1"]), count(&case["df2"])));
     }
-    // Every replicate was ended by the same arm: nothing of it is left to test.
+    // Every replicate ended with the same arm: the effect is aliased.
     let (arms, replicates) = ([0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2, 3, 3]);
     let (endings, first) = ([1, 2, 1, 2, 1, 2, 1, 2], [1, 0, 1, 0, 1, 0, 1, 0]);
     let values = [1.0, 2.0, 4.0, 3.0, 6.0, 9.0, 2.0, 7.0];
@@ -82,7 +82,7 @@ fn exact_fits_and_borders() {
     assert_eq!(by_group(&[1.0, 2.0], &[0, 1, 1]), None);
     assert_eq!(by_group(&[], &[]), None);
     assert_eq!(by_group(&[1.0, 2.0, f64::NAN], &[0, 1, 1]), None);
-    // The predecessor is the replicate: nothing of it is left to test.
+    // The predecessor is the replicate: the effect is aliased.
     let (arms, same) = ([0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2]);
     assert_eq!(carry_over(&[1.0, 2.0, 4.0, 3.0, 6.0, 9.0], &arms, &same, &same), None);
     let many: Vec<usize> = (0..700).collect();
@@ -231,6 +231,6 @@ fn detectable_carry_over_is_found_in_four_of_five() {
         let values = values(random, effect);
         carry_over(&values, &orders, &before, &replicates).unwrap().p < 0.01
     });
-    // Of three settings the one that is found worst decides.
+    // The worst of three settings decides.
     assert!((0.75..0.9).contains(&found), "{found}");
 }

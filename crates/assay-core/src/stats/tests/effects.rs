@@ -47,7 +47,7 @@ fn what_adds_up_leaves_nothing() {
     close(found.variance, 0.0, 1e-12);
     let (apart, _) = found.apart(Some(1), Some(2)).unwrap();
     close(apart, 1.0, 1e-12);
-    // One of the pair stands out by itself: that is no sum, and a quarter of it is left everywhere.
+    // An interaction in one cell: a quarter of it remains in every residual.
     close(square(&[0.0, 0.0, 0.0, 4.0]).unwrap().variance, 4.0, 1e-12);
 }
 

@@ -1,7 +1,7 @@
-//! Every public function against vectors of an independent oracle (the source stands in the first
-//! field of each file of `tests/reference`), and the laws that its answers obey.
+//! Every public function against vectors of an independent oracle (the first field of each file in `tests/reference`
+//! names the source), and laws of the results.
 //!
-//! Tests that are called a simulation repeat one of the protocol; their random numbers are fixed.
+//! Tests named simulation repeat a simulation of the protocol; their random numbers are fixed.
 
 #![allow(clippy::disallowed_methods, reason = "these tests read the source and its vectors")]
 

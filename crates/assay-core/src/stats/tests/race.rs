@@ -10,7 +10,7 @@ fn near(found: f64, wanted: f64) {
 fn few_values_lean_on_all_arms_and_many_on_themselves() {
     // (6 x 4 + 2 x 1) / 8, by hand.
     near(moderated_variance(1.0, 3, 4.0), 3.25);
-    // One value says nothing of its own spread.
+    // One value has no variance of its own.
     near(moderated_variance(9.0, 1, 4.0), 4.0);
     near(moderated_variance(1.0, 0, 4.0), 4.0);
     near(moderated_variance(1.0, 1_000_001, 4.0), 1.000_018);

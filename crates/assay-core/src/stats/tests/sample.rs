@@ -1,4 +1,4 @@
-//! `sample`, and what `interval` makes of it.
+//! `sample` and `interval`.
 
 use crate::stats::{Sample, log_ratios, paired_ratio, t_quantile};
 use proptest::prelude::*;

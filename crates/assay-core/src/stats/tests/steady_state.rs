@@ -57,8 +57,8 @@ fn the_series_of_the_protocol() {
     close(snia(&named("exponential")).unwrap().1.mean, 114.0, 0.005);
 }
 
-/// Where other implementations part from the text: one demands that every value lies within 10% of the
-/// mean, and that the ends of the line do, which is twice as loose a rise.
+/// Other implementations differ from the specification: one requires every value within 10% of the mean, and also the
+/// ends of the line, which allows twice the rise.
 #[test]
 fn the_window_follows_the_text_where_others_do_not() {
     // Range 15% and no rise, but a value 11.7% above the mean of 103.
@@ -128,7 +128,7 @@ fn changes_of_correlated_values_give_the_known_answers() {
     assert_eq!(correlated_change_interval(&rising, 0.05), None);
 }
 
-/// Where neighbours are alike no change is found that is not there, and one that is there is.
+/// Correlated neighbors cause no false change, and a real change is found.
 #[test]
 fn a_simulation_of_correlated_values_without_a_change_and_with_one() {
     let found = |seed: u64, rho: f64, n: u32, step: f64| {
@@ -165,7 +165,7 @@ fn several_changes_are_found_in_their_order_and_none_in_noise() {
     assert_eq!(of(&[(40, 5.0), (60, 4.0)]), [40]);
     assert_eq!(of(&[(40, 5.0), (60, 4.9)]), [0; 0], "a step that is too small");
     assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 4.0)]), [30, 60]);
-    // Down and back: each single split leaves much beside it.
+    // A temporary drop: each single split leaves much of the variance.
     assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 5.0)]), [30, 60]);
     assert_eq!(of(&[(30, 5.0), (30, 3.0), (30, 5.0), (30, 3.0)]), [30, 60, 90]);
     assert_eq!(of(&[(5, 5.0), (6, 3.0)]), [0; 0], "too few");

@@ -51,7 +51,7 @@ fn log_martingale(n: usize, g: f64, mu: f64) -> f64 {
     0.5 * (g / (n + g)).ln() + n / 2.0 * (squares / (squares - explained)).ln()
 }
 
-/// R8's false-positive rate over n = 3 to 100 (.030), and of six looks at alpha / 6 (.035).
+/// R8's false-positive rate over n = 3 to 100 (.030), and of six interim analyses at alpha / 6 (.035).
 #[test]
 fn simulation_of_looking_often() {
     let halves: Vec<Option<f64>> =
