@@ -1,10 +1,10 @@
-//! A study as data, from the file to what was found: each step of the pipeline is a type here.
+//! A study as data: each step of the pipeline from file to findings is a type here.
 //!
-//! Here belongs what is asked ([`file`]), what is planned ([`plan`], a pure function), what was recorded
-//! ([`results`], the bundle that keeps it) and the form of what is concluded ([`findings`]). How verdicts come
-//! about does not: that is `assay-analysis`. Who runs a plan is `assay_runner::run`.
+//! This crate contains the study file ([`file`]), the plan ([`plan`], a pure function), the records ([`results`], the
+//! bundle) and the form of conclusions ([`findings`]). `assay-analysis` computes the conclusions; `assay_runner::run`
+//! runs a plan.
 //!
-//! The types to know: [`file::Study`], [`results::plan::Plan`], [`results::record::Trial`],
+//! Main types: [`file::Study`], [`results::plan::Plan`], [`results::record::Trial`],
 //! [`findings::measurements::Measurements`], [`findings::Findings`].
 
 #![forbid(unsafe_code)]

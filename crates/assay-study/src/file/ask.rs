@@ -1,4 +1,4 @@
-//! Claims that a study puts to the test, and what a storage card is sold as.
+//! Questions of a study, and the claimed properties of a storage card.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct Ask {
     pub min: Option<Amount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Amount>,
-    /// What the response stays below, as it was written: see [`Limit`](super::limit::Limit).
+    /// Limit of the response time, as written: see [`Limit`](super::limit::Limit).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<String>,
 }
@@ -49,11 +49,11 @@ pub enum AskKind {
     Best,
     Worst,
     Better,
-    /// One level is no different from another, within the margin.
+    /// Two levels are equivalent within the margin.
     Equivalent,
     /// The metric is at least, or at most, so much.
     Bound,
-    /// One level has at least, or at most, so many times what another has.
+    /// The ratio of two levels is at least, or at most, a value.
     Ratio,
     /// One level is the highest at which the metric still is at most so much.
     Knee,
@@ -103,7 +103,7 @@ impl Ask {
         self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
     }
 
-    /// Whether it leaves open which two levels it is about: the second of what varies, over the first.
+    /// Returns whether no level is named: the second level of the varied factor is then compared with the first.
     pub fn is_of_any_two(&self) -> bool {
         let named = self.level.is_some() || self.versus.is_some();
         let open = self.kind == AskKind::Ratio || self.factor.is_none();
@@ -206,7 +206,7 @@ impl fmt::Display for Amount {
     }
 }
 
-/// What a card or drive is sold as: its row of the flash table holds that against what it does.
+/// Claimed properties of a card or drive; the card table compares them with the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -130,7 +130,7 @@ impl Checker<'_> {
         self.allowance(study, gate);
     }
 
-    /// What may be zero has no share, and what is compared by ratios no amount.
+    /// Metrics that may be zero need an absolute limit; metrics compared by ratios need a share.
     fn allowance(&mut self, study: &Study, gate: &Gate) {
         if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
@@ -270,7 +270,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a factor or a level of it is told to be wrong: what is compared with it may be right.
+    /// Returns whether a factor or one of its levels already has an error; references to it may be correct.
     fn any_wrong_level(&self, name: &str, levels: &[String]) -> bool {
         let path = format!("factors/{name}");
         let wrong = |index| self.mistakes.is_wrong(&format!("{path}/{index}"));
@@ -409,7 +409,7 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// What verdicts are about is told by some program, where it is no metric of ours.
+    /// A primary metric that is not built in must be reported by a command.
     fn told(&mut self, study: &Study) {
         let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name))
         else {
@@ -422,7 +422,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Beside others' work the study makes none.
+    /// A workload that only observes other processes must be the only workload.
     fn others(&mut self, study: &Study, index: usize) {
         let workload = &study.workload[index];
         if !workload.work.is_others() {
@@ -495,7 +495,7 @@ fn unnamed(factor: &str) -> String {
     format!("to insert the level, write {{{factor}}} in a command line")
 }
 
-/// Whether some work of a study names a factor in its own words.
+/// Returns whether a workload of the study uses the factor in its text.
 pub fn is_taken(study: &Study, factor: &str) -> bool {
     let around = InStudy::of(&study.factors);
     study.workload.iter().any(|workload| workload.work.names_factor(factor, &around))

@@ -29,7 +29,7 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     }
 }
 
-/// Whether a place is good enough is told by bounds, and by nothing else.
+/// Requirements need questions of kind bound, and no other kind.
 fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
         let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
@@ -100,7 +100,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     })
 }
 
-/// A workload whose classes have rows of their own, where the question is about the number of one of them.
+/// Returns a workload with rows per class, if the question is about a metric of one class.
 fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     let metric = ask.metric.as_deref().or(study.primary_metric.as_deref())?;
     let (class, _) = played::of(metric)?;

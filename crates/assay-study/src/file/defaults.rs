@@ -1,4 +1,4 @@
-//! What a study leaves open, filled in before it is planned, so that the stored study says it all.
+//! Fills in the defaults of a study before planning; the stored study is complete.
 
 use assay_core::quantity::{Bytes, Time};
 use assay_machine::factors::layers;
@@ -11,7 +11,7 @@ const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// The same where there are many cells: it is filled for each file system of each replicate.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
 const MANY_CELLS: usize = 40;
-/// Size of a laboratory's loop device where neither the study nor its area says more.
+/// Default size of the lab's loop device.
 const LAB: Bytes = Bytes(1 << 30);
 
 const IDLE: Time = Time(30_000_000_000);
@@ -63,7 +63,7 @@ impl Study {
         arms * self.workload.len()
     }
 
-    /// The same study on a loop device of its own, large enough for a file system with its area.
+    /// Returns the study with a new loop device as target, large enough for a file system with the area.
     #[must_use]
     pub fn in_lab(mut self) -> Self {
         let mut moved = false;
@@ -71,7 +71,7 @@ impl Study {
             moved |= own.work.move_to_lab();
         }
         if moved {
-            // Name spaces of its own instead of a loop device: it touches nothing else.
+            // The workload uses network namespaces instead of a loop device.
             return self;
         }
         if !matches!(self.target, Some(Target::Loop(_))) {
@@ -80,7 +80,7 @@ impl Study {
         self
     }
 
-    /// Bytes of a device on which what is made at the area's start holds the area.
+    /// Bytes of device that the layers of the study need to contain the area.
     fn room(&self) -> u64 {
         let mut made = layers::chosen(self.factors.keys()).rev().peekable();
         let is_made = made.peek().is_some();

@@ -682,7 +682,7 @@ mod tests {
         for kind in assay_workloads::KINDS {
             for parameter in (kind.parameters)() {
                 let name = parameter.about.name;
-                // What is run is a key called `run`, and the factor `command` beside others' factors.
+                // Programs have the key `run` and the factor `command`.
                 if let Some(Form::Word(words)) = kind.keys.find(name).map(|key| &key.form) {
                     for word in words() {
                         (kind.sample)().set(name, word).unwrap().unwrap();

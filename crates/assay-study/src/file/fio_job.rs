@@ -31,7 +31,7 @@ pub struct Translated {
 
 #[derive(Clone, Copy)]
 pub struct Way<'a> {
-    /// What cannot be done is left out, key by key and job by job, and told; else all of it is refused.
+    /// Skips unsupported keys and jobs with a remark; otherwise they are errors.
     pub partly: bool,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -76,14 +76,14 @@ struct Work {
     poll: Option<&'static str>,
     sync: WriteSync,
     content: Option<String>,
-    /// Per cent of what is written that is copies.
+    /// Percent of the written data that is duplicated.
     duplicates: u64,
     verify: bool,
     time: Option<u64>,
     ramp: u64,
     operations: Option<u64>,
     paced: Paced,
-    /// As much as a study takes of the device, where nothing is said.
+    /// Bytes; `None` for the default area of a study.
     area: Option<u64>,
     place: String,
 }
@@ -103,7 +103,7 @@ impl Told {
         }
     }
 
-    /// A key that cannot be done: the end of it all, or left out.
+    /// Handles an unsupported key: an error, or a remark if `partly`.
     fn refuse_key(&mut self, line: usize, text: impl Into<String>) {
         if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
     }
@@ -162,7 +162,7 @@ fn at_once<'j>(
 ) -> Vec<Work> {
     let mut works = Vec::new();
     for job in group {
-        // Of a job that is left out nothing else is told.
+        // A skipped job causes no further remarks.
         let mut own = Told { partly: told.partly, ..Told::default() };
         if let Some(work) = work_in_place(job, first, &mut own) {
             own.remarks.into_iter().for_each(|remark| told.remark(remark));
@@ -249,7 +249,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     if span.is_none() {
         unsized_area(job, is_device, told);
     }
-    // Reading a device finds what is there.
+    // Reads of a device find its existing data.
     let content = if writes || !is_device { content(job, told) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
@@ -448,7 +448,7 @@ fn tell_differences(
     own_files: bool,
     told: &mut Told,
 ) {
-    // Where some blocks are met more often, fio keeps no map of them either.
+    // With a nonuniform distribution fio has no block map either.
     if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
         told.remark(
             "fio visits every block once before it repeats any block; Assay draws each offset independently, as with \
@@ -471,7 +471,7 @@ struct Direction {
     gap: Option<u64>,
 }
 
-/// Per cent of a mix that reads; none of what is nothing but writes, or trims.
+/// Percent of reads in a mix; 0 for writes and trims.
 fn reads(mix: &str) -> u64 {
     match mix {
         "read" => 100,
@@ -652,13 +652,13 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
     text
 }
 
-/// The line of the area, which all jobs share; none where it is what a study takes of the device.
+/// Returns the line of the area, which all jobs share; empty for the default area.
 fn area(all: &[&Work], told: &mut Told) -> String {
     let asked = all.iter().map(|work| work.area).max().flatten();
     if all.iter().any(|work| work.area != asked) {
         told.remark("all jobs share one test area, as large as the largest job needs");
     }
-    // Who says none means the whole of it.
+    // A job without a size uses the whole target.
     let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
         return String::new();
     };

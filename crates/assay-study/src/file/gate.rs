@@ -1,4 +1,4 @@
-//! A gate inside of a study: how much worse than the baseline an arm may be, and what is made of the answer.
+//! The gate of a study: the largest acceptable regression, and the exit code.
 
 use assay_core::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! Names of figures that a page can show first; the report's tests check this list.
 
-/// Figures that may lead, in the order of reading. Those of places have pages of their own.
+/// Figures that may lead, in reading order. Figures of places have separate pages.
 const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy"];
-/// The same behind those of what kinds of work tell.
+/// Figures that may lead after those of workloads.
 const THEN: [&str; 4] = ["runs", "bars", "published", "grid"];
-/// The same behind those of their own seconds.
+/// Figures that may lead after the time series of workloads.
 const LAST: [&str; 7] =
     ["percentiles", "classes", "production", "heatmap", "series", "order", "hosts"];
 

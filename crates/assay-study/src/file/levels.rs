@@ -14,7 +14,7 @@ pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<Stri
     told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
 }
 
-/// Whether a factor takes a level; else what is wrong and what to write.
+/// Checks a level of a factor; the error contains a message and a hint.
 pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     filled(name, level)?;
     if level == now::NOW && now::may_be(name) {
@@ -86,7 +86,7 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
         assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, text))
     };
     let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
-    // The levels of `copy` are words that mean nothing.
+    // The levels of `copy` are arbitrary words.
     let means = name != assay_workloads::COPY.about.name;
     means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
 }
@@ -128,7 +128,7 @@ fn examples(name: &str) -> Vec<String> {
     factors::levels_of(reader::example(name))
 }
 
-/// How an amount is written that stands in a text, and how the parameter itself writes it.
+/// Returns other spellings of an amount in a text, and the parameter's own spelling.
 fn spellings(name: &str, text: &str) -> Vec<String> {
     let bare = text.trim();
     let own = assay_workloads::parameter(name).and_then(|own| own.written);
@@ -154,7 +154,7 @@ mod tests {
     use assay_testkit::kinds::kept;
     use serde::Deserialize;
 
-    /// Other ways to write a level, some of which are taken.
+    /// Other ways to write a level, some of them valid.
     fn variants(level: &str) -> Vec<String> {
         let mut all = vec![
             level.replace(' ', ""),
@@ -180,7 +180,7 @@ mod tests {
         all
     }
 
-    /// Factors whose levels are names or lines of which each letter counts; kinds of work keep more.
+    /// Factors with case-sensitive names or lines as levels; workloads add more.
     const FREE: [&str; 15] = [
         "command",
         "prepare",
@@ -202,7 +202,7 @@ mod tests {
     #[derive(Deserialize)]
     struct Spelled {
         names: Vec<String>,
-        /// A parameter, a spelling of a level, and the one that is told.
+        /// Parameter, spelling of a level, and canonical spelling.
         amounts: Vec<[String; 3]>,
     }
 
@@ -261,7 +261,7 @@ mod tests {
                 assert_eq!(spelled(name, &level), level, "{name}");
                 assert!(!is_free || !is_amount(&level), "{name}: {level}");
                 for variant in variants(&level) {
-                    // What is taken is the level: there is no other that it could mean.
+                    // A valid variant is the same level.
                     if judged(name, &variant).is_ok() && !is_free {
                         others += usize::from(variant != level);
                         let told = spelled(name, &variant);

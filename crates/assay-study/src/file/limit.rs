@@ -1,4 +1,4 @@
-//! What a response is to stay below: `p99 < 2 ms`; and which rates hold it by their trials.
+//! Limits of the response time (`p99 < 2 ms`), and the rates that meet them.
 
 pub mod bracket;
 
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// A study that asks for the most load, with a line of its own at the top, of its work and of its question.
+    /// A study that searches for the highest rate, with extra lines at the top, in its workload and in its question.
     fn asking([top, work, ask]: [&str; 3]) -> Result<crate::file::Study, String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\n{top}\n[[workload]]\nname = \"w\"\n{work}\n\
@@ -112,7 +112,7 @@ mod tests {
         IO.replace(" }", &format!(", {key} }}"))
     }
 
-    /// Elsewhere starts at random distances need a rate beside them.
+    /// Outside of a search, random arrivals need a rate.
     #[test]
     fn starts_are_spread_as_the_study_says_at_the_rates_that_it_finds() {
         let work = with("arrival_process = \"poisson\"");

@@ -1,4 +1,4 @@
-//! A study: target x workloads x factors x replicates, as its file says it.
+//! A study: target x workloads x factors x replicates, as in its file.
 
 mod ask;
 mod check;
@@ -51,7 +51,7 @@ pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
 /// Replicates of a study that names none (R4: below six no test without a distribution can decide).
 pub const DEFAULT_REPLICATES: u32 = 6;
 
-/// What counts as equivalent where a study does not say (R6).
+/// Default equivalence margin (R6).
 pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 
 /// A study as its file defines it; [`fields`] describes the keys of this and of the following tables.
@@ -180,7 +180,7 @@ impl Study {
         self.links().next().is_some()
     }
 
-    /// Whether some of it makes virtual machines, as it is or by a level of a factor.
+    /// Returns whether a workload, or a level of a factor, starts virtual machines.
     pub fn makes_machines(&self) -> bool {
         self.works().any(|work| work.makes_machines())
     }
@@ -264,7 +264,7 @@ pub enum StopRule {
     Decided,
     /// The same, as soon as the gate is decided.
     Gate,
-    /// With one arm left: those that are surely behind leave.
+    /// Stops with one arm left: arms that are worse (95% confidence) leave.
     Best,
 }
 
@@ -298,7 +298,7 @@ pub struct Workload {
     /// Background load in the other half of the area: counted, not compared; has no duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<io::IoSpec>,
-    /// Where it cannot be run, it is left out with the reason, and the others run.
+    /// Assay skips the workload with a reason if it cannot run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub optional: bool,
 }
@@ -318,7 +318,7 @@ impl Workload {
         self.touches().any(|touch| touch.writes.is_some())
     }
 
-    /// What it, and what goes on in the background, does to the area.
+    /// Accesses of the workload and its background load to the area.
     pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(WorkloadSpec::touches);
         [self.work.touches()].into_iter().chain(background)

@@ -1,4 +1,4 @@
-//! The level `now`: what is set when a study begins. It becomes the level that this was.
+//! The level `current`: replaced by the value at the start of the study.
 
 use assay_machine::factors::{self, Role};
 
@@ -8,7 +8,7 @@ use super::without::Constraint;
 
 pub const NOW: &str = "current";
 
-/// Whether a factor may have it: what nobody sets has no other level.
+/// Returns whether a factor can have this level: only settings can.
 pub(super) fn may_be(factor: &str) -> bool {
     factors::has_role(factor, Role::Setting)
 }
@@ -34,7 +34,7 @@ pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
     }
 }
 
-/// Takes it away where nothing has been set yet: on what is made for the study.
+/// Removes the level if the study creates the device, because a new device has no current value.
 pub fn drop_of(study: &mut Study, name: &str) {
     let levels = study.factors.get(name).cloned().unwrap_or_default();
     match levels.into_iter().find(|level| level != NOW) {

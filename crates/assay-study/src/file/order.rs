@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Each replicate in a random order of its own, after a lead-in of its first arm.
+    /// Each replicate in a random order, after a warm-up of its first arm.
     #[default]
     Random,
     /// Each replicate starts with the arm that ended the one before; else random.
     Chained,
-    /// Each replicate in a random order of its own, without lead-ins.
+    /// Each replicate in a random order, without warm-ups.
     Rcbd,
     /// All trials in one random order.
     Crd,
-    /// One arm after the other: drift and effects cannot be told apart.
+    /// One arm after the other: drift and effects are confounded.
     Sequential,
-    /// Not told; no study file may say so.
+    /// Unknown; not allowed in study files.
     Unknown,
-    /// As it happened: trials that nobody made, of which nobody drew the order; no study file may say so.
+    /// As recorded: nobody randomized the order; not allowed in study files.
     Recorded,
 }
 
@@ -47,14 +47,14 @@ impl Order {
     }
 }
 
-/// What runs before the first trial of a replicate, so that it follows its own arm.
+/// Warm-up before the first trial of a replicate, so that this trial follows the same arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeadIn {
     #[default]
     Half,
-    /// A whole one, where what an arm leaves behind needs longer to fade.
+    /// A whole trial, for long carry-over effects.
     Full,
-    /// Nothing: what an arm leaves behind falls on the one after it.
+    /// No warm-up: carry-over effects reach the next arm.
     None,
 }

@@ -1,4 +1,4 @@
-//! Which bytes of a target are used, and how it is brought into a known state.
+//! The used part of a target, and its preparation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -84,7 +84,7 @@ pub enum Cache {
     Warm,
 }
 
-/// How often what a factor makes is made anew (R1b).
+/// How often Assay recreates the layers of a factor (R1b).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fresh {

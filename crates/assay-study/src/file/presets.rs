@@ -13,7 +13,7 @@ struct Preset {
     text: &'static str,
 }
 
-/// Groups of studies, each by its name, which is that of its file.
+/// Groups of studies, each named like its file.
 macro_rules! presets {
     ($list:ident in $folder:literal: $($group:literal: [$($name:literal,)+])+) => {
         /// In the order in which they are listed.
@@ -172,14 +172,14 @@ mod tests {
             let study = study.unwrap();
             for ask in &study.question {
                 asked += 1;
-                // What is named on the command line has no levels here.
+                // Factors without levels in the file get them on the command line.
                 let levels =
                     |factor: &String| study.factors.get(factor).cloned().unwrap_or_default();
                 let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
                 let named = ask.level.iter().chain(&ask.versus).chain(&ask.between);
                 assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
                 assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
-                // What no article says is asked for its own sake.
+                // Questions without a published answer are allowed in these presets only.
                 let own = study.articles.is_empty() || name == "compression";
                 assert!(ask.published.is_some() || own, "{name}: {}", ask.ask);
             }
@@ -187,7 +187,7 @@ mod tests {
         assert!(asked >= 20, "{asked}");
     }
 
-    /// The article is about a whole disk: its seconds stand beside the encrypted device alone.
+    /// The article is about a whole disk, so its seconds are compared with the encrypted device only.
     #[test]
     fn encryption_asks_of_the_device_what_the_article_says_of_its_disk() {
         let study = super::find("encryption").unwrap().unwrap();
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// More in the same memory is what counts: what lies packed outside of a limit is memory, too.
+    /// The claim is about data per memory, and memory packed outside of a limit counts too.
     #[test]
     fn small_memory_asks_for_what_a_byte_of_memory_holds() {
         let study = super::find("small-memory").unwrap().unwrap();
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(fits.metric.as_deref(), Some("working_set_per_memory"));
     }
 
-    /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
+    /// The first lines name purpose, duration, requirements and lost data.
     #[test]
     fn a_preset_that_loses_data_says_so_first() {
         for super::Preset { name, text, .. } in super::PRESETS.iter().chain(super::FITNESS) {

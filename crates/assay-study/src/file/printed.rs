@@ -1,8 +1,7 @@
-//! What is printed on a device: rates, operations per second, and the classes of SD cards.
+//! Ratings printed on a device: rates, operations per second, and the classes of SD cards.
 //!
-//! Classes have the limits of the SD Association (Physical Layer Specification 6.1): speed, UHS and video
-//! classes a lowest rate of sequential writing in MB/s, application classes random reads and writes of
-//! 4 KiB and 10 MB/s.
+//! Classes have the limits of the SD Association (Physical Layer Specification 6.1). Speed, UHS and video classes:
+//! minimum sequential write rate in MB/s. Application classes: random reads and writes of 4 KiB, and 10 MB/s.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +12,7 @@ use super::ask::Amount;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
-    /// Bytes per second; nothing says of which way: it is held against reading.
+    /// Bytes per second without a direction; compared with reads.
     Rate(f64),
     Operations {
         iops: f64,
@@ -27,7 +26,7 @@ pub struct Class {
     pub name: &'static str,
     /// Lowest rate of linear writing, MB/s.
     pub write_mb_s: f64,
-    /// Random reads and writes per second; 0 where the class says nothing of them.
+    /// Random reads and writes per second; 0 if the class has no limit.
     pub iops: [f64; 2],
 }
 

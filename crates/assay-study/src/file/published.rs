@@ -1,4 +1,4 @@
-//! Published numbers that a study's own are shown beside: where they stand, never their digits.
+//! References to published numbers that reports print next to measured ones.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::Amount;
 use super::text::mistakes::{Mistakes, Places};
 use super::{Study, words};
 
-/// Names numbers of a published table, and the work that they are shown beside.
+/// Reference to numbers of a published table, and the workload to compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pointer {
@@ -62,7 +62,7 @@ impl Pointer {
         self.unit.as_deref().unwrap_or_else(|| row.text("unit").unwrap_or_default())
     }
 
-    /// What one of the author's unit is in the unit of the metric; none of a ratio.
+    /// Size of the author's unit in the unit of the metric; `None` for a ratio.
     pub fn unit_size(&self, unit: &str) -> Option<f64> {
         if self.ratio.is_some() {
             return None;

@@ -5,7 +5,7 @@ use assay_core::quantity::metric::{Statistic, class};
 use super::text::mistakes::{Mistakes, Places};
 use super::{Order, Stop, StopRule, Study};
 
-/// Replicates from which on arms may leave.
+/// Minimum number of replicates before an arm may leave.
 pub const FEWEST: u32 = 3;
 
 pub const REPLICATES: u32 = 20;
@@ -16,7 +16,7 @@ pub const MOST: u32 = 100;
 /// Settings above which a screen may go before a race.
 pub const MOST_UNSCREENED: usize = 40;
 
-/// The number by which settings win under others' work where none is named: readers wait for what they read.
+/// Default metric of a race under a production workload: readers wait for their data.
 pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -61,7 +61,7 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
             );
             return told("stop/rule", message, &hint);
         };
-        // How much others ask for is no merit of a setting, and fresh trials compare the means of classes.
+        // Traffic of other processes is not an effect of a setting, and the confirmation compares means of classes.
         if class(primary).is_none_or(|(_, what)| what != Statistic::Mean) {
             let message = format!(
                 "a race under a production workload compares the mean latency of a request class, not {primary}"

@@ -36,7 +36,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// A study with work whose own words may name a factor: `{NAME}`. Which these are the reader tells.
+/// A study with a workload that may use a factor as `{NAME}`; the reader checks the names.
 fn names_factors() -> Value {
     let kinds = assay_workloads::KINDS.iter().filter(|kind| kind.runs_programs);
     let some: Vec<Value> = kinds.map(|kind| json!({ "required": [kind.about.name] })).collect();
@@ -161,7 +161,7 @@ fn text(pattern: &str) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// A table by factor, each with what `wrap` makes of one of its levels.
+/// A table of factors; `wrap` creates the schema from that of a level.
 fn factors(wrap: impl Fn(Value) -> Value) -> Value {
     let described = |level: Value, summary: &str, example: &str| {
         let mut schema = wrap(level);

@@ -16,7 +16,7 @@ pub fn is_range(text: &str) -> bool {
     text.contains("..") && (text.contains(" in ") || ends(text).is_some())
 }
 
-/// Returns the levels of a range, or what is wrong with it.
+/// Returns the levels of a range, or an error.
 pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     let told = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
     let Some((range, way)) = text.split_once(" in ") else {
@@ -52,7 +52,7 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
         told(&format!("has more than {} levels", show::count(MOST_LEVELS as u64)))
     })?;
     let levels: Vec<String> = amounts.into_iter().map(|amount| unit.written(amount)).collect();
-    // What is no level of this factor is told once, and not for each.
+    // Reports only the first invalid level.
     match levels.iter().find_map(|level| judged(name, level).err()) {
         Some((message, hint)) => Err(Complaint { message, hint }),
         None => Ok(levels),
@@ -110,14 +110,14 @@ impl Unit {
     }
 }
 
-/// The ends of `16 KiB .. 4 MiB`, and what they count.
+/// Parses `16 KiB .. 4 MiB` into unit and ends.
 fn ends(text: &str) -> Option<(Unit, f64, f64)> {
     let (first, last) = text.split_once("..")?;
     let (first, last) = (first.trim(), last.trim());
     UNITS.iter().find_map(|unit| Some((*unit, unit.read(first)?, unit.read(last)?)))
 }
 
-/// Makes factors of the space of a study as it was read, and a race of the study unless it says otherwise.
+/// Turns the search space of a study into factors, and the study into a race unless it sets another rule.
 pub fn dissolve(study: &mut Value) {
     let Some(study) = study.as_object_mut() else { return };
     let Some(Value::Object(space)) = study.remove("search") else { return };

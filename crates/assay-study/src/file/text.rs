@@ -1,8 +1,7 @@
 //! Study files: TOML to [`Study`] and back.
 //!
-//! Reading goes in three steps, and tells all mistakes of the step that it ends at: the TOML
-//! itself; then every key by its row in [`super::fields`]; with it what must hold between keys
-//! ([`super::check`]).
+//! Reading has three steps and reports all errors of the first failing one: the TOML syntax; every key by its row in
+//! [`super::fields`]; the rules between keys ([`super::check`]).
 
 pub(super) mod mistakes;
 pub(super) mod reader;
@@ -60,7 +59,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     if mistakes.is_empty() {
         another_format(root, &mut mistakes);
     } else if !errors.iter().all(|error| error.message() == REPEATED) {
-        // What follows from broken TOML is guesswork: the rest waits until it is mended.
+        // Errors after broken TOML would be guesses.
         return Err(mistakes);
     }
     if !mistakes.is_empty() && errors.is_empty() {
@@ -77,7 +76,7 @@ fn read(text: &str) -> Result<Study, Mistakes> {
                 return Ok(study);
             }
         }
-        // The rows and the types say the same (tests see to it), so this is a last resort.
+        // Tests check that rows and types agree, so this is a last resort.
         Err(error) => mistakes.add("", 0..0, error.to_string(), None),
     }
     Err(mistakes)
@@ -126,7 +125,7 @@ pub fn stored(name: &str, text: &str) -> Outcome<Study> {
     Err(Failure::mistake(format!("{name}: {}; {READS}", unknown_format(&study.format))))
 }
 
-/// Refuses names that are more than text: what a study sets stands in files of the machine.
+/// Rejects names with control characters, because factors and levels appear in files of the machine.
 fn plain(study: &Study) -> Result<(), String> {
     for (factor, levels) in &study.factors {
         outside::plain("a factor", factor)?;
@@ -166,7 +165,7 @@ fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
     }
 }
 
-/// What the parser says of a key that stands twice.
+/// The parser's message for a repeated key.
 const REPEATED: &str = "duplicate key";
 
 /// A parser's message in our words where it has none for people; `at` is the text that it is about.

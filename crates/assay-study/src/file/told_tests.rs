@@ -1,5 +1,5 @@
-//! What each kind of work says of itself, asked for and planned, against what stands in a file: the
-//! work of the shipped studies, and the sample of each kind at the levels of each of its parameters.
+//! Snapshots of the texts and plans of each workload kind: for the shipped studies, and for a sample of each kind at
+//! the levels of each parameter.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
@@ -22,11 +22,11 @@ use assay_testkit::kinds::kept;
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
 
-/// Kinds of work whose parameters are tried in other tests, and of whose shipped work one of each shape is told: thousands
-/// of lines would say little more.
+/// Kinds with parameters covered by other tests; only one shipped workload per shape is in the snapshot, which would
+/// otherwise have thousands of lines.
 const LONG: [&str; 2] = ["io", "files"];
 
-/// The work of a kind that is asked: each once.
+/// Distinct workloads of a kind.
 fn works(kind: &Entry) -> Vec<Work> {
     let mut found = vec![(kind.sample)()];
     let is_short = !LONG.contains(&kind.about.name);
@@ -52,7 +52,7 @@ fn works(kind: &Entry) -> Vec<Work> {
     once
 }
 
-/// Work that no study is shipped with: the rarer keys, and what cannot be done.
+/// Workloads of no shipped study: rare keys, and invalid ones.
 fn rare(kind: &str) -> Vec<Work> {
     let kept = kept("rare.json").unwrap();
     let text = kept.get(kind).map_or("[]", String::as_str);
@@ -61,7 +61,7 @@ fn rare(kind: &str) -> Vec<Work> {
     works
 }
 
-/// What a work asks, whatever its numbers and units are, but for one of a thing instead of several.
+/// The shape of a workload: its JSON without numbers and units, but one differs from several.
 fn shape(work: &Work) -> String {
     let text = to_value(work).unwrap().to_string().replace(":1,", ":one,");
     let plain: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -97,7 +97,7 @@ impl Page {
         self.tell(what, format!("{told:?}"));
     }
 
-    /// What another state of it is, where it is another one.
+    /// Prints a changed state.
     fn becomes(&mut self, what: &str, before: &Value, after: &Value) {
         if before != after {
             self.tell(what, after.to_string());
@@ -132,7 +132,7 @@ fn asked(work: &Work, page: &mut Page) {
     complaints(work, page);
 }
 
-/// What a study around it has to agree with: by itself, and with each factor that there is.
+/// Errors of a workload in a study, without factors and with each factor.
 fn complaints(work: &Work, page: &mut Page) {
     let heard = |study: &InStudy<'_>| {
         let mut heard = Heard::default();
@@ -254,7 +254,7 @@ fn runs(planned: &WorkPlan, area: Area, page: &mut Page) {
     page.debug("  not said", planned.not_said().len());
 }
 
-/// What its works say: the first one everything, the others what they say otherwise.
+/// Texts of the workloads of a kind: all of the first, then only differences.
 fn of_kind(kind: &Entry) -> String {
     let mut whole = String::new();
     for work in works(kind) {
@@ -272,7 +272,7 @@ fn of_kind(kind: &Entry) -> String {
     whole
 }
 
-/// `UPDATE_EXPECT=1` writes the files anew: read the difference.
+/// `UPDATE_EXPECT=1` rewrites the files: read the difference.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn what_work_says_of_itself_is_what_it_said() {

@@ -1,4 +1,4 @@
-//! Combinations of levels that make no sense (`without`), and what is left of all of them.
+//! Excluded combinations of levels (`without`).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub const MOST_TRIED: usize = 20_000;
 const LIKE: &str =
     "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 
-/// One line of `without`: combinations for which all of it is so are left out.
+/// One line of `without`: excludes combinations that match all of its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
     text: String,
@@ -45,7 +45,7 @@ enum Sign {
     AtLeast,
 }
 
-/// Those of two letters first: the second letter of some is a sign of its own.
+/// Two-character operators first, because they contain one-character operators.
 const SIGNS: [(&str, Sign); 6] = [
     ("!=", Sign::IsNot),
     ("<=", Sign::AtMost),
@@ -139,7 +139,7 @@ fn number(level: &str) -> Option<f64> {
     level_number(level).or_else(time).or_else(share)
 }
 
-/// The constraints of a study. It was judged when it was read: what is none was told then.
+/// Constraints of a study; the reader already reported invalid ones.
 pub fn of(study: &Study) -> Vec<Constraint> {
     study.exclude.iter().filter_map(|text| text.parse().ok()).collect()
 }
@@ -156,7 +156,7 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
     })
 }
 
-/// Applies constraints to combinations; returns the rest and the counts. The baseline always stays.
+/// Applies constraints to combinations; returns the rest and the counts. The baseline is never excluded.
 pub fn left(
     all: Vec<Levels>,
     constraints: &[Constraint],

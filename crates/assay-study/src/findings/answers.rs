@@ -26,10 +26,10 @@ pub struct Answer {
     pub published: Option<String>,
     pub answer: String,
     pub verdict: Claim,
-    /// What it rests on, case by case.
+    /// Evidence, per case.
     pub reasons: Vec<String>,
     pub evidence: Vec<String>,
-    /// Where it is asked how much load there can be: the rates, and what became of each.
+    /// For the search for the highest rate: the rates and their results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<MostLoad>,
 }
@@ -45,7 +45,7 @@ pub enum Claim {
     Contradicted,
     #[serde(rename = "not-shown")]
     NotShown,
-    /// Nothing was measured that could tell.
+    /// No measurement can answer the question.
     #[serde(rename = "no-data")]
     NoData,
 }

@@ -1,4 +1,4 @@
-//! Trials and comparisons of which nothing more is told: what they are told with differs from these.
+//! Minimal trials and comparisons as a base for others.
 
 use assay_core::quantity::Better;
 
@@ -7,7 +7,7 @@ use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 
 impl TrialValue {
-    /// One with nothing that speaks against it.
+    /// A trial without remarks.
     pub fn bare(replicate: u32, order: Option<u32>, value: Option<f64>, status: Status) -> Self {
         Self { replicate, order, value, status, reason: None, repeats: None, outlier: false }
     }
@@ -26,7 +26,7 @@ impl AbsentCell {
 }
 
 impl Comparison {
-    /// One of two arms, baseline first, of which nothing is known yet.
+    /// A comparison of two arms, baseline first, without results.
     pub fn bare(kind: Kind, workload: &str, metric: &str, better: Better, arms: [Arm; 2]) -> Self {
         let [baseline, arm] = arms;
         Self {

@@ -1,17 +1,17 @@
-//! The number of a row, the trials that it sums up, and what it is trusted as.
+//! The value of a row, its trials, and its trust rating.
 
 use std::collections::BTreeMap;
 
 use super::{Comparison, Findings, LENT, Measurement, TrialValue, Trust};
 use crate::results::plan::Arm;
 
-/// Upper end of an interval over the lower one from which on it is called wide.
+/// An interval is wide if its upper end exceeds the lower end by this factor.
 const WIDE: f64 = 2.0;
 
 /// Rounding of sums in another order, as a share.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether an interval is so wide that the number says little. Trust is a separate question.
+/// Returns whether an interval is too wide to be useful. Trust is a separate question.
 pub fn is_wide(ci95: Option<[f64; 2]>) -> bool {
     ci95.is_some_and(|[low, high]| {
         let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
@@ -20,7 +20,7 @@ pub fn is_wide(ci95: Option<[f64; 2]>) -> bool {
 }
 
 impl Comparison {
-    /// Means of arm and baseline over what it rests on, by whichever name.
+    /// Means of arm and baseline over the compared trials, from either field.
     pub fn own_means(&self) -> Option<[f64; 2]> {
         self.means.or(self.compared_means)
     }
@@ -47,7 +47,7 @@ impl Findings {
         })
     }
 
-    /// Gives means of comparisons that are not the numbers of their rows a name of their own.
+    /// Moves means of comparisons that differ from the values of their rows to `compared_means`.
     pub fn name_means(&mut self) {
         let Self { measurements: cells, comparisons, .. } = self;
         if comparisons.iter().all(|one| one.means.is_none()) {
@@ -91,7 +91,7 @@ impl Measurement {
         is_trusted && self.reasons.iter().any(|because| because.rule == LENT)
     }
 
-    /// The trials that this number sums up, in the order of time: what is a trial of it is decided here alone.
+    /// Returns the trials that this value summarizes, in order of time; the only definition of counting trials.
     pub fn counting(&self) -> Vec<&TrialValue> {
         match &self.counted {
             Some(places) => places.iter().filter_map(|place| self.trials.get(*place)).collect(),

@@ -1,4 +1,4 @@
-//! What stands behind the words of findings: a workload, a file system, an order of trials.
+//! Facts behind the texts of findings: workload, file system, order of trials.
 
 use assay_core::quantity::units::show;
 use assay_workloads::io::{Class, Mix, Pattern};
@@ -19,7 +19,7 @@ pub struct IoFacts {
     pub size_bytes: u64,
     #[serde(default, skip_serializing_if = "is_false")]
     pub data_sync: bool,
-    /// Started by a clock or with pauses between: how many there are per second is not what the drive can.
+    /// Arrival rate or think time limits the rate, so the rate is not a property of the drive.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rate_limited: bool,
     /// Several sizes (`size_bytes` is the largest) or non-uniform offsets: not a usual number.
@@ -35,7 +35,7 @@ impl IoFacts {
         !self.mix.writes()
     }
 
-    /// Whether it only writes; trims and zeroing are no writes.
+    /// Returns whether the workload only writes; trims and zeroing are not writes.
     pub fn only_writes(&self) -> bool {
         self.mix == Mix::WRITES
     }
@@ -46,7 +46,7 @@ impl IoFacts {
 }
 
 impl Findings {
-    /// Of a study in which nothing was found yet.
+    /// Findings of a study without results yet.
     pub fn of(study: StudyFacts, environment: EnvironmentFacts) -> Self {
         Self { format: FORMAT.to_owned(), study, environment, ..Self::default() }
     }
@@ -120,9 +120,9 @@ impl Ordered {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceFacts {
-    /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
+    /// Name: `bare metal`, `KVM`, `container (docker) on KVM`.
     pub name: String,
-    /// What of it matters most for speed.
+    /// The kind that matters most for speed.
     pub kind: PlaceSort,
     /// What it shows by: `CPUID: KVMKVMKVM`.
     pub signs: Vec<String>,
@@ -148,14 +148,14 @@ pub enum PlaceSort {
     BareMetal,
     /// A hypervisor shares the processor's own time.
     Hypervisor,
-    /// A processor done in software: its times are nobody's.
+    /// An emulated CPU: its times do not describe hardware.
     Emulator,
     /// The same kernel, seen through name spaces.
     Container,
 }
 
 impl PlaceFacts {
-    /// What of it changes times.
+    /// Properties of the place that affect timing.
     pub fn around(&self) -> impl Iterator<Item = String> {
         let clock = self.clocksource.as_ref().map(|clock| format!("clock source {clock}"));
         let steal = self.steal_share.map(|share| format!("steal {}", show::percent(share * 100.0)));
@@ -164,13 +164,13 @@ impl PlaceFacts {
         [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten()
     }
 
-    /// It and what of it changes times, in a line.
+    /// Returns name and timing properties in one line.
     pub fn words(&self) -> String {
         [self.name.clone()].into_iter().chain(self.around()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// What is not known of a machine: the words in its place say so.
+/// Unknown facts of a machine; their texts say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -181,6 +181,6 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    /// All of them: nobody wrote anything down.
+    /// All unknown facts, for results without a recorded environment.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::Cpu, Self::Virtualisation];
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
-    /// The whole interval lies within it, and the numbers are trusted.
+    /// The whole interval is within the bound, and the numbers are trusted.
     Pass,
-    /// The whole interval lies beyond it, and the numbers are trusted.
+    /// The whole interval is beyond the bound, and the numbers are trusted.
     Fail,
     Inconclusive,
 }
@@ -22,7 +22,7 @@ impl Fit {
         }
     }
 
-    /// What becomes of several together: one that is surely beyond its bound is enough to fail.
+    /// Combines several results: one failure (95% confidence) is enough to fail.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let all: Vec<Self> = all.into_iter().collect();
         match () {
@@ -38,9 +38,9 @@ impl Fit {
 pub struct FitBound {
     pub ask: String,
     pub outcome: Fit,
-    /// The number with its interval, case by case; and what keeps it from being decided.
+    /// Value with interval per case; and the obstacle if it is undecided.
     pub reasons: Vec<String>,
-    /// Who published the bound, and where.
+    /// Publisher and source of the bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     pub workloads: Vec<String>,
@@ -72,7 +72,7 @@ impl Fitness {
 }
 
 impl FitBound {
-    /// What decided it, without the stop at its end.
+    /// The first reason, without its final period.
     fn first(&self) -> Option<&str> {
         self.reasons.first().map(|text| text.trim_end_matches('.'))
     }

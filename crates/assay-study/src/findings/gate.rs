@@ -1,4 +1,4 @@
-//! The result of a gate: of a study against its baseline, or of a later against an earlier side.
+//! The result of a gate: a study against its baseline, or a later side against an earlier one.
 
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
@@ -10,9 +10,9 @@ use crate::results::plan::is_false;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", content = "reason", rename_all = "kebab-case")]
 pub enum Ended {
-    /// Not surely worse by more than is allowed, and it would have been found.
+    /// A loss above the limit is not significant and would have been detected.
     Pass,
-    /// Surely worse by more than is allowed.
+    /// The loss exceeds the limit (95% confidence).
     Fail,
     Inconclusive(String),
 }
@@ -25,16 +25,16 @@ pub struct Gated {
     pub name: String,
     #[serde(flatten)]
     pub outcome: Ended,
-    /// The metric that it is judged by; absent where nothing of the workload says which.
+    /// The judged metric; absent if the workload has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Whether more replicates would not change that it makes no statement.
+    /// Whether more replicates would remain inconclusive.
     #[serde(default, skip_serializing_if = "is_false")]
     #[serde(rename = "final")]
     pub is_final: bool,
     /// By how much it is worse, as a share; below zero where it is better.
     pub loss: Option<f64>,
-    /// The loss that it surely has at least where it failed, and at most where it did not; of pairs alone.
+    /// 95% bound of the loss: lower bound if the row failed, else upper bound; for pairs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound95: Option<f64>,
     /// The loss that would have been found with 80% power, as a share.
@@ -44,7 +44,7 @@ pub struct Gated {
     pub amount: Option<Amount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
-    /// Id of the comparison that it rests on.
+    /// ID of the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct Gated {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
     pub loss: f64,
-    /// What it surely is at least where it failed, and at most where it did not.
+    /// 95% bound of the amount: lower bound if the row failed, else upper bound.
     pub bound95: f64,
 }
 
@@ -76,15 +76,15 @@ pub struct GateAnswer {
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_increase: Option<f64>,
-    /// A row that would not have found a loss of this share makes no statement.
+    /// A row that cannot detect a loss of this share is inconclusive.
     pub must_detect: f64,
     /// The metric that is judged, where it is not the one that verdicts are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Of a study that goes on until its gate is decided: the replicates that it took.
+    /// For a study that runs until its gate is decided: the number of replicates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicates: Option<u32>,
-    /// Whether rows that make no statement are taken for green.
+    /// Whether inconclusive rows pass.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_inconclusive: bool,
     pub outcome: GateEnd,
@@ -115,7 +115,7 @@ impl Gated {
         }
     }
 
-    /// One that makes no statement, and why.
+    /// An inconclusive row with its reason.
     pub fn silent(name: String, reason: String) -> Self {
         Self::bare(name, Ended::Inconclusive(reason))
     }
@@ -202,15 +202,15 @@ impl GateAnswer {
         Self { metric, max_increase: more, replicates: count, ..self }.told()
     }
 
-    /// What is allowed, in words: `5%`, or `10` in the unit of the metric.
+    /// Formats the limit: `5%`, or `10` in the unit of the metric.
     pub fn allowance(&self) -> String {
         allowance(self.max_regression, self.max_increase)
     }
 
-    /// Whether a row passed and is surely within what is allowed.
+    /// Returns whether a row passed and is below the limit (95% confidence).
     pub fn is_within(&self, row: &Gated) -> bool {
         let is_less = match (self.max_increase, row.amount) {
-            // Where nothing more is allowed, what is surely not worse is within that.
+            // With a limit of zero, a bound of zero is enough.
             (Some(more), Some(amount)) => amount.bound95 <= more,
             _ => row.bound95.is_some_and(|most| most < self.max_regression),
         };
@@ -272,15 +272,14 @@ impl GateAnswer {
         }
     }
 
-    /// The rows that speak for how it ended, the first few.
+    /// The first few rows that explain the result.
     fn named(&self) -> String {
         let speaks = |row: &&Gated| match self.outcome {
             GateEnd::Fail => row.outcome == Ended::Fail,
             GateEnd::Inconclusive => row.is_silent(),
             GateEnd::Pass => true,
         };
-        // Where the gate makes no statement, that is not said again of each row; one that passes says which
-        // rows it passes without.
+        // An inconclusive gate does not repeat that per row; a passed gate names its inconclusive rows.
         let told = |row: &Gated| match (&row.outcome, self.outcome) {
             (Ended::Inconclusive(reason), GateEnd::Inconclusive) => {
                 format!("{}: {reason}", row.name)
@@ -300,7 +299,7 @@ impl GateAnswer {
     }
 }
 
-/// What a gate allows, in words: a share, or an amount in the unit of its metric.
+/// Formats the limit of a gate: a share, or an amount in the unit of the metric.
 pub fn allowance(share: f64, more: Option<f64>) -> String {
     more.map_or_else(|| percent(share), show::three_digits)
 }
@@ -410,7 +409,7 @@ mod tests {
             (Some(10.0), Some(40.0))
         );
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
-        // A gate of a share has none of it.
+        // A gate with a share has no amount.
         let share = GateAnswer::of(0.05, 0.3, false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
         assert!(
             share.is_within(&share.rows[0]) && share.text.starts_with("gate passed (limit 5%)")
@@ -438,11 +437,11 @@ mod tests {
             ]
         );
         assert_eq!(of(vec![blind()]).lines(), ["inconclusive (b: too few)"]);
-        // A gate that passes all the same says of which rows it knows nothing.
+        // A passed gate names its inconclusive rows.
         let rows = vec![row(Ended::Pass, 0.0, None), blind()];
         let passed = GateAnswer::of(0.05, 0.3, true, rows);
         assert!(passed.text.ends_with("; b: inconclusive (too few)"), "{}", passed.text);
-        // Where all rows are decided nothing is said of others.
+        // If all rows are decided, no line mentions inconclusive ones.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
         assert!(decided.lines().iter().all(|line| !line.contains("inconclusive")));
         assert_eq!(decided.lines().len(), 2);

@@ -1,4 +1,4 @@
-//! The hosts of a fleet, and what each of them did.
+//! The hosts of a fleet and their shares of the work.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,16 +12,16 @@ use crate::results::plan::Arm;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     pub design: Design,
-    /// One entry a workload, arm and metric, in the order in which they are to be told.
+    /// One entry per workload, arm and metric, in report order.
     pub series: Vec<Series>,
     /// Whether trials are still to come: a verdict now would be an undeclared interim analysis.
     pub unfinished: bool,
-    /// Workloads that were others' work: what of it there was may differ between arms.
+    /// Production workloads: their load may differ between arms.
     pub live: Vec<String>,
 }
 
 impl Measurements {
-    /// Switches metrics with a zero value to differences; returns what changed by this.
+    /// Switches metrics with a zero value to differences; returns the changed metrics.
     pub fn compare_zeros_by_difference(
         &mut self,
         is_meant: impl Fn(&str) -> bool,
@@ -55,15 +55,15 @@ pub struct Series {
     pub primary: bool,
     /// Every trial that was started, lead-in and repeats included, in order.
     pub trials: Vec<TrialValue>,
-    /// Trust; absent where nothing was measured, or where nobody could judge.
+    /// Trust; absent without measurements or rules to judge them.
     pub trust: Option<Trust>,
     pub because: Vec<Because>,
-    /// Of each run of another tool what its file says beside the numbers; trust rules weigh it.
+    /// Per run of another tool: data of its file besides the numbers; trust rules use it.
     pub evidence: Vec<Vec<ImportEvidence>>,
 }
 
 impl Series {
-    /// One that is compared by ratios, of which nobody has judged anything.
+    /// A series that is compared by ratios, without a trust rating.
     pub fn bare(workload: &str, arm: Arm, metric: &str, better: Better) -> Self {
         Self {
             workload: workload.to_owned(),
@@ -74,7 +74,7 @@ impl Series {
         }
     }
 
-    /// Other trials of the first of these rows, with all that speaks against those that they are made of.
+    /// A series with other trials for the first row, with the reasons and the worst trust rating of all source rows.
     pub fn again(first: &Measurement, of: &[&Measurement], trials: Vec<TrialValue>) -> Self {
         let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.reasons.clone()).collect();
         because.dedup();

@@ -55,14 +55,14 @@ pub struct StudyFacts {
     /// Id of the result whose winner it was to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
-    /// Where that was a race, what its winner was over the baseline then: a ratio, and too much.
+    /// For a confirmed race: the winner's ratio to the baseline in the race, which is biased upward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race_ratio: Option<f64>,
     #[serde(default)]
     pub factors: Vec<crate::results::design::Factor>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<crate::file::Card>,
-    /// The figure that its page shows first, where the study says so.
+    /// First figure of the page, if the study sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_figure: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
@@ -80,7 +80,7 @@ pub struct TargetFacts {
     pub serial: Option<String>,
     pub firmware: Option<String>,
     pub size_bytes: Option<u64>,
-    /// File system with what matters of its options.
+    /// File system with its relevant options.
     pub filesystem: String,
     pub scheduler: Option<String>,
     /// Device stack, top first, for people.
@@ -94,10 +94,10 @@ pub struct TargetFacts {
     pub notes: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<FilesystemFacts>,
-    /// Whether the drive is a loop device, whose file lies on another file system.
+    /// Whether the drive is a loop device with a backing file on another file system.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_a_file: bool,
-    /// What is seen to encrypt on the way down, the uppermost first.
+    /// Encryption layers below the target, the uppermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub encryption: Vec<String>,
 }
@@ -109,19 +109,19 @@ pub struct EnvironmentFacts {
     pub assay: String,
     pub kernel: String,
     pub cpu: String,
-    /// Logical processors, where the kernel tells.
+    /// Logical processors, if known.
     pub cpus: Option<u32>,
-    /// Bytes of memory, where the kernel tells.
+    /// Bytes of memory, if known.
     pub memory_bytes: Option<u64>,
-    /// `none`, or what it runs in.
+    /// `none`, or the kind of virtualization.
     pub virtualization: String,
-    /// Where it ran; nothing of results that did not record it.
+    /// Platform; absent in results that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlaceFacts>,
     pub targets: Vec<TargetFacts>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<hosts::Hosts>,
-    /// What the machine and its devices did during the trials, and what the probes cost.
+    /// Activity of machine and devices during the trials, and the cost of the probes.
     #[serde(default, skip_serializing_if = "Activity::is_empty")]
     pub activity: Activity,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -129,7 +129,7 @@ pub struct EnvironmentFacts {
 }
 
 impl EnvironmentFacts {
-    /// Whether an emulator carried out each instruction: times then say nothing of hardware.
+    /// Returns whether an emulator executes each instruction: times then do not describe hardware.
     pub fn is_emulated(&self) -> bool {
         self.platform.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
     }
@@ -146,16 +146,16 @@ pub struct TrialValue {
     pub value: Option<f64>,
     pub status: Status,
     pub reason: Option<String>,
-    /// The trial that it repeats, because that one was disturbed.
+    /// The disturbed trial that this one repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
-    /// Far from what replicate and arm let expect (modified z above 3.5): marked, never removed.
+    /// Far from the value that replicate and arm predict (modified z above 3.5): flagged, never removed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub outlier: bool,
 }
 
 impl TrialValue {
-    /// Whether its row sums it up where nothing disturbed any of its trials.
+    /// Returns whether its row counts this trial, if none of the row's trials is disturbed.
     pub fn counts_by_itself(&self) -> bool {
         self.status == Status::Ok && self.repeats.is_none() && self.value.is_some()
     }
@@ -186,7 +186,7 @@ pub struct Measurement {
     pub max: Option<f64>,
     /// 95% t interval of that mean; from 3 trials on, provisional below 6.
     pub ci95: Option<[f64; 2]>,
-    /// Whether that interval is so wide that the number says little: its upper end is more than twice the lower one.
+    /// Whether the interval is too wide to be useful: its upper end is more than twice the lower one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub wide: bool,
     /// Fewer trials than a settled statement needs.
@@ -198,7 +198,7 @@ pub struct Measurement {
     pub primary: bool,
     #[serde(default)]
     pub scale: Scale,
-    /// Trust; absent when nothing was measured.
+    /// Trust; absent without measurements.
     pub trust: Option<Trust>,
     pub reasons: Vec<Because>,
 }
@@ -211,7 +211,7 @@ pub struct AbsentCell {
     /// Metric; absent when the whole row is missing.
     pub metric: Option<String>,
     pub reason: String,
-    /// Why the plan left it out, without the words that say that it did.
+    /// Reason why the plan omitted the row, without a prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
 }
@@ -232,15 +232,15 @@ pub struct WorkloadFacts {
     /// Nanoseconds before them that were run but not counted.
     #[serde(default)]
     pub ramp_ns: u64,
-    /// What differs from what was asked, and why.
+    /// Differences from the study, with their reasons.
     pub note: Option<String>,
-    /// What it reads and writes; absent where only others' work was watched.
+    /// Reads and writes; absent for production workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<IoFacts>,
-    /// Of an open loop how far its schedule was held, over all trials that count.
+    /// For an open loop: how well it met its schedule, over all counting trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// What one would type to have what it was run under for keeps, where nothing else says so.
+    /// Commands that apply the settings of the arm permanently, unless the report lists them elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permanent_commands: Vec<String>,
 }
@@ -256,14 +256,14 @@ pub enum Verdict {
     Inconclusive,
 }
 
-/// What two arms are compared by.
+/// Kind of comparison of two arms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     #[default]
     Paired,
-    /// Groups of one study that share no replicates: what was recorded and not tried.
+    /// Groups of one study without common replicates: imported data.
     Unpaired,
     /// Two studies, each with the same baseline.
     RerunBaseline,
@@ -315,15 +315,15 @@ pub struct Comparison {
     pub p_sign_flip: Option<f64>,
     /// Verdict; absent where none is given by design.
     pub verdict: Option<Verdict>,
-    /// Trials are still to come: whatever verdict there is, is none.
+    /// Trials are still pending, so there is no verdict yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub withheld: bool,
-    /// Better or worse, but surely by less than the margin.
+    /// Better or worse, but by less than the margin (95% confidence).
     #[serde(default, skip_serializing_if = "is_false")]
     pub within_margin: bool,
-    /// What counts as equivalent, as a fraction.
+    /// Equivalence margin, as a fraction.
     pub margin: Option<f64>,
-    /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
+    /// Replicates needed to detect a difference as large as the margin, for an inconclusive verdict.
     pub replicates_needed: Option<u32>,
     /// Smallest detectable ratios at 80% power with one result per side, days included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -331,16 +331,16 @@ pub struct Comparison {
     #[serde(default)]
     pub text: String,
     pub notes: Vec<String>,
-    /// What each of the remarks says, in the same order.
+    /// The remarks as data, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub note_facts: Vec<Note>,
 }
 
-/// Ends of an interval of a ratio further apart than this factor tell nothing of its size.
+/// An interval of a ratio with ends further apart than this factor does not determine its size.
 const WIDEST: f64 = 10.0;
 
 impl Comparison {
-    /// Whether the interval is so wide, and holds 1, that a ratio beside it would only mislead.
+    /// Returns whether the interval contains 1 and is so wide that a printed ratio would mislead.
     pub fn cannot_tell(&self) -> bool {
         let ends = self.ci95_simultaneous.or(self.ci95);
         ends.is_some_and(|[low, high]| low < 1.0 && high > 1.0 && high > WIDEST * low)
@@ -378,7 +378,7 @@ pub struct Effect {
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
-    /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
+    /// Replicates needed to detect a difference as large as the margin, for an inconclusive verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicates_needed: Option<u32>,
     pub text: String,
@@ -446,11 +446,11 @@ pub struct Trend {
     /// 95% CI of the slope, for all trends of the workload at once.
     pub ci95: Option<[f64; 2]>,
     pub near: Option<[f64; 2]>,
-    /// The level from which on, or up to which, it stays within the margin of the best.
+    /// First or last level within the margin of the best one.
     pub knee: Option<f64>,
     /// Smallest and largest level that could be the knee.
     pub knee_range: Option<[f64; 2]>,
-    /// What counts as no change, as a share.
+    /// Equivalence margin, as a share.
     pub margin: Option<f64>,
     pub text: String,
 }
@@ -475,7 +475,7 @@ pub struct Place {
     pub geometric_mean: f64,
 }
 
-/// What the comparisons of several configurations say together.
+/// Conclusions from the comparisons of several configurations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effects {
@@ -491,7 +491,7 @@ pub struct Effects {
     pub noise_floor: Option<NoiseFloor>,
 }
 
-/// The ratio of two identical arms: what this bench makes of no difference.
+/// The ratio of two identical arms: the noise floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseFloor {
@@ -501,12 +501,12 @@ pub struct NoiseFloor {
     pub n: usize,
     pub ratio: f64,
     pub ci95: Option<[f64; 2]>,
-    /// Whether the bench tells the two apart at 1%: it cannot be trusted then.
+    /// Whether the two arms differ (p < 0.01): the measurements are then unreliable.
     pub different: bool,
     pub text: String,
 }
 
-/// Something to do, with what speaks for it.
+/// A recommendation with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
@@ -517,10 +517,10 @@ pub struct Advice {
     /// Whether it is for something or against it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: AdviceKind,
-    /// Its first sentence: what is advised, and by which numbers.
+    /// First sentence: recommendation and numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sentence: String,
-    /// What one would type to bring the machine there, where the arm stands for settings.
+    /// Commands that apply the recommended settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
@@ -531,7 +531,7 @@ pub struct Advice {
 pub enum AdviceKind {
     #[default]
     Use,
-    /// Not to use a level: it is surely worse.
+    /// Avoid a level: it is worse (95% confidence).
     Avoid,
     /// To weigh: better in one workload, worse in another.
     TradeOff,
@@ -549,10 +549,10 @@ pub enum AdviceStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What was looked at: `order`, `drift`, `carry-over`, `fragile`, ...
+    /// Name of the check: `order`, `drift`, `carry-over`, `fragile`, ...
     pub name: String,
     pub text: String,
-    /// How the trials were ordered, where that is what was looked at.
+    /// Order of the trials, for a check of the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Ordered>,
 }
@@ -562,7 +562,7 @@ impl Check {
         Self { name: name.to_owned(), text, order: None }
     }
 
-    /// Whether it takes the verdicts away: how the trials were ordered cannot tell arms from time.
+    /// Returns whether the check withholds verdicts, because the order confounds arms with time.
     pub fn leaves_no_verdict(&self) -> bool {
         WITHOUT_VERDICT.contains(&self.name.as_str())
     }
@@ -571,10 +571,10 @@ impl Check {
 /// Name of the check that the arms ran one after the other.
 pub const SEQUENTIAL: &str = "sequential";
 
-/// Name of the check that nobody knows in which order the trials ran.
+/// Name of the check for an unknown order of the trials.
 pub const UNORDERED: &str = "unordered";
 
-/// Name of the check that nobody chose in which order the trials came.
+/// Name of the check for an order that was not randomized.
 pub const RECORDED: &str = "recorded";
 
 const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
@@ -593,12 +593,12 @@ pub struct Findings {
     pub effects: Effects,
     #[serde(default)]
     pub advice: Vec<Advice>,
-    /// What the numbers mean to an owner, the most important sentence first.
+    /// Sentences for the owner, the most important one first.
     pub summary: Vec<Sentence>,
     pub checks: Vec<Check>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exhibits: Vec<Exhibit>,
-    /// What kinds of work tell of their own, below the keys of the kinds.
+    /// Facts of workload kinds, below the keys of the kinds.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "assay_workloads::facts_schema"))]
     pub of_kinds: OfKinds,
@@ -611,7 +611,7 @@ pub struct Findings {
     pub platforms: Option<places::Places>,
 }
 
-/// The workload of what was only watched.
+/// The workload of observed production loads.
 pub const WATCHED: &str = "watched";
 
 /// Topic of two compared results of `assay watch`.

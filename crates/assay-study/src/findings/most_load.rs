@@ -17,10 +17,10 @@ pub struct MostLoad {
     /// The highest rate up to which every rate holds; none where no rate that was tried does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_passing_rate: Option<String>,
-    /// The lowest rate from which on every rate fails; none where no rate that was tried does.
+    /// The lowest rate from which on every tried rate fails; `None` if the highest one does not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_failing_rate: Option<String>,
-    /// Every rate that was tried, the lowest first; what only found where to look is none of them.
+    /// All tried rates, the lowest first, without the trials of the search.
     pub rates: Vec<Rate>,
 }
 

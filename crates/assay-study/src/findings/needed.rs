@@ -1,4 +1,4 @@
-//! How many replicates would tell what a study left open: the one place where that is said.
+//! The number of replicates that inconclusive comparisons need.
 
 use assay_core::quantity::units::show;
 
@@ -15,7 +15,7 @@ pub struct Needed {
 }
 
 impl Comparison {
-    /// Whether its numbers decide nothing; where the order leaves no verdict, more of them would not either.
+    /// Returns whether the comparison is inconclusive and the order of its trials allows a verdict.
     pub fn is_open(&self) -> bool {
         self.primary
             && self.verdict == Some(Verdict::Inconclusive)
@@ -25,7 +25,7 @@ impl Comparison {
 }
 
 impl Needed {
-    /// Of all of these; none where there are none.
+    /// Range of all counts; `None` if there are none.
     pub fn of(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
         let mut found: Option<Self> = None;
         for count in counts {
@@ -56,7 +56,7 @@ impl Needed {
         )
     }
 
-    /// How many would do for all; none where that is more than is told by its number.
+    /// Number of replicates that decides all comparisons; `None` above the largest number that reports print.
     pub fn for_all(self) -> Option<u32> {
         (u64::from(self.most) <= show::MANY).then_some(self.most)
     }

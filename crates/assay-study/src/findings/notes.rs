@@ -1,4 +1,4 @@
-//! Remarks beside a comparison as data: what is known, from which the words are made.
+//! Remarks on a comparison as data; other modules format them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::results::design::Order;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// What is compared with; of two results the earlier one.
+    /// The baseline; for two results the earlier one.
     Baseline,
-    /// What is compared; of two results the later one.
+    /// The compared arm; for two results the later one.
     Arm,
 }
 
@@ -22,7 +22,7 @@ pub struct Failures {
     pub started: u64,
 }
 
-/// A remark: what a reader has to know before believing a comparison.
+/// A remark that limits the interpretation of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -44,20 +44,20 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         more: Option<Side>,
     },
-    /// No verdict was asked for.
+    /// The study requests no verdict.
     RatioOnly {
         /// Complete pairs.
         pairs: usize,
     },
-    /// Not what verdicts are about.
+    /// Not a primary metric.
     Secondary,
-    /// A side was measured on a machine that a program makes up: its times say nothing of hardware.
+    /// An emulator ran one side: its times do not describe hardware.
     Emulated,
     /// The order of the trials leaves no verdict.
     NoOrder {
         order: Order,
     },
-    /// Nobody says which direction of the metric is better.
+    /// The better direction of the metric is unknown.
     NoDirection {
         metric: String,
     },
@@ -100,7 +100,7 @@ pub enum Note {
         /// To this one.
         verdict: Verdict,
     },
-    /// The load of the sides differed, and may be what a verdict would say (rule `unequal-load`).
+    /// The load of the sides differed and may explain the difference (rule `unequal-load`).
     UnequalLoad {
         /// The rate at which requests were served.
         metric: String,
@@ -108,7 +108,7 @@ pub enum Note {
         /// Its interval, all comparisons of a workload at once.
         ci95_family: [f64; 2],
     },
-    /// Of two arms one changes what runs after it: the ratio depends on which of them ran first.
+    /// One arm affects the next trial: the ratio depends on which arm ran first.
     TwoOrders {
         /// Arm against baseline where the arm ran first: a ratio, or a difference.
         first: f64,
@@ -119,7 +119,7 @@ pub enum Note {
         /// That both are the same.
         p: f64,
     },
-    /// The sides kept different numbers of operations in flight, though the study asked for the same.
+    /// The sides had different queue depths although the study sets one.
     InFlight {
         arm: u32,
         baseline: u32,

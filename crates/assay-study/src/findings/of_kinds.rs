@@ -1,4 +1,4 @@
-//! What kinds of work tell of their own: each kind's facts stand in the findings below its key.
+//! Facts of workload kinds: findings contain the facts of each kind below its key.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::ser::{Serialize, Serializer};
 use super::{Findings, Measurement};
 use crate::results::plan::arm_in_words;
 
-/// What kinds of work tell of rows, a kind after the other in the order of [`KINDS`].
+/// Facts per kind, in the order of [`KINDS`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfKinds(Vec<WorkFacts>);
 
@@ -42,7 +42,7 @@ impl Findings {
         })
     }
 
-    /// Who recorded the trials, in a sentence, where they were not made but recorded by others.
+    /// Returns a sentence on the source of imported trials.
     pub fn recorded(&self) -> Option<String> {
         self.kind_exhibits().find_map(|exhibit| exhibit.recorded)
     }
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for OfKinds {
     }
 }
 
-/// Reads what stands below keys of kinds; other ones are of other versions.
+/// Reads the facts below the keys of kinds; ignores keys of other versions.
 struct KindsVisitor;
 
 impl<'de> Visitor<'de> for KindsVisitor {
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// What each kind tells, as findings have it: by the name of the kind, with the key that it stands below.
+    /// Stored facts of each kind as JSON, by the name of the kind.
     fn told_by_kind() -> BTreeMap<String, String> {
         let kept = kept("told.json").unwrap();
         assert!(!kept.is_empty());
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!((nothing.kind_exhibits().count(), nothing.recorded()), (0, None));
     }
 
-    /// What is known of a row are its own numbers, and not those of a second copy of the baseline.
+    /// A row contains its own numbers, not those of the A/A control.
     #[test]
     fn a_row_has_its_name_and_its_numbers() {
         let trial = |order: u32, value: f64| {

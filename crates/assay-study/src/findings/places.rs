@@ -37,9 +37,9 @@ pub enum Chosen {
     Asked,
     /// It is the one of bare metal.
     BareMetal,
-    /// The table that was brought along compares with it.
+    /// The imported table compares with it.
     Table,
-    /// It stands first.
+    /// The first place.
     First,
 }
 
@@ -50,7 +50,7 @@ pub enum Named {
     Given,
     /// It was recorded while the study ran.
     Found,
-    /// It stands in a table that was brought along.
+    /// An imported table contains the name.
     Table,
 }
 
@@ -59,10 +59,10 @@ pub enum Named {
 pub struct Placed {
     pub name: String,
     pub named: Named,
-    /// What sort it is, where that was recorded.
+    /// Kind of place, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PlaceSort>,
-    /// What was recorded of it, whatever it is called.
+    /// Recorded name, independent of a given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
     /// Its machine; without targets.
@@ -85,7 +85,7 @@ pub struct PlacedResult {
     pub started: String,
 }
 
-/// What the numbers of a row are of.
+/// Unit of observation of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -122,7 +122,7 @@ pub struct PlaceRow {
     pub comparison: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// How far it can be trusted; absent where nobody could judge.
+    /// Trust; absent without rules to judge the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -132,12 +132,12 @@ pub struct PlaceRow {
 }
 
 impl PlaceRow {
-    /// Whether it is what it says it is, as far as it was judged.
+    /// Returns whether nothing known makes the value invalid.
     pub fn is_sound(&self) -> bool {
         self.trust != Some(Trust::Invalid)
     }
 
-    /// The interval that the verdict is read from; of an emulated place, which has none, its own.
+    /// The interval that decides the verdict; for an emulated place, which has none, the pairwise one.
     pub fn percent_interval(&self) -> Option<[f64; 2]> {
         self.percent_ci95_simultaneous.or(self.percent_ci95)
     }
@@ -148,7 +148,7 @@ impl PlaceRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
     pub percent: f64,
-    /// Per cent that follow from the numbers printed beside it.
+    /// Percentage computed from the numbers printed next to it.
     pub computed: f64,
     /// Whether the printed digits are those, rounded or cut off.
     pub follows: bool,
@@ -178,7 +178,7 @@ pub struct BesideRow {
     pub percent: String,
     /// The same as numbers.
     pub printed: Printed,
-    /// What is to be known of it.
+    /// Remark on the place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }

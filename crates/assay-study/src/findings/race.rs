@@ -11,7 +11,7 @@ use crate::results::plan::{Arm, is_false};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RaceAnswer {
     pub workload: String,
-    /// The metric by which settings win.
+    /// The metric that decides the race.
     pub metric: String,
     pub better: Better,
     /// The share of the best within which the winner is good enough.
@@ -27,19 +27,19 @@ pub struct RaceAnswer {
     /// Why it is over; none while it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RaceEnd>,
-    /// Who won, or leads; none where no look was taken.
+    /// The winner, or the current leader; `None` before the first interim analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Arm>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Mean of the winner over the baseline's, of the replicates that have both: what is promised, and too much.
+    /// Ratio of the winner's mean to the baseline's, over common replicates; biased upward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner_ratio: Option<f64>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub baseline_eliminated: bool,
     /// Every setting, in the order of the plan; none where the numbers are of an emulator's speed.
     pub entries: Vec<Runner>,
-    /// All of it in a few sentences.
+    /// Summary in a few sentences.
     pub text: String,
 }
 
@@ -48,7 +48,7 @@ pub struct RaceAnswer {
 pub struct Runner {
     pub configuration: Arm,
     pub n: usize,
-    /// Geometric mean of these values; of other replicates than that of who stayed longer.
+    /// Geometric mean of these values; arms that stayed longer have more replicates.
     pub mean: Option<f64>,
     /// Its mean over the winner's, of the replicates that have both.
     pub ratio_to_winner: Option<f64>,
@@ -84,7 +84,7 @@ pub struct DroppedLevel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScreenAnswer {
-    /// Passes over some of the settings that it was made of.
+    /// Passes over subsets of the configurations.
     pub passes: u32,
     /// Trials of them that counted.
     pub trials: usize,
@@ -92,7 +92,7 @@ pub struct ScreenAnswer {
     pub settings: usize,
     /// Every level of the factors that vary.
     pub levels: Vec<ScreenedLevel>,
-    /// All of it in a sentence or two.
+    /// Summary in one or two sentences.
     pub text: String,
 }
 

@@ -11,9 +11,9 @@ use crate::results::plan::is_false;
 pub enum SentenceRole {
     /// Answers the question of the study.
     Answer,
-    /// Limits every number: the headline if nothing answers the question.
+    /// Limits every number: the headline if no sentence answers the question.
     Caveat,
-    /// Sums up several comparisons: the headline if there is no advice either.
+    /// Summarizes several comparisons: the headline if there is no advice either.
     Conclusion,
     Finding,
     Warning,

@@ -18,7 +18,7 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// Rating of a number; `None` for numbers that nobody judged, such as imported ones.
+    /// Rating of a number; `None` for numbers without a rating, such as imported ones.
     pub fn of(cell: &super::Measurement) -> Option<Self> {
         Some(Self { trust: cell.trust?, is_lent: cell.is_lent() })
     }
@@ -87,7 +87,7 @@ impl Names {
         &self.varied
     }
 
-    /// `ext4, threads 32`; empty if nothing varies.
+    /// Formats an arm: `ext4, threads 32`; empty if no factor varies.
     pub fn arm(&self, arm: &Arm) -> String {
         self.arm_without(arm, "")
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Trust {
     Trusted,
     Suspect,
-    /// It is not what it says it is.
+    /// The number does not measure what its name says.
     Invalid,
 }
 
@@ -38,7 +38,7 @@ pub const LENT: &str = "host-cache";
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Because {
     pub rule: String,
-    /// What the rule takes away by it; `trusted` is a note that takes nothing.
+    /// Rating that the rule assigns; `trusted` is a note only.
     pub trust: Trust,
     pub text: String,
 }

@@ -1,10 +1,8 @@
-//! A quick look: its time divided into replicates and trials so that, by what the pilot saw, the
-//! intervals come out narrowest.
+//! A quick check: divides its time into replicates and trials to minimize the expected interval width.
 //!
-//! A trial of `t` seconds has variance `between + within / t` and costs `t` and what goes with it, so
-//! more replicates of shorter trials help until scatter within trials, and that cost, outweigh them
-//! (optimal allocation in two stages; W. G. Cochran, Sampling Techniques, 10.6). The degrees of
-//! freedom count too: the width of an interval is that of Student's t.
+//! A trial of `t` seconds has variance `between + within / t` and costs `t` plus overhead, so more replicates of
+//! shorter trials help until variance within trials and overhead outweigh them (optimal allocation in two stages; W. G.
+//! Cochran, Sampling Techniques, 10.6). The degrees of freedom count too: the interval is Student's t.
 
 use std::collections::BTreeSet;
 
@@ -21,15 +19,15 @@ const SECOND_NS: u64 = 1_000 * MILLISECOND;
 /// Time of a quick look for each workload under each arm, within bounds.
 const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
 const SHORTEST: Time = Time(15_000 * MILLISECOND);
-/// With what goes on around the trials this stays below two minutes.
+/// Stays below two minutes with the overhead of the trials.
 const LONGEST: Time = Time(105_000 * MILLISECOND);
-/// What it may take for as many replicates as are wanted, one after the other.
+/// Longer limits, tried in order if the wanted replicates do not fit.
 const LONGER: [Time; 2] = [Time(150_000 * MILLISECOND), ALLOWED];
 const ALLOWED: Time = Time(300_000 * MILLISECOND);
 /// A trial is not cut below this to win a replicate.
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
 const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
-/// Operations by the clock that a trial needs for its p99: a thousand, and what the number of random starts scatters.
+/// Open-loop operations that a trial needs for its p99: a thousand, plus the scatter of random arrivals.
 const OF_A_P99: u64 = 1_200;
 /// The longest trial that is taken for their sake.
 const LONGEST_BY_CLOCK_NS: u64 = 5_000 * MILLISECOND;
@@ -44,7 +42,7 @@ pub struct Quick {
 }
 
 pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
-    // What goes through all of a target does that once, and as long as that takes.
+    // A pass over a whole target runs once and takes its own time.
     if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
         return study;
     }
@@ -56,19 +54,19 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if let Some(replicates) = quick.replicates {
         return of(replicates).0;
     }
-    // The phases of a link last as long as they say: more replicates would not be a quick look.
+    // Phases of a link have fixed lengths: more replicates would take too long.
     if study.loads_links() {
         return of(FEWEST.min(study.replicates)).0;
     }
     let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
     let fitting = ways.iter().filter(|way| fits(&way.1, time));
     let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
-    // Where nothing is known of the scatter, the first: as many replicates as are wanted.
+    // If the scatter is unknown, the first: the wanted number of replicates.
     let best = fitting.min_by(|one, other| width(one).total_cmp(&width(other)));
     if let Some((study, _)) = best {
         return study.clone();
     }
-    // Fewer than are wanted decide next to nothing: they may take longer first.
+    // Fewer replicates than wanted decide little, so a longer check is tried first.
     let longer = LONGER.map(|time| (time, divided(&study, WANTED, time, surveys)));
     if let Some((_, (study, _))) = longer.into_iter().find(|(time, way)| fits(&way.1, *time)) {
         return study;
@@ -129,7 +127,7 @@ fn whole(ns: u64) -> u64 {
     ns / MILLISECOND * MILLISECOND
 }
 
-/// Time of a trial that is divided from the whole; of a plan without one, long enough.
+/// Shortest time of a trial that shares the budget; `u64::MAX` without such trials.
 fn trial_ns(plan: &Plan) -> u64 {
     let shared = plan.workloads.iter().filter(|one| one.work.ends_by_time());
     shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
@@ -165,7 +163,7 @@ mod tests {
         let study = presets::find(preset).unwrap().unwrap().quick().settled();
         let mut survey = survey("a", 50_000);
         survey.area.fill_ns = 0;
-        // File systems that are made anew are what makes a replicate dear.
+        // Recreated file systems dominate the cost of a replicate.
         if study.factors.contains_key("filesystem") {
             survey.under = [("filesystem".to_owned(), "ext4".to_owned())].into();
             survey.made_ns = 1_500_000_000;
@@ -212,8 +210,8 @@ mod tests {
         }
     }
 
-    /// What is compared by its p99 has trials that tell one, also at the lowest of its rates; where that would be no
-    /// quick look, they are as short as others.
+    /// Trials compared by p99 are long enough for it, even at the lowest rate; if the check would take too long, they
+    /// have the usual length.
     #[test]
     fn trials_by_the_clock_are_long_enough_for_their_p99() {
         let trial_ns = |rates: &[&str]| {
@@ -235,8 +233,8 @@ mod tests {
         }
     }
 
-    /// What counts its operations may take its bound each time: as many replicates as end in the time are
-    /// taken, and where all of them are soon done, all that are worth it.
+    /// Workloads with a number of operations may take their limit each time: the plan has as many replicates as fit, or
+    /// the useful maximum if all end early.
     #[test]
     fn replicates_that_would_not_end_in_time_are_not_taken() {
         let scatter = Scatter { between: 1e-3, within_s: 1e-4 };

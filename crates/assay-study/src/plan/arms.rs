@@ -14,7 +14,7 @@ const COSTLY: &[&str] = &["target"];
 
 pub const TARGET: &str = "target";
 
-/// Arms from which a second copy of the baseline is run unless the study declines (R7).
+/// Number of arms from which an A/A control runs unless the study declines (R7).
 const ARMS_FOR_CONTROL: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct PlannedArm {
     pub target: usize,
 }
 
-/// What a study compares, and what its trials stand on: made once of the study and handed on.
+/// The comparison of a study, and the layers of its trials; computed once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub design: Design,
@@ -32,7 +32,7 @@ pub struct Layout {
     pub replicates: u32,
     pub arms: Vec<Arm>,
     pub omitted: Vec<Omitted>,
-    /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
+    /// Distinct layer parts of the arms; an empty one is the target itself.
     pub bases: Vec<Arm>,
     control: bool,
 }
@@ -40,7 +40,7 @@ pub struct Layout {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub count: usize,
-    /// Of how many.
+    /// Total number of combinations.
     pub of: usize,
     pub constraint: String,
 }
@@ -76,7 +76,7 @@ impl Layout {
         let design = Design {
             factors,
             baseline,
-            // Rates are no choice of which one is better: each is compared with the limit.
+            // Rates are compared with the limit, not with each other.
             margin: study
                 .margin
                 .filter(|_| limit.is_none())
@@ -97,7 +97,7 @@ impl Layout {
             fresh: study.recreate_per,
         };
         let bases = bases(&arms);
-        // Steps have no copy: they are told apart by what their rates come to.
+        // Steps need no control: their rates distinguish them.
         let control = control && limit.is_none();
         Self { design, replicates, arms, omitted, bases, control }
     }
@@ -157,7 +157,7 @@ pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
     (arm.control && !part.is_empty(), part)
 }
 
-/// An arm without what nobody but the operator can set: another result has its other levels.
+/// An arm without factors that only the operator can set: results differ in those levels.
 pub fn settable(arm: &Arm) -> Arm {
     let levels = arm.iter().filter(|(name, _)| !factors::has_role(name, Role::Observed));
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
@@ -183,7 +183,7 @@ pub fn gives_up_data(study: &Study) -> bool {
     study.precondition.is_some() || makes_on_device(study)
 }
 
-/// The part of an arm that makes what its trials stand on; empty where that is the target itself.
+/// Layer levels of an arm; empty if the trials use the target directly.
 pub fn layer_part(arm: &Arm) -> Arm {
     let levels = arm.iter().filter(|(name, _)| is_layer(name));
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()

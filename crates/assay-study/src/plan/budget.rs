@@ -1,4 +1,4 @@
-//! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
+//! Time: trials share the rest of the budget, and a slow device gets a queue depth that drains in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 const RAMP_SHARE: u64 = 16;
 /// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
-/// Replicates by which the budget of a study is divided at most that may end at any of them.
+/// Maximum number of replicates that share the budget if the study may stop after any of them.
 pub(super) const MOST_SHARING: u32 = 100;
 
 /// Percent of the budget after which no further trial is started.
@@ -48,13 +48,13 @@ pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let survey = &plan.surveys[workload.target];
     let made = made_ns(plan, planned);
     let operation_ns = survey.pilot.of(&workload);
-    // What goes through all of something ends with it: nothing is under way when its time is up.
+    // A pass over a whole target has no pending operations at its end.
     let under_way = workload.work.expected_ns(operation_ns).map_or(operation_ns, |_| 0);
     let parts = [run_ns(&workload, survey), under_way, OVERHEAD_NS];
     parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
 }
 
-/// Nanoseconds for what is made before a planned trial, as long as it took in the survey.
+/// Nanoseconds to create layers and area before a planned trial, as measured in the survey.
 pub fn made_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let survey = &plan.surveys[plan.workloads[planned.workload].target];
     let remade = plan.is_remade_before(planned.order as usize);
@@ -88,7 +88,7 @@ impl Turns<'_> {
         self.rules.lead_ins(self.groups.len(), replicates)
     }
 
-    /// What lead-ins cost, as trials of the mean length: which workload a lead-in runs is drawn.
+    /// Cost of warm-ups, in trials of the mean length, because the workload of a warm-up is random.
     fn lead_ins_as_trials(&self, replicates: u64) -> f64 {
         let whole = self.lead_ins(replicates) as f64;
         if self.rules.lead_in == LeadIn::Half { whole / 2.0 } else { whole }
@@ -101,7 +101,7 @@ pub fn timed(
     mut workloads: Vec<PlannedWorkload>,
     turns: &Turns<'_>,
 ) -> Timed {
-    // File systems that a factor makes are places on one target.
+    // File systems of a factor share one target.
     let targets: BTreeSet<&str> = surveys.iter().map(|survey| survey.target.as_str()).collect();
     let whole = whole_ns(study, targets.len());
     let replicates = u64::from(turns.replicates);
@@ -127,7 +127,7 @@ pub fn timed(
     Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
 }
 
-/// Rest before each trial: long enough to see others' traffic, short beside the shortest trial.
+/// Rest before each trial: long enough to detect other traffic, short compared with the shortest trial.
 fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
     let own = |workload: &PlannedWorkload| match workload.time_ns {
         0 => share_ns,
@@ -150,7 +150,7 @@ fn made_in_replicates_ns(
     if study.recreate_per == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
 }
 
-/// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.
+/// Time per trial: the budget minus filling, pilot, rests and slow operations.
 fn share_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],

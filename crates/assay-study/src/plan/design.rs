@@ -16,7 +16,7 @@ use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
 const CONTENT: &str = "compressibility";
 const MIX: &str = "mix";
 
-/// What a study asks of the machine and of its places, before anybody knows what these are.
+/// Requirements of a study on the machine and its targets, before Assay resolves them.
 #[derive(Clone)]
 pub struct Demands {
     /// Name of the shipped study that it is, where it is one.
@@ -48,7 +48,7 @@ pub struct Demands {
 pub struct Varied {
     pub name: String,
     pub levels: Vec<String>,
-    /// What is known of it, where it is one of the machine and not of the work.
+    /// The factor; `None` for a factor of the workload.
     pub factor: Option<&'static dyn Factor>,
     rank: usize,
 }
@@ -67,11 +67,11 @@ pub enum Ground {
 #[derive(Clone)]
 pub struct Made {
     pub any: bool,
-    /// Whether that stands on a device, and not beside a directory.
+    /// Whether the layers are on a device, not on a directory.
     pub on_device: bool,
-    /// What stands uppermost, in words: `file system`.
+    /// Name of the uppermost layer: `file system`.
     pub noun: &'static str,
-    /// The layers of which it chooses something, the lowest first.
+    /// Layers that the study chooses, the lowest first.
     layers: Vec<&'static dyn Layer>,
 }
 
@@ -85,7 +85,7 @@ pub struct Uses {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// Initial content: what the first read must find, or what the writes write.
+    /// Initial content: data for the first read, or of the writes.
     pub content: Content,
     pub stays: bool,
     /// Whether any work trims or zeroes it, or puts copies into it.
@@ -94,10 +94,10 @@ pub struct Filled {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Whether name spaces with a slow link are made for it.
+    /// Whether Assay creates network namespaces with a slow link.
     pub makes_link: bool,
     pub changes: bool,
-    /// Where a link is loaded and nobody said to whom: what to do.
+    /// Error hint for a link load without a peer.
     pub to_nobody: Option<String>,
     pub shaped: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl Demands {
         varied
     }
 
-    /// Bytes of each device that is made for it as its target; none where the target is another's.
+    /// Size of the device that Assay creates as target; `None` for an existing target.
     pub fn own_target(&self) -> Option<Bytes> {
         match self.ground {
             Ground::Own { size, .. } => Some(size),
@@ -168,7 +168,7 @@ impl Demands {
             || self.varied.iter().any(is_set)
     }
 
-    /// Whether any trial drops the page cache, by its own key or by a level of a factor.
+    /// Returns whether any trial drops the page cache, by a key or a level.
     fn drops_caches(&self) -> bool {
         let mut levels = vec![Arm::new()];
         for Varied { name, levels: own, .. } in &self.varied {
@@ -223,7 +223,7 @@ impl Varied {
         }
     }
 
-    /// What kind of change it makes; none where it is no factor of the machine.
+    /// Kind of change; `None` for a factor of the workload.
     pub fn role(&self) -> Option<Role> {
         self.factor.map(Factor::role)
     }
@@ -253,7 +253,7 @@ impl Made {
         }
     }
 
-    /// Bytes that a device must have at the least, for what is made on it to hold so many.
+    /// Minimum size of a device so that its layers can contain `bytes`.
     pub fn least(&self, bytes: u64) -> u64 {
         self.layers.iter().rev().fold(bytes, |bytes, layer| layer.least(bytes))
     }
@@ -323,7 +323,7 @@ impl<'d> ResolvedDesign<'d> {
         self.demands.made.on_device && layers::give_directory(&self.layout.bases)
     }
 
-    /// Every workload under every arm, whatever its target, by its key, and whether it may be left out.
+    /// Every workload under every arm, on any target, by its key, and whether it is optional.
     pub fn all_work(&self) -> BTreeMap<String, (Work, bool)> {
         let under = |workload: &Workload, levels: &Arm| {
             let own = workload.under(levels).ok()?;
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(Network::of(std::iter::empty()), Network::default());
     }
 
-    /// What is made in a laboratory is of no concern to others; this machine's own interface is.
+    /// A created link cannot disturb others; the host's interface can.
     #[test]
     fn a_link_of_this_machine_keeps_others_off_its_settings() {
         let depth = preset("queue-depth");

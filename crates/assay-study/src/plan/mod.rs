@@ -83,7 +83,7 @@ fn probes(study: &Study) -> Vec<String> {
 /// SHA-256 of a plan without its hash, hexadecimal.
 pub fn hash(plan: &Plan) -> String {
     let bare = Plan { sha256: String::new(), ..plan.clone() };
-    // A plan is made of strings, numbers and lists: it can always be written.
+    // A plan consists of strings, numbers and lists, so serializing cannot fail.
     let text = serde_json::to_vec(&bare).unwrap_or_default();
     hexadecimal(&sha256(&text))
 }
@@ -116,7 +116,7 @@ fn planned_workloads(
     (planned, absent)
 }
 
-/// Gives all arms of a workload one engine, so that they differ only in their factor.
+/// Gives all arms of a workload the same engine, so they differ only in their factor.
 fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
     let mut own: Vec<&mut io::IoPlan> = Vec::new();
     for one in planned.iter_mut().filter(|one| one.name == workload.name) {
@@ -158,10 +158,10 @@ fn left_out(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<St
     survey.pilot.refused.get(&pilot_key(&workload.name, &arm.levels)).cloned()
 }
 
-/// Why a target is not what some work needs; one of an unknown sort may be.
+/// Returns why a target does not meet the needs of a workload; `None` for a target of unknown kind.
 fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     let kind = survey.kind?;
-    // A file system that a factor makes is a directory on a device.
+    // A file system of a factor is a directory on a device.
     let is_directory = kind == TargetKind::Directory || !survey.under.is_empty();
     match needs {
         Needs::Directory if !is_directory => Some(
@@ -191,7 +191,7 @@ fn planned_workload(
     };
     let area = survey.area.measured(workload.background.is_some());
     let (work, note) = own.work.plan(&offer(area))?;
-    // The second half has room for what the first one has.
+    // The second half has room for the background load.
     let load = workload.background.as_ref().map(|io| io::plan(io, &offer(area)));
     let load = load.transpose()?;
     Ok(PlannedWorkload {
@@ -216,7 +216,7 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 
 fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
     let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
-    // The first of those that are alike; of a thousand arms each is looked for.
+    // Maps each arm to the first equal one; a lookup per workload would be slow for a thousand arms.
     let known: BTreeMap<(&Arm, bool), &PlannedArm> =
         arms.iter().rev().map(|arm| ((&arm.levels, arm.control), arm)).collect();
     for (index, workload) in workloads.iter().enumerate() {

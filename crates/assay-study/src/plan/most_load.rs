@@ -31,14 +31,14 @@ const LOWER: f64 = 0.88;
 const HIGHER: f64 = 1.12;
 /// The search begins between the highest rate and this share of it.
 const LOWEST_SHARE: f64 = 1.0 / 32.0;
-/// A trial of a quick look, and what of it is not counted.
+/// Length of a trial in a quick check, and its ramp.
 const QUICK: Time = Time(1_000_000_000);
 const QUICK_RAMP: Time = Time(100_000_000);
 /// Rates below which shares of them are not told apart: rates are whole numbers.
 const SLOWEST: f64 = 20.0;
 /// Lowest rate to try, as a share of the lowest searched rate: three steps below the first of five.
 const DOWN_TO: f64 = 0.5;
-/// The highest rate up to which the search goes: the last of five, and three higher ones, can be asked for.
+/// Highest rate of the search, which leaves room for the last of five rates and three higher ones.
 const FASTEST: f64 = MOST_PER_S as f64 / 2.0;
 /// Minimum random starts per trial: four standard deviations are the allowed fifth.
 const FEWEST_DRAWN: u64 = 400;
@@ -129,7 +129,7 @@ impl Ran {
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     NoRate,
-    /// So few operations per second are too few for what is asked of a trial.
+    /// The highest rate is too low for the percentile in one trial.
     TooSlow {
         per_s: f64,
         percentile: &'static str,
@@ -188,7 +188,7 @@ pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, 
     }
 }
 
-/// Where the search is before one of its trials, from 0: each halves what is left, in the logarithm.
+/// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
 fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
     let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
     let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);

@@ -1,9 +1,8 @@
-//! Order of arms (docs/explanation/method.md, R2 and R2c): random replicates with lead-ins, and the declared
+//! Order of arms (docs/explanation/method.md, R2 and R2c): random replicates with warm-ups, and the declared
 //! alternatives.
 //!
-//! Each replicate is drawn anew, and begins with a lead-in of its first arm: what the arm before
-//! left behind falls on a trial that does not count, and nothing that returns at a fixed distance
-//! can line up with a pattern of the order, because there is none.
+//! Each replicate has a new random order and begins with a warm-up of its first arm. The carry-over from the previous
+//! replicate then affects an uncounted trial, and periodic disturbances cannot align with the order.
 
 use assay_core::draws::Draws;
 
@@ -23,7 +22,7 @@ pub struct Turn {
 pub struct Rules {
     pub order: Order,
     pub lead_in: LeadIn,
-    /// Whether arms are compared: where nothing is, one lead-in is enough.
+    /// Whether arms are compared; otherwise one warm-up is enough.
     pub compared: bool,
 }
 
@@ -87,8 +86,8 @@ fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<us
     (0..replicates).map(|_| permutation(arms, draws)).collect()
 }
 
-/// Two arms, each first in a third to two thirds of the replicates (R2d), so that both orders can
-/// be compared. Other draws are discarded whole, so all remaining orders are equally likely.
+/// Two arms, each first in a third to two thirds of the replicates (R2d), which allows a comparison of both orders.
+/// Other draws are discarded whole, so all remaining orders are equally likely.
 fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
     loop {
@@ -313,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_coin_is_tossed_anew_in_each_replicate() {
-        // Chained, the whole order of two arms hangs on one toss; here each replicate has its own.
+        // Chained, one toss decides the order of all replicates; here each replicate has its own.
         let firsts: Vec<usize> = drawn(Order::Random, &[vec![0, 1]], 64)
             .iter()
             .filter(|turn| turn.lead_in)
@@ -338,7 +337,7 @@ mod tests {
             let least = *counts.iter().min().unwrap();
             let most = *counts.iter().max().unwrap();
             assert!(3 * least >= replicates && 3 * most <= 2 * replicates, "{replicates}");
-            // No more even than that: what is drawn cannot be foretold.
+            // Not more balanced than that: the order must be unpredictable.
             assert_eq!([least, most], [replicates.div_ceil(3), 2 * replicates / 3], "{replicates}");
         }
         assert!((0..20).map(|seed| count(1, seed)).any(|first| first == 0));

@@ -1,5 +1,5 @@
-//! A race (R15): many arms, one winner, a stated risk. The course is a pure function of the plan
-//! and of the trials so far, so that a resumed race takes the same decisions.
+//! A race (R15): many arms, one winner, a stated risk. A pure function of the plan and the trials so far, so a resumed
+//! race takes the same decisions.
 
 mod course;
 mod harm;
@@ -42,7 +42,7 @@ pub fn rules(plan: &Plan) -> Option<Rules> {
         arms: plan.workloads.len(),
         baseline: baseline(plan).unwrap_or(0),
         closeness,
-        // A result of others may say anything.
+        // Imported results may contain any number.
         replicates: plan.replicates.saturating_sub(screen).min(limits::MOST),
     })
 }
@@ -51,7 +51,7 @@ fn baseline(plan: &Plan) -> Option<usize> {
     plan.workloads.iter().position(|own| matches(&own.arm, &plan.design.baseline))
 }
 
-/// Why a plan makes no race, where it is to be one: nobody runs alone, nor for a number of his own.
+/// Returns why a plan cannot be a race: it needs two arms and a metric of the workload.
 pub fn mistake(plan: &Plan) -> Option<String> {
     if !is_one(plan) {
         return None;
@@ -126,7 +126,7 @@ pub struct Race {
     /// After the last complete replicate; who did harm since then has left, too.
     pub standing: Standing,
     pub screen: Option<Screen>,
-    /// Complete replicates of the plan, of which the passes of a screen are the first.
+    /// Complete replicates of the plan, including the passes of a screen.
     pub complete: u32,
     /// Trials left in the current or next replicate, then its repeats. Empty at the end.
     pub next: Vec<Next>,
@@ -194,7 +194,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
             next = repeats.filter(is_left).collect();
         }
         if !next.is_empty() {
-            // It may end here, and whoever has done harm must not have won.
+            // The study may end here, and an arm that did harm must not win.
             harm::leave(own, number.saturating_sub(passes), rules.baseline, &mut at.standing);
             rule::lead_again(&at.logs, &mut at.standing);
             return Some(Race { next, begins: own.is_empty(), ..at });
@@ -217,7 +217,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     Some(at)
 }
 
-/// The value by which a trial counts: disturbed ones drop their pair (R11), and their repeats stand for them.
+/// Value of a counting trial: a disturbed trial drops its pair (R11), and its repeat replaces it.
 fn counted(run: &Run) -> Option<f64> {
     run.log.filter(|log| run.status == Status::Ok && log.is_finite())
 }
@@ -227,7 +227,7 @@ fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {
     for run in runs {
         found.entry(run.belongs()).or_default().push(*run);
     }
-    // Sums are the same to the last digit in whatever order records lie.
+    // A fixed order of the trials makes sums reproducible to the last digit.
     for own in found.values_mut() {
         own.sort_by_key(|run| run.order);
     }

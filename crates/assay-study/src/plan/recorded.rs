@@ -14,7 +14,7 @@ use crate::file::{Order, Study, Workload};
 use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
 use crate::results::record::{Status, Trial};
 
-/// Nanoseconds in which nothing ends such a study: it counts its trials.
+/// Nanoseconds that never pass, because the number of trials ends such a study.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 
 #[derive(Clone, Copy)]
@@ -116,7 +116,7 @@ fn survey(target: &str) -> Survey {
     }
 }
 
-/// What is known of the machine of what was recorded on another one, with the reason.
+/// Facts of the machine for data recorded on another one, with the reason.
 pub fn elsewhere(target: &str, why: &str) -> Site {
     let mut site = Site::simulated(target);
     site.kind = TargetKind::File;

@@ -11,7 +11,7 @@ use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::Repeats;
 use crate::results::record::{Status, Trial};
 
-/// Trials of a replicate up to which all of it is run again.
+/// A replicate with at most this many trials is repeated completely.
 const SHORT: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ fn again<'a>(
     };
     let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
     let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
-    // Where only the study begins with one, repeats have none.
+    // If only the study begins with a warm-up, repeats have none.
     let led = plan.design.order == Order::Random;
     for visit in own.chunk_by(|_, next| !next.is_lead_in()) {
         let mut chosen: Vec<&PlannedTrial> = visit.to_vec();

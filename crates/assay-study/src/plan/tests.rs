@@ -347,7 +347,7 @@ fn planned_under(
     works.filter_map(|own| io::IoPlan::of(&own.work).cloned()).collect()
 }
 
-/// Keys of stored work that a level may change beside the one of its factor's name.
+/// Keys of stored workloads that a level may change besides that of its factor.
 const FOLLOWING: &[(&str, &[&str])] = &[
     ("queue_depth", &["depth", "asked_depth"]),
     ("threads", &["asked_depth"]),

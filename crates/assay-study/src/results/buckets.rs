@@ -6,7 +6,7 @@ use flate2::read::ZlibDecoder;
 
 use super::histogram::Settings;
 
-/// The first bytes of the deflated form, and of what was deflated.
+/// Magic numbers of the compressed form and of the uncompressed data.
 const DEFLATED: u32 = 0x1c84_9314;
 const V2: u32 = 0x1c84_9313;
 const HEAD_BYTES: usize = 40;
@@ -16,7 +16,7 @@ const MOST_DIGITS: u8 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Doublings below which nothing is told apart.
+    /// Log2 of the resolution.
     unit: u32,
     /// Half of the buckets of each doubling are new, as a power of two.
     half: u32,
@@ -27,7 +27,7 @@ impl Layout {
     /// Those of all histograms of this version: 1 ns to 1 h, 3 digits.
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
-    /// The buckets of these settings; none where there is no such histogram.
+    /// The buckets of these settings; `None` for invalid settings.
     pub fn new(settings: Settings) -> Option<Self> {
         let (low, high, digits) = settings;
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {

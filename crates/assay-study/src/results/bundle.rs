@@ -1,9 +1,8 @@
-//! The directory that keeps one study (`<results>/<id>/`): written as the study goes, so that a
-//! crash loses no finished trial.
+//! The directory of one study (`<results>/<id>/`), written during the study, so a crash loses no finished trial.
 //!
-//! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line a
-//! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
-//! imported is a bundle, too; its files stand in [`super::imported`].
+//! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line per trial), `histograms/`,
+//! `series/`, `label.json` (title and notes of the user). An imported result is a bundle too; [`super::imported`]
+//! describes its files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ use crate::file::{self, Study};
 
 pub use assay_workloads::Histograms;
 
-/// The plan: what makes a directory a bundle, and what is locked while a process works on it.
+/// The plan: a directory with this file is a bundle, and a process that works on the bundle locks the file.
 const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
 /// Bytes of the largest file that is read; no study comes near.
@@ -47,7 +46,7 @@ pub struct Label {
     /// Notes, oldest first.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What the place where it was measured is called, instead of what was found.
+    /// Name of the place, instead of the detected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
@@ -94,12 +93,12 @@ pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
     so_far: SoFar<'a>,
-    /// Says that this process works on it, until it ends in whatever way.
+    /// Lock of this process on the bundle, released at any exit.
     _running: Option<OwnFile>,
 }
 
 impl<'a> Bundle<'a> {
-    /// Creates the directory and writes what is known by then; removes it on failure.
+    /// Creates the directory and writes the known files; removes the directory on failure.
     pub fn create(
         system: &'a dyn System,
         directory: &Path,
@@ -110,7 +109,7 @@ impl<'a> Bundle<'a> {
         let there = system.status(directory).is_ok();
         let begun = Self::begin(system, directory, study, plan, environment);
         if begun.is_err() && !there {
-            // The first error is the one to tell.
+            // Report the first error.
             let _ = system.remove_directory(directory);
         }
         begun
@@ -130,7 +129,7 @@ impl<'a> Bundle<'a> {
         system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
         system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
-        // It is new, so whoever has the lock only looks; a study runs without it, too.
+        // The bundle is new, so another lock holder only reads; a study runs without the lock, too.
         let running = marked(system, directory).unwrap_or_default();
         let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
         Ok(Self { system, directory, so_far, _running: running })
@@ -191,7 +190,7 @@ impl<'a> Bundle<'a> {
         self.so_far.append(&line)
     }
 
-    /// Writes the environment once more: with what is seen of it after the trials.
+    /// Writes the environment again, with the facts known after the trials.
     pub fn keep_environment(&self, environment: &Environment) -> io::Result<()> {
         self.system.write_whole(&self.directory.join("environment.json"), &json(environment)?)
     }
@@ -350,7 +349,7 @@ fn plain_arm(arm: &Arm) -> Result<(), String> {
     })
 }
 
-/// Refuses a directory whose name is more than text: it stands in files that are written.
+/// Rejects directory names with control characters, because files contain them.
 pub(super) fn plain_id(id: &str) -> Outcome<()> {
     outside::plain("a result", id)
         .map_err(|how| Failure::mistake(format!("{how}; rename the directory")))
@@ -362,7 +361,7 @@ fn ended(system: &dyn System, directory: &Path) -> Option<String> {
     log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
 }
 
-/// Adds one line to the log of a bundle, whoever writes the rest of it.
+/// Appends a line to the log of a bundle, from any process.
 pub fn add_to_log(system: &dyn System, directory: &Path, entry: &Entry) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
     line.push(b'\n');
@@ -431,7 +430,7 @@ pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     )))
 }
 
-/// A bundle names only files of its own.
+/// A bundle may name only files inside of it.
 pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -495,7 +494,7 @@ pub struct Listed {
     pub id: String,
     pub title: String,
     pub kind: String,
-    /// Targets, as the command line names them; empty where nothing ran here.
+    /// Targets, as on the command line; empty for imported results.
     pub targets: Vec<String>,
     /// When it started, RFC 3339.
     pub started: String,
@@ -523,7 +522,7 @@ pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
 
 pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     let mut names = system.list(results).unwrap_or_default();
-    // What has a dot before its name is on its way here.
+    // A leading dot marks an incomplete transfer.
     names.retain(|name| !name.starts_with('.') && is_bundle(system, &results.join(name)));
     names.sort_unstable_by(|a, b| b.cmp(a));
     names

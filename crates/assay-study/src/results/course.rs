@@ -1,11 +1,9 @@
-//! A plan that is drawn whole though it does not know all of its work: the study that looks for the most load
-//! (R16) finds its rates one after the other.
+//! A plan with unknown rates: a search for the highest rate (R16) finds its rates one after the other.
 //!
-//! Everything that is drawn stands in the plan before its first trial: how many trials there may be, in which
-//! order, and their seeds; its settings are steps, `load=step 1`. At what rate a step runs follows from the
-//! plan and the trials before it (`plan::most_load`), and each record says it: `arrival_rate=41000/s`. So the plan is
-//! hashed as ever, a study that was interrupted goes on with the same course, and who reads the result finds
-//! the rates in the records.
+//! The plan fixes all random choices before its first trial: the maximum number of trials, their order and their seeds.
+//! Its configurations are steps, `load=step 1`. The rate of a step follows from the plan and the earlier trials
+//! (`plan::most_load`), and each record contains it: `arrival_rate=41000/s`. So the plan is hashed as usual, an
+//! interrupted study resumes identically, and readers find the rates in the records.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +14,7 @@ use super::design::{AskKind, Factor};
 use super::plan::{Arm, Plan, PlannedTrial};
 use super::record::Trial;
 
-/// What the settings of a plan are called before their rates are known.
+/// Factor name of the steps before their rates are known.
 pub const FACTOR: &str = "load";
 pub const RATE: &str = "arrival_rate";
 /// The setting of the first trial, which shows the highest rate.
@@ -64,7 +62,7 @@ pub fn at_rate(per_s: f64) -> Arm {
     Arm::from([(RATE.to_owned(), level(per_s))])
 }
 
-/// Whether a trial of such a plan only found where to look: nothing of it is reported.
+/// Returns whether a trial was part of the search; reports omit these.
 pub fn is_search(record: &Trial) -> bool {
     record.replicate == 0
 }
@@ -98,10 +96,10 @@ pub fn as_run<'r>(
         return plan;
     }
     let mut rates: BTreeMap<usize, Arm> = BTreeMap::new();
-    // What searched is of the first step, which is there in any case.
+    // Search trials use the first step, so it always exists.
     let mut ran = 1;
     for (workload, replicate, arm) in records {
-        // Nobody knows what a stranger's record says: what is no rate is none, and has its workload all the same.
+        // Imported records are untrusted: an invalid rate is ignored, but its workload still counts.
         ran = ran.max(workload.saturating_add(1));
         let known = rate(arm).map(at_rate).filter(|_| replicate > 0);
         if let Some(own) = known.filter(|_| workload < plan.workloads.len()) {

@@ -1,4 +1,4 @@
-//! Truncates texts of a bundle that are longer than Assay writes; a truncated text says so.
+//! Truncates texts of a bundle that are longer than Assay writes, with a mark at the end.
 
 use std::borrow::Cow;
 
@@ -61,7 +61,7 @@ pub fn has_giant(text: &str) -> bool {
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
             b'0'..=b'9' if !in_text => digits += 1,
-            // What follows a point is no whole number.
+            // Digits after a decimal point are not an integer.
             b'.' if !in_text => digits = i32::MIN / 2,
             _ if digits > MOST_DIGITS => return true,
             _ => digits = 0,
@@ -118,7 +118,7 @@ mod tests {
                 format!("{}{}{}", "\"a'".repeat(before), "x".repeat(length), "'b\"".repeat(after))
             };
             assert!(has_long_text(&with(LONGEST + 1)), "{before} {after}");
-            // The letters beside the marks are no part of what stands between others.
+            // Letters outside of the delimiters do not count.
             assert!(!has_long_text(&with(LONGEST)), "{before} {after}");
         }
     }

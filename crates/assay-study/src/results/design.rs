@@ -1,4 +1,4 @@
-//! What a study compares, and by which rules: fixed before its first trial, hashed with its plan.
+//! The comparison of a study and its rules: fixed before the first trial, hashed with the plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const ALPHA: f64 = 0.05;
 pub struct Design {
     pub factors: Vec<Factor>,
     pub baseline: Arm,
-    /// What counts as equivalent, as a fraction; no verdicts are given without it.
+    /// Equivalence margin, as a fraction; no verdicts without it.
     pub margin: Option<f64>,
     /// The metric that verdicts are about; none leaves the choice to each workload.
     pub primary: Option<String>,
@@ -30,7 +30,7 @@ pub struct Design {
     pub repeats: u32,
     #[serde(default, skip_serializing_if = "is_default")]
     pub fresh: Fresh,
-    /// What the place is to be good enough for: the questions are bounds then.
+    /// Purpose of a fitness check: questions are bounds then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// What plans of versions before factors meant, which say nothing of it.
+    /// Design of plans from versions without factors.
     pub fn before_factors() -> Self {
         Self { order: Order::Chained, ..Self::default() }
     }
@@ -56,7 +56,7 @@ impl Design {
     }
 }
 
-/// A gate inside of a study (R13c). What exit code it ends with is the study's own.
+/// The gate of a study (R13c). The study defines the exit code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     pub max_regression: f64,
@@ -68,7 +68,7 @@ pub struct Gate {
     pub must_detect: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Whether the study ends as soon as each row is surely beyond the gate or surely within it.
+    /// Whether the study ends as soon as each row is above or below the limit (95% confidence).
     #[serde(default, skip_serializing_if = "is_false")]
     pub until_decided: bool,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -76,7 +76,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Whether it judges a metric, of which `primary` tells whether verdicts are about it.
+    /// Returns whether the gate judges a metric; `primary` says whether verdicts are about it.
     pub fn is_about(&self, metric: &str, primary: bool) -> bool {
         self.metric.as_ref().map_or(primary, |own| own == metric)
     }
@@ -89,7 +89,7 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// Whether a factor of an arm may tell it from others.
+/// Returns whether a factor can distinguish arms.
 pub fn tells(factors: &[Factor], name: &str) -> bool {
     factors.iter().all(|factor| factor.name != name || factor.varies())
 }
@@ -106,7 +106,7 @@ impl Factor {
 pub enum Stopping {
     #[default]
     Fixed,
-    /// After one of the replicates that were declared, each look at its share of the error.
+    /// After one of the declared replicates; each interim analysis uses its share of the error.
     Looks {
         at: Vec<u32>,
         /// Half-width of the interval, as a fraction, that is enough; a verdict alone where none.
@@ -114,7 +114,7 @@ pub enum Stopping {
     },
     /// After any replicate, by a confidence sequence that holds at all of them at once.
     Open { half_width: Option<f64> },
-    /// Arms leave after replicates in which they are surely behind, until one is left (R15).
+    /// Arms leave after replicates in which they are worse (95% confidence), until one is left (R15).
     Race {
         /// It ends, too, when no arm that is left can be better than the leader by more than this share.
         closeness: f64,

@@ -19,7 +19,7 @@ pub struct Environment {
     pub sites: Vec<Site>,
     #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
-    /// What of this process looked on while trials ran, one sentence; none where nothing did.
+    /// Activity of this process during the trials, in one sentence; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,12 +29,12 @@ pub struct Environment {
 impl Environment {
     /// Drives and file system of each target in a few words, each once: `Example SSD, ext4`.
     pub fn drives(&self) -> Vec<String> {
-        // By what they are on: file systems that a factor makes share it.
+        // Grouped by drive: file systems of a factor share it.
         let mut places: Vec<(String, Vec<String>)> = Vec::new();
         for site in &self.sites {
             let drives = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
             let drives: Vec<String> = drives.cloned().collect();
-            // Where no drive is known, what the command line named says most.
+            // If no drive is known, use the target from the command line.
             let place = if drives.is_empty() { site.target.clone() } else { drives.join(", ") };
             let made = (site.mount.value().is_some() && !site.drives.is_empty())
                 .then(|| site.filesystem());

@@ -10,7 +10,7 @@ pub struct Fleet {
     /// Whose result this is; none of that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// What this rank's host calls itself, in its own result.
+    /// Name of this rank's host in its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// SHA-256 of order and settings, apart from the targets: the same on all ranks.
@@ -82,10 +82,10 @@ pub struct HostSaid {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Together {
-    /// Nanoseconds from the common start to the window; of all hosts, to the last start.
+    /// Nanoseconds from the common start to the window; for all hosts, to the last start.
     pub since_go_ns: u64,
     pub of: u32,
-    /// What each host did; in the record of one host alone there are none.
+    /// Share of each host; empty in the record of one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Share>,
 }
@@ -94,7 +94,7 @@ pub struct Together {
 pub struct Share {
     pub rank: u32,
     pub name: String,
-    /// Where its own window began, nanoseconds since all were let go.
+    /// Start of its window, nanoseconds since the common start.
     pub since_go_ns: u64,
     pub window_ns: u64,
     pub operations: u64,
@@ -105,14 +105,14 @@ pub struct Share {
 }
 
 impl Share {
-    /// Where its own window ended, nanoseconds since all were let go.
+    /// End of its window, nanoseconds since the common start.
     pub const fn ended_ns(&self) -> u64 {
         self.since_go_ns.saturating_add(self.window_ns)
     }
 }
 
 impl Together {
-    /// A rate of all hosts, over the window that they share; none where it is no sum of rates.
+    /// Rate of all hosts over the common window; `None` for a metric that is not a sum of rates.
     pub fn rate(&self, metric: &str) -> Option<f64> {
         let of: fn(&Share) -> f64 = match metric {
             "iops" => |share| share.operations_per_s,
@@ -122,7 +122,7 @@ impl Together {
         (!self.hosts.is_empty()).then(|| self.hosts.iter().map(of).sum())
     }
 
-    /// What of the longest window of a host all of them share, as a share; none of one host alone.
+    /// Common window as a share of the longest one; `None` for one host.
     pub fn shared(&self) -> Option<f64> {
         let from = self.hosts.iter().map(|share| share.since_go_ns).max()?;
         let to = self.hosts.iter().map(Share::ended_ns).min()?;

@@ -21,13 +21,13 @@ pub struct Mark {
     pub id: String,
     /// Name of the file that it came in, without its directories.
     pub file: String,
-    /// SHA-256 of what was in it, hexadecimal.
+    /// SHA-256 of its content, hexadecimal.
     pub sha256: String,
     pub added: String,
 }
 
 pub fn is_one(system: &dyn System, directory: &Path) -> bool {
-    // By its name as well: a mark that somebody took away makes it none of ours.
+    // Checks the name too: a foreign result without its mark is still foreign.
     is_name(&bundle::id_of(directory)) || system.status(&directory.join(FILE)).is_ok()
 }
 
@@ -46,9 +46,9 @@ pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Resul
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Under this name, which nothing has, or the same when it came only in part.
+    /// A free name, or an incomplete copy of the same result.
     Free(PathBuf),
-    /// It lies there already, the same.
+    /// A complete copy exists.
     There(PathBuf),
 }
 
@@ -67,7 +67,7 @@ pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> O
             return Ok(Place::Free(directory));
         }
         if mark(system, &directory).is_some_and(|mark| mark.sha256 == sha256) {
-            // What makes it a result is written last: without that, adding it was ended half-way.
+            // The copy writes the plan last; without the plan the copy is incomplete.
             let is_whole = bundle::is_bundle(system, &directory);
             return Ok(if is_whole { Place::There(directory) } else { Place::Free(directory) });
         }

@@ -43,7 +43,7 @@ pub fn keep(system: &dyn System, directory: &Path, headline: &Headline) -> Outco
         .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
 }
 
-/// The headline of a result; none where it was told of other trials.
+/// The headline of a result; `None` if it does not match the current trials.
 pub fn of(system: &dyn System, directory: &Path) -> Option<Headline> {
     let stored: Stored = bundle::versioned(system, &directory.join(FILE), FORMAT).ok()?;
     let same = stored.trials_bytes == trials_bytes(system, directory);

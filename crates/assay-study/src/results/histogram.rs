@@ -16,7 +16,7 @@ pub const FORMAT: &str = "assay-histogram/1";
 
 pub const LOWEST_NS: u64 = 1;
 
-/// Highest latency kept, nanoseconds: one hour.
+/// Highest recorded latency, nanoseconds: one hour.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 pub const SIGNIFICANT_DIGITS: u8 = 3;
@@ -29,7 +29,7 @@ pub struct HistogramDocument {
     pub significant_digits: u8,
     pub lowest: u64,
     pub highest: u64,
-    /// Values recorded; what the encoded part must add up to.
+    /// Number of values; must equal the sum of the encoded counts.
     pub count: u64,
     /// HdrHistogram V2, deflated, base64.
     pub v2_deflate_base64: String,
@@ -86,7 +86,7 @@ pub fn from_json(text: &str) -> Result<(String, Tally), HistogramError> {
     Ok((document.class, latencies))
 }
 
-/// The latencies in a document; refuses what is not exactly what the document says.
+/// Decodes the latencies of a document; fails if they do not match its fields.
 pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
     if document.format != FORMAT {
         return Err(HistogramError(format!(

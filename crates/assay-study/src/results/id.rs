@@ -30,7 +30,7 @@ pub fn is_one(name: &str) -> bool {
 /// Share of a second's remaining numbers per ID: some two hundred IDs sort by time.
 const SHARE: u64 = 16;
 
-/// The id of a study that begins: [`unused_id`] where its result is kept.
+/// ID of a new study: [`unused_id`] if the result is stored.
 pub fn of_study(system: &dyn System, results: Option<&Path>, started: &str) -> String {
     match results {
         Some(results) => unused_id(system, results, started),
@@ -86,7 +86,7 @@ mod tests {
             fake.create_directory(&results.join(&id)).unwrap();
             last = id;
         }
-        // What is not kept has nothing to sort after.
+        // A result that is not stored needs no sort order.
         assert!(is_one(&of_study(&fake, None, "2026-11-20T10:31:07+01:00")));
     }
 

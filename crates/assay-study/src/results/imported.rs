@@ -1,7 +1,6 @@
-//! A bundle of numbers that were measured elsewhere: `import.json`, the files as they were brought
-//! along, and `label.json` as in any other bundle. The numbers are read again whenever they are
-//! shown, so an old bundle can be judged by a newer rule. A table of trials is `trials.csv`; the
-//! files of other tools are numbered, as two of them may have one name.
+//! A bundle of imported numbers: `import.json`, the original files, and `label.json`. Assay parses the files each time,
+//! so newer rules apply to old bundles. A table of trials is `trials.csv`; files of other tools are numbered, because
+//! their names may collide.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +21,7 @@ use super::plan::Arm;
 pub const FORMAT: &str = "assay-import/1";
 pub const FORMAT_OF_FILES: &str = "assay-import/2";
 const ABOUT: &str = "import.json";
-/// The table that was brought along, whatever its name was.
+/// Name of the imported table in the bundle.
 pub const SOURCE: &str = "trials.csv";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +43,7 @@ pub struct Import {
     /// The files of another tool, in the order in which they were named; none for a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<SourceFile>,
-    /// The user said that they were made in this order.
+    /// Whether the user declared the order of the rows to be the order of the trials.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_order: bool,
     /// Which direction of a metric is better, as the user stated it.

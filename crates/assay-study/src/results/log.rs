@@ -1,4 +1,4 @@
-//! What happened to a study besides its trials (`log.jsonl`): when it was resumed, why it ended.
+//! Events of a study (`log.jsonl`): resumes, and the reason of its end.
 
 use assay_machine::system::System;
 use serde::{Deserialize, Serialize};

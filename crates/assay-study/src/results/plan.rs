@@ -1,4 +1,4 @@
-//! The stored plan (`plan.json`): trials in order and their survey. `crate::plan` makes it.
+//! The stored plan (`plan.json`): surveys, and trials in order. `crate::plan` creates it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub use assay_workloads::{Area, DirectUse, EngineUse};
 
 pub const FORMAT: &str = "assay-plan/2";
 
-/// Levels of the factors by name: which arm a trial belongs to. Empty when nothing varies.
+/// Levels of the factors by name. Empty if no factor varies.
 pub type Arm = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Survey {
     pub pilot: Pilot,
     /// Blocks of the area that a read would not find on the medium.
     pub coverage: Presence<Coverage>,
-    /// What a drive whose cache cannot be seen told when it was read twice, or why it was not.
+    /// Times of reading a drive with an unknown cache twice, or why Assay did not.
     #[serde(default = "not_recorded", deserialize_with = "perhaps_bare")]
     pub read_twice: Presence<ReadTwice>,
     /// Bytes that became dirty while the area was written past the page cache, on a file system that may go through it.
@@ -47,10 +47,10 @@ pub struct Survey {
     /// What may answer for the medium; not recorded by older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// Why what the study trims or zeroes cannot be, as far as that was known.
+    /// Why trims or zeroing are impossible, if known.
     #[serde(default, skip_serializing_if = "Clears::is_open")]
     pub clears: Clears,
-    /// Levels of the factors that made what it was taken on: a file system on the target.
+    /// Layer levels of the surveyed target, such as a file system.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub under: Arm,
     /// Nanoseconds that making it took, without filling the area.
@@ -82,7 +82,7 @@ impl Survey {
     }
 }
 
-/// For serde: what is false is not written.
+/// For serde: omits false.
 // The signature is serde's.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub fn is_false(value: &bool) -> bool {
@@ -123,21 +123,21 @@ impl Scatter {
 }
 
 impl Pilot {
-    /// What one operation of a planned workload costs; 0 where that was not tried.
+    /// Nanoseconds per operation of a planned workload; 0 without a pilot.
     pub fn of(&self, workload: &PlannedWorkload) -> u64 {
         let key = pilot_key(&workload.name, &workload.arm);
         self.operation_ns.get(&key).copied().unwrap_or(0)
     }
 }
 
-/// An arm in one word: `queue_depth=4,block_size=1 MiB`; nothing where nothing varies.
+/// Formats an arm: `queue_depth=4,block_size=1 MiB`; empty if no factor varies.
 pub fn arm_words(arm: &Arm) -> String {
     let levels: Vec<String> =
         arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
     levels.join(",")
 }
 
-/// A level that speaks for itself, or with its factor: `ext4`, `threads 32`.
+/// Formats a level, with its factor if necessary: `ext4`, `threads 32`.
 pub fn level_words(factor: &str, level: &str) -> String {
     const SILENT: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
     let speaks = level.starts_with(|first: char| first.is_alphabetic()) && !SILENT.contains(&level);
@@ -189,14 +189,14 @@ pub struct ReadTwice {
 pub struct Dirtied {
     /// Bytes that were written past the page cache; 0 where the area was not filled.
     pub written_bytes: u64,
-    /// Bytes that became dirty meanwhile, of any file of the machine.
+    /// Bytes that became dirty during the writes, of any file of the machine.
     pub dirtied_bytes: u64,
-    /// Page caches of this machine below the file system, each of which makes every byte dirty once more.
+    /// Page caches of this machine below the file system; each one makes every byte dirty again.
     pub caches_below: u32,
 }
 
 impl Dirtied {
-    /// Share of the written bytes that must have become dirty to say that they went through the page cache.
+    /// Minimum share of written bytes that became dirty, if writes used the page cache.
     const LEAST_SHARE: f64 = 0.9;
 
     /// Bytes that became dirty in the filesystem's page cache; `None` if most bypassed the cache.
@@ -217,7 +217,7 @@ fn not_recorded() -> Presence<ReadTwice> {
     )
 }
 
-/// Older versions stored what they had found without a word for whether there was something.
+/// Older versions stored the value without a presence tag.
 fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -284,12 +284,12 @@ impl PlannedWorkload {
         self.work.words() + &beside.unwrap_or_default()
     }
 
-    /// The part of an area that it works in: all of it, or the first half beside others' work.
+    /// The part of an area for this workload: all of it, or the first half next to a background load.
     pub fn own_part(&self, area: &Area) -> Area {
         area.measured(self.background.is_some())
     }
 
-    /// The same work for half as long, but at least for its ramp; nothing of it is left out.
+    /// The same workload with half the time, but at least its ramp.
     fn halved(&self) -> Self {
         let half_ns = self.ramp_ns.saturating_add(self.time_ns) / 2;
         Self {
@@ -311,7 +311,7 @@ pub struct AbsentWorkload {
 }
 
 impl AbsentWorkload {
-    /// The reason as it stands where no label says that nothing was measured.
+    /// Formats the reason with its prefix.
     pub fn words(&self) -> String {
         format!("{NOT_MEASURED}{}", self.reason)
     }
@@ -326,7 +326,7 @@ pub struct PlannedTrial {
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
     pub replicate: u32,
-    /// Left out by design: it only makes the next trial follow its own arm.
+    /// A warm-up, excluded from results: the next trial then follows the same arm.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lead_in: bool,
     pub workload: usize,
@@ -362,12 +362,12 @@ impl fmt::Display for Turn {
 }
 
 impl Plan {
-    /// Whether nothing is run: others' work was watched, or recorded.
+    /// Returns whether the study only observes a production workload, or uses recorded data.
     pub fn is_only_watched(&self) -> bool {
         self.workloads.iter().all(|own| own.work.is_only_watched())
     }
 
-    /// Whether all of it is done in virtual machines that it makes: it touches nothing of where it was called.
+    /// Returns whether everything runs in virtual machines that Assay starts, so the host is not touched.
     pub fn is_in_machines(&self) -> bool {
         !self.workloads.is_empty() && self.workloads.iter().all(|own| own.work.makes_machines())
     }
@@ -401,12 +401,12 @@ impl Plan {
 /// Every trial in order, fixed before the first starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Format and version in which it was written; the records beside it are of the same.
+    /// Format and version of the plan and its records.
     pub format: String,
     /// SHA-256 of the plan without this field, hexadecimal.
     pub sha256: String,
     pub seed: u64,
-    /// What is compared, and by which rules; plans of versions before factors have none.
+    /// The comparison and its rules; empty in plans from versions without factors.
     #[serde(default = "Design::before_factors")]
     pub design: Design,
     pub replicates: u32,
@@ -414,10 +414,10 @@ pub struct Plan {
     pub probes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meter: Option<String>,
-    /// Nanoseconds of rest before the first trial in which the idle machine's energy is told.
+    /// Nanoseconds of rest before the first trial to measure the idle energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
-    /// Nanoseconds of rest before each trial, in which other traffic is looked for.
+    /// Nanoseconds of rest before each trial to detect other traffic.
     pub gap_ns: u64,
     /// Nanoseconds that the study should take: it ends with the replicate that is nearest.
     #[serde(default, skip_serializing_if = "Option::is_none")]

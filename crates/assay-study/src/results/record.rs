@@ -1,5 +1,4 @@
-//! One finished trial: what was counted, and the evidence by which it is judged
-//! (`trials.jsonl`, one line a trial).
+//! One finished trial: counts, and evidence for the trust rules (`trials.jsonl`, one line per trial).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub enum Status {
     /// Counts.
     Ok,
     Failed,
-    /// Ran while something declared beforehand happened; kept and counted, with its reason.
+    /// A declared disturbance happened during the trial; stored and counted, with the reason.
     Disturbed,
     /// Left out by design.
     Warmup,
@@ -49,7 +48,7 @@ pub struct Spent {
     pub before_ns: u64,
     /// The trial itself: preparation, rest, run, sync and readings.
     pub trial_ns: u64,
-    /// Of what went before, making what its arm stands on, where that was made for this trial.
+    /// Time to create the layers for this trial, if Assay created them for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_ns: Option<u64>,
 }
@@ -82,7 +81,7 @@ pub struct Trial {
     /// Nanoseconds of the fsync after the run. `None` without writes, and in older results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_ns: Option<u64>,
-    /// Where the time went; older versions did not tell, and simulated time passes in no time.
+    /// Breakdown of the elapsed time; absent in older versions and in simulations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,14 +116,14 @@ impl Trial {
         }
     }
 
-    /// What is claimed to have moved, ramp, drain and others' work included; nothing where it failed.
+    /// Reported traffic, including ramp, drain and background load; zero if the trial failed.
     pub fn claims(&self) -> Claims {
         let claims = |measured: &Measured| measured.claims;
         let own = self.measured.as_ref().map(claims).unwrap_or_default();
         own.plus(self.background.as_ref().map(claims).unwrap_or_default())
     }
 
-    /// Processor time of what worked for the trial and of others' work, nanoseconds.
+    /// CPU time of the trial's workers and of the background load, nanoseconds.
     pub fn all_cpu_ns(&self) -> u64 {
         let both = self.measured.iter().chain(&self.background);
         both.fold(0, |sum, measured| sum.saturating_add(measured.cpu_ns))

@@ -1,8 +1,8 @@
-//! Requests of block devices one by one, as they were recorded (`requests.bin`, `assay-requests/1`).
+//! Recorded requests of block devices (`requests.bin`, `assay-requests/1`).
 //!
-//! The file is a gzip stream of several members, so that it can be written piece by piece and read by any
-//! unpacker. Unpacked it is one line of JSON, the [`Header`], and then the requests in the order in which they
-//! ended, each as [`code`] says. It has no names and no contents: times, classes, places and sizes.
+//! The file is a gzip stream of several members, so Assay can append to it and any tool can decompress it. It contains
+//! one line of JSON, the [`Header`], and then the requests in order of completion, in the format of [`code`]: times,
+//! classes, offsets and sizes, no names or data.
 
 pub mod code;
 mod recall;
@@ -47,7 +47,7 @@ pub struct RecordedDevice {
     pub bytes: u64,
 }
 
-/// Writes a recording piece by piece: what has come so far is on the disk, but for the last piece.
+/// Writes a recording in parts: everything except the last part is on disk.
 pub struct Writer<'s> {
     system: &'s dyn System,
     path: PathBuf,
@@ -71,7 +71,7 @@ impl<'s> Writer<'s> {
     /// Adds a request.
     ///
     /// # Errors
-    /// It and those before it cannot be written; they are kept, to be tried once more at the end.
+    /// Writing failed; the requests remain in memory, and `finish` tries again.
     pub fn add(&mut self, request: &BlockRequest) -> io::Result<()> {
         let before = self.piece.len();
         self.coder.encode(request, &mut self.piece);
@@ -137,7 +137,7 @@ impl<'s> Reader<'s> {
 impl Iterator for Reader<'_> {
     type Item = io::Result<BlockRequest>;
 
-    /// The next request; what is damaged ends it with an error.
+    /// Reads the next request; ends with an error at damaged data.
     fn next(&mut self) -> Option<Self::Item> {
         match self.coder.decode(&mut self.unpacked) {
             Ok(request) => request.map(Ok),

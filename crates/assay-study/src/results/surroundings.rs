@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod facts;
 
-/// What is said of what was not looked at: by an older version, or because nobody asked.
+/// Reason for unobserved values: an older version, or no probe.
 const NOT_WATCHED: &str = "not watched";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,10 +18,10 @@ pub struct Surroundings {
     pub health_before: BTreeMap<String, Presence<Health>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub health_after: BTreeMap<String, Presence<Health>>,
-    /// Energy while nothing was done, before the first trial.
+    /// Energy at idle, before the first trial.
     #[serde(default = "not_watched", skip_serializing_if = "is_not_watched")]
     pub idle: Presence<Energy>,
-    /// Processes that ran a study of their own meanwhile, as they were seen between trials.
+    /// Processes that ran another study at the same time, as seen between trials.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub studies: BTreeSet<u32>,
 }

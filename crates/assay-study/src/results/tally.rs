@@ -10,7 +10,7 @@ use super::histogram::{self, HIGHEST_NS, HistogramError, LOWEST_NS, SIGNIFICANT_
 /// The settings of all histograms of this version.
 const OURS: Settings = (LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS);
 
-/// Latencies in nanoseconds. Numbers drawn from it are those of the histogram that it was made of.
+/// Latencies in nanoseconds, with the same quantiles as the source histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     settings: Settings,
@@ -39,7 +39,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts of buckets, in their order; none where there is no histogram with such settings.
+    /// Counts of buckets, in order; `None` if the settings are invalid.
     pub(super) fn of(settings: Settings, mut steps: Vec<(u32, u64)>) -> Option<Self> {
         steps.shrink_to_fit();
         Layout::new(settings).map(|layout| Self { settings, layout, steps })

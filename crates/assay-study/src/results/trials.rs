@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 4 << 20;
 /// Bytes of the largest file that is read; no study comes near.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 
-/// Where a trial stands in the file, and whose it is.
+/// Position of a trial in the file, with its identity.
 #[derive(Clone, Copy, Debug)]
 struct TrialPlace {
     workload: usize,
@@ -33,7 +33,7 @@ struct TrialPlace {
 pub struct Trials<'a> {
     system: &'a dyn System,
     directory: &'a Path,
-    /// None where no trial has run.
+    /// `None` before the first trial.
     file: Option<File>,
     places: Vec<TrialPlace>,
     /// Numbers of the places of each workload, in the order in which they ran.
@@ -173,7 +173,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Lines of the file of trials in a directory, without a look at what they say.
+/// Counts the lines of the trials file in a directory, without parsing them.
 pub(super) fn count(system: &dyn System, directory: &Path) -> io::Result<usize> {
     let Some((file, bytes)) = Trials::none(system, directory).opened()? else { return Ok(0) };
     let mut part = vec![0; PART_BYTES.min(bytes as usize)];

@@ -1,4 +1,4 @@
-//! Which results are acted upon: those measured here that nobody but root, or this user, could have written.
+//! Results that Assay may act on: measured here, and writable only by root or this user.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::plan::Arm;
 use super::{foreign, id as ids, imported};
 use crate::file::simulated;
 
-/// Files and directories of a bundle that are no links where it is acted upon.
+/// Files and directories of a bundle that must not be links if Assay acts on the bundle.
 const PARTS: [&str; 8] = [
     "study.toml",
     "plan.json",
@@ -26,12 +26,12 @@ const PARTS: [&str; 8] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Run what it says: `confirm`, `resume`.
+    /// Run the study of the result: `confirm`, `resume`.
     GoOn,
     Apply,
 }
 
-/// Proof that what a result says may be done. Only [`vouch`] makes one.
+/// Proof that Assay may act on a result. Only [`vouch`] creates one.
 pub struct Voucher {
     id: String,
     purpose: Purpose,
@@ -47,14 +47,14 @@ impl Voucher {
     }
 }
 
-/// Reads a result that is to be acted upon.
+/// Reads a result to act on.
 ///
-/// Root acts only on a result among root's results that nobody else could have written. An ordinary user
-/// may go on with any result, because a user can change nothing of others; but a result that names
-/// programs to run has to be the user's own, out of reach of others.
+/// Root acts only on results in root's directory that only root can write. Other users may resume any result, because
+/// they can change nothing of others; but a result with programs to run must belong to the user and be writable by
+/// nobody else.
 ///
 /// # Errors
-/// Refused, with the reason and what to do instead; the user's mistake where it is damaged.
+/// Refused, with the reason and a fix; a user error if the result is damaged.
 pub fn vouch(
     system: &dyn System,
     directory: &Path,
@@ -104,8 +104,8 @@ pub fn vouch(
     Ok((stored, voucher))
 }
 
-/// Refuses a result that somebody else could have written. Root's lies in root's results; all its files are
-/// those of this user, and nobody but root and this user can write to them or to a directory above them.
+/// Rejects a result that others can write. Root's results are in root's directory; all files belong to this user, and
+/// only root and this user can write to them and the directories above.
 fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
     let id = bundle::id_of(directory);
     let user = system.user().id;
@@ -133,7 +133,7 @@ fn is_out_of_reach(system: &dyn System, directory: &Path) -> Outcome<()> {
     }
 }
 
-/// Whether a result says which programs to run: those of somebody else's are not run by anybody.
+/// Returns whether a result contains programs to run.
 fn runs_programs(stored: &Stored) -> bool {
     let asked = stored.study.workload.iter().map(|workload| workload.work.kind());
     let planned = stored.plan.workloads.iter().map(|workload| workload.work.kind());

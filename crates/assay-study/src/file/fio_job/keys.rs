@@ -1,4 +1,4 @@
-//! Keys of fio's job files: what is translated, what only reports, and what others would have meant.
+//! Keys of fio job files: supported ones, reporting options, and the effect of unsupported ones.
 
 const ALIASES: [(&str, &str); 21] = [
     ("readwrite", "rw"),
@@ -85,7 +85,7 @@ pub const SAME: [&str; 11] = [
     "create_serialize",
 ];
 
-/// What these keys are where nobody says them, or what is done here anyway: that changes nothing.
+/// Values that equal fio's default or Assay's behavior, so Assay ignores them.
 const USUAL: [(&str, &[&str]); 14] = [
     ("offset", &["0", "0%"]),
     ("offset_increment", &["0"]),
@@ -107,7 +107,7 @@ pub(super) fn is_usual(key: &str, value: &str) -> bool {
     USUAL.iter().any(|(name, values)| *name == key && values.contains(&value))
 }
 
-/// What only says how fio reports.
+/// Keys that only change fio's reports.
 pub const ONLY_TOLD: [&str; 44] = [
     "group_reporting",
     "new_group",
@@ -155,7 +155,7 @@ pub const ONLY_TOLD: [&str; 44] = [
     "clocksource",
 ];
 
-/// What others would have meant.
+/// Effects of unsupported keys.
 pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("exec_prerun", "runs a program before the job, but Assay executes nothing from a job file"),
     ("exec_postrun", "runs a program after the job, but Assay executes nothing from a job file"),
@@ -243,7 +243,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("sprandom", "preconditions the drive for random writes"),
 ];
 
-/// What engines do that are no other way to the same blocks.
+/// Engines that access no storage, or another kind of storage.
 const ENGINES: &[(&str, &str)] = &[
     ("null", "transfers no data (assay aa-test measures the noise floor)"),
     ("cpuio", "loads the CPUs without I/O"),

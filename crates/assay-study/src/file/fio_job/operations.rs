@@ -1,11 +1,11 @@
-//! What a job file says of trims, of syncs and of copies.
+//! Trims, syncs and duplicated data in job files.
 
 use assay_workloads::io::WriteSync;
 
 use super::values::{number, percent};
 use super::{Job, Told, line_of};
 
-/// Writes of which one is synced at most, as studies have it.
+/// Maximum number of writes per sync.
 const MOST_WRITES: u64 = 1_000_000;
 
 pub(super) fn is_on_device(job: &Job) -> bool {
@@ -60,12 +60,12 @@ pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
     }
 }
 
-/// As a study has it; nothing where no write is synced.
+/// Formats the key for a study file; empty without syncs.
 pub(super) fn sync_words(sync: WriteSync) -> String {
     if sync == WriteSync::None { String::new() } else { format!(", sync = \"{sync}\"") }
 }
 
-/// Per cent of what is written that is copies; 0 where nothing fresh is written beside them.
+/// Percent of the written data that is duplicated; 0 if the job writes no fresh data.
 pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
     let share = percent(job, "dedupe_percentage", told).unwrap_or(0);
     if share == 0 || !is_fresh {
@@ -161,7 +161,7 @@ mod tests {
         );
     }
 
-    /// Two kinds of work at most run at once; trims are none of what is mixed of reads and writes.
+    /// At most two kinds of work run at once; trims are not part of a read/write mix.
     #[test]
     fn trims_are_not_mixed_with_reads_and_writes() {
         let jobs = "[global]\nfilename=/dev/sdx\nruntime=5\n[a]\nrw=randread\n[b]\nrw=randwrite\n[c]\nrw=randtrim\n";

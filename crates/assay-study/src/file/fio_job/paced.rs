@@ -1,4 +1,4 @@
-//! Work by the clock and work with pauses: what fio's rates and pauses come to here.
+//! Translates fio's rates and think times.
 
 use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
@@ -89,7 +89,7 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
         told.refuse(setting.line, text);
         return None;
     };
-    // Zero is no limit.
+    // Zero means unlimited.
     if read == 0 && other == 0 {
         return None;
     }
@@ -119,7 +119,7 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     own.filter(|own| *own > 0)
 }
 
-/// The pause between two operations; fio has microseconds where no unit stands.
+/// Think time between two operations; fio's default unit is microseconds.
 fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));

@@ -6,7 +6,7 @@ use super::values::{alike, amount, bytes};
 use super::{Job, Told};
 
 const USUAL_BYTES: u64 = 4096;
-/// Exponent of zipf and share of pareto where none stands behind the word.
+/// fio's default exponent of zipf and share of pareto.
 const USUAL_ZIPF: &str = "1.1";
 const USUAL_PARETO: &str = "0.2";
 
@@ -80,7 +80,7 @@ fn directions(text: &str) -> [&str; 3] {
     [reads, writes, all.next().unwrap_or(writes)]
 }
 
-/// Those for reads, and for what else a job does.
+/// Values for reads, and for the other operations of a job.
 pub(super) fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
     let [reads, writes, trims] = directions(text);
     let is_trim = job.settings.get("rw").is_some_and(|rw| rw.value.contains("trim"));
@@ -111,7 +111,7 @@ fn split(job: &Job, told: &mut Told) -> Option<[Shares; 2]> {
     found
 }
 
-/// `4k/70:64k/30`; where shares are missing, what is left of 100 is shared out.
+/// Parses `4k/70:64k/30`; sizes without a share divide the rest of 100.
 fn shares(text: &str) -> Option<Shares> {
     if text.is_empty() {
         return Some(one(USUAL_BYTES));
@@ -126,7 +126,7 @@ fn shares(text: &str) -> Option<Shares> {
     let missing = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
     let left = 100_u64.checked_sub(said)?;
     let each = left.checked_div(missing).unwrap_or_default();
-    // fio allows shares of nothing, and nothing has that size then.
+    // fio allows shares of 0; no operation has that size.
     let all = parts.into_iter().map(|(bytes, share)| (bytes, share.unwrap_or(each)));
     (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())
 }
@@ -145,7 +145,7 @@ pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Op
     one.0.checked_add(gap)
 }
 
-/// What random places are multiples of, where that is not the smallest size anyway.
+/// Alignment of random offsets, unless it equals the smallest size.
 pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut Told) -> Option<u64> {
     let align = amount(job, "ba", told)?;
     (pattern == "random" && align != sized.size.smallest().0).then_some(align)

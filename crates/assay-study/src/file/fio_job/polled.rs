@@ -1,9 +1,9 @@
-//! What a job file says of queues that are polled.
+//! Polled queues in job files.
 
 use super::values::number;
 use super::{Job, Told, line_of};
 
-/// What a study polls for; none where nothing is polled for. Completions are of direct reads and writes alone.
+/// Returns the polling mode of a study; `None` without polling. Only direct reads and writes poll for completions.
 pub(super) fn polled(
     job: &Job,
     direct: bool,

@@ -34,7 +34,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
         let usual = keys::usual(&key);
         let (value, unknown) = match with_variables(value, way.variable) {
             Ok(value) => (value, None),
-            // Without one of these a job is another one: it is left out, and what it shares is not.
+            // A job cannot run without these keys, so Assay skips jobs that use the value.
             Err(why) if told.partly && keys::CORE.contains(&usual) => {
                 (String::new(), Some(format!("{key}: {why}")))
             }
@@ -71,7 +71,7 @@ fn uncommented(line: &str) -> &str {
     line.split(['#', ';']).next().unwrap_or_default().trim()
 }
 
-/// A value with the variables in it replaced by what they hold; nothing is ever executed.
+/// Replaces variables in a value; never executes anything.
 fn with_variables(
     value: &str,
     variable: &dyn Fn(&str) -> Option<String>,

@@ -4,7 +4,7 @@ use super::values::{bytes, ns, one_name};
 use super::*;
 use crate::file::{Study, text};
 
-/// The whole file, or nothing of it; one variable is set.
+/// Strict translation with one variable set.
 const WHOLE: Way<'static> =
     Way { partly: false, variable: &|name| (name == "DISK").then(|| "/dev/vdz".to_owned()) };
 
@@ -233,7 +233,7 @@ fn sizes_and_places_that_cannot_be_done_are_refused_by_name() {
         let found = refused(&format!("{JOB}{text}\n"));
         assert!(found.starts_with("jobs.fio:") && found.contains(told), "{text}: {found}");
     }
-    // Of a job in order fio does not draw, and what is usual is not said.
+    // Sequential jobs draw no offsets, and defaults are not printed.
     let plain = line(JOB, 0);
     assert_eq!(line(&format!("{JOB}random_distribution=zipf:1.2\n"), 0), plain);
     let random = format!("{JOB}rw=randread\n");
@@ -264,7 +264,7 @@ fn what_fio_takes_anyway_is_no_wish() {
 
 #[test]
 fn amounts_and_times_are_those_of_fio() {
-    // As fio 3.33 makes its files: what stands for the standard is the other way round.
+    // As fio 3.33 writes its files: `kib` is 1000 and `kb` is 1024.
     for (text, told) in [
         ("1m", 1 << 20),
         ("1mb", 1 << 20),
@@ -288,7 +288,7 @@ fn amounts_and_times_are_those_of_fio() {
 fn a_whole_device_is_said_aloud() {
     let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
     assert!(told.iter().any(|remark| remark.contains("the whole device; Assay uses")));
-    // Without an end of its own a trial lasts as long as trials do.
+    // Without a size, the trial ends by time.
     for text in ["[a]\nfilename=/dev/x\nruntime=5\n", "[a]\nfilename=/dev/x\n"] {
         assert!(!of(text).study.contains("area"), "{text}");
         studied(text);
@@ -342,7 +342,7 @@ fn works_that_differ_in_reading_and_writing_alone_are_mixed() {
     assert!(line(text, 0).contains("mix = \"50/50\"") && line(text, 0).contains("threads = 3"));
     assert_eq!(of(text).study.matches("[[workload]]").count(), 1);
     assert!(!of(text).study.contains("background"));
-    // Two are what is measured and the load beside it, as before.
+    // Two jobs still become workload and background load.
     let two = "[global]\nsize=64m\nrw=randread\n[a]\n[b]\nrw=randwrite\n";
     assert!(of(two).study.contains("background"));
 }
@@ -367,7 +367,7 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
             found.remarks
         );
     }
-    // Without a variable that says what a job is, there is no such job.
+    // A job with an unset variable in its file name is skipped.
     assert!(partly("[a]\nsize=64m\nfilename=${OTHER}\n").unwrap_err().contains("OTHER is not set"));
     assert!(partly("[a]\nsize=64m\nsse_key=${OTHER}\n").is_ok());
     // A file without a size is as large as a study takes it, and a ramp counts where bytes end a job.
@@ -376,7 +376,7 @@ fn what_cannot_be_done_is_left_out_aloud_where_that_was_asked_for() {
     let ramp = "[a]\nsize=64m\nramp_time=5\n";
     assert!(refused(ramp).starts_with("jobs.fio:3:1: ramp_time: not supported in a job"));
     assert!(!partly(ramp).unwrap().study.contains("ramp ="));
-    // What can be done whole is the same either way.
+    // Supported jobs translate alike in both modes.
     let whole = "[a]\nsize=64m\n[b]\nstonewall\nsize=64m\n";
     assert_eq!(partly(whole), Ok(of(whole)));
     let nothing = partly("[a]\nioengine=rdma\n").unwrap_err();
@@ -396,7 +396,7 @@ fn a_job_whose_variable_is_not_set_is_left_out_alone() {
     for wanted in ["line 7 ignored: [b]: rw: the variable KIND", "line 8 ignored: [b]: bs: the"] {
         assert!(found.remarks.iter().any(|own| own.starts_with(wanted)), "{:?}", found.remarks);
     }
-    // What a job says itself counts, and one that is shared keeps all of them from being run.
+    // A key of the job overrides the global one; a bad global key blocks all jobs.
     let own = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\nrw=randread\n").unwrap();
     assert!(!own.remarks.iter().any(|remark| remark.contains("KIND")), "{:?}", own.remarks);
     let all = partly("[global]\nsize=64m\nrw=${KIND}\n[a]\n").unwrap_err();
@@ -481,7 +481,7 @@ fn sizes_that_are_one_and_names_with_colons() {
     let place = of("[a]\nfilename=/dev/disk/by-path/pci-0\\:1\n").study;
     assert!(place.contains("target     = { device = \"/dev/disk/by-path/pci-0:1\" }"), "{place}");
     assert!(refused("[a]\nsize=1g\nfilename=/dev/a:/dev/b\n").contains("several files; a study"));
-    // All of a device is what a study takes of it; of a file that is not there, nothing.
+    // 100% of a device is the default area; of a missing file it is unknown.
     assert!(!of("[a]\nfilename=/dev/x\nsize=100%\n").study.contains("area"));
     assert!(refused("[a]\nsize=100%\n").contains("size=100%: use one size"));
 }

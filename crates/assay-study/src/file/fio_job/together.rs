@@ -14,7 +14,7 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
     let mut groups: Vec<Group<'j>> = Vec::new();
     for job in jobs {
         let awaited = job.settings.get("wait_for");
-        // Where it is not known, the job is left out with its reason.
+        // If the name is unknown, the job is skipped with a reason.
         let awaited = awaited.filter(|setting| !job.alone && setting.unknown.is_none());
         let name = awaited.map(|setting| setting.value.as_str());
         match (groups.last_mut(), name) {

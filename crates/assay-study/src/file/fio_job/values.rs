@@ -50,7 +50,7 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
         Some('t') => 4,
         Some(_) => return None,
     };
-    // As long as nobody says kb_base=1000, fio has these the other way round: kib is 1000.
+    // Without kb_base=1000, fio swaps the units: kib is 1000.
     let base = match unit.get(1..).unwrap_or_default() {
         "" | "b" | "i" => 1024_u64,
         "ib" => 1000,

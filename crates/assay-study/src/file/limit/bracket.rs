@@ -1,4 +1,4 @@
-//! What trials at several rates say of a limit (R16): which rates meet it and which exceed it.
+//! Rates that meet and rates that exceed a limit (R16), from trials at several rates.
 
 use assay_core::stats::Sample;
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ const ON_TIME: f64 = 0.8;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// The response is surely below the limit.
+    /// The response is below the limit (95% confidence).
     Within,
-    /// It is surely above, or operations could not be issued on time.
+    /// The response is above the limit (95% confidence), or operations started late.
     Exceeds,
     Inconclusive,
 }
@@ -40,7 +40,7 @@ impl Seen {
         self.done_per_s.is_some_and(|done| done < ON_TIME * per_s)
     }
 
-    /// Whether it alone speaks for the limit: it says where to look, and nothing else.
+    /// Returns whether one trial meets the limit; guides the search only.
     pub fn passes(&self, per_s: f64, limit_ns: f64) -> bool {
         !self.is_late(per_s) && self.percentile_ns.is_some_and(|value| value < limit_ns)
     }
@@ -71,7 +71,7 @@ pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
 pub struct Bracket {
     /// The highest up to which every rate holds.
     pub holds: Option<usize>,
-    /// The lowest from which on every rate fails.
+    /// The lowest rate above which every rate fails, inclusive.
     pub fails: Option<usize>,
 }
 
@@ -126,10 +126,10 @@ mod tests {
         assert_eq!(standing(&around(1.5)), Standing::Within);
         assert_eq!(standing(&around(2.0)), Standing::Inconclusive);
         assert_eq!(standing(&around(2.5)), Standing::Exceeds);
-        // Too few trials say nothing, and none nothing either.
+        // Too few trials are inconclusive.
         assert_eq!(standing(&[1.0, 1.0]), Standing::Inconclusive);
         assert_eq!(standing(&[]), Standing::Inconclusive);
-        // What never differs is sure of itself.
+        // Identical values have an interval of length zero.
         assert_eq!(standing(&[1.9; 6]), Standing::Within);
     }
 
@@ -155,7 +155,7 @@ mod tests {
         };
         assert_eq!(of(&[Within, Within, Inconclusive, Exceeds, Exceeds]), (Some(1), Some(3)));
         assert_eq!(of(&[Within, Exceeds]), (Some(0), Some(1)));
-        // What holds above a rate that does not is no rate up to which all hold.
+        // A passing rate above a failing one does not count.
         assert_eq!(of(&[Within, Exceeds, Within, Exceeds]), (Some(0), Some(3)));
         assert_eq!(of(&[Inconclusive, Within, Exceeds]), (None, Some(2)));
         assert_eq!(of(&[Exceeds, Exceeds]), (None, Some(0)));

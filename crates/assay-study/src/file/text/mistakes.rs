@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::typed::{Typed, told};
 
-/// Mistakes that are shown; a file with more of them is no study file.
+/// Maximum number of printed errors.
 const MOST_SHOWN: usize = 50;
 const WIDEST_SOURCE: usize = 96;
 /// Letters of a message that are shown: it may quote the file.
@@ -127,7 +127,7 @@ fn one(mistake: &Mistake, name: &str, text: &str) -> String {
     let line = text[..line_start].matches('\n').count() + 1;
     let column = text[line_start..start].chars().count() + 1;
     let mut out = format!("{name}:{line}:{column}: {}", clean(&mistake.message, LONGEST_MESSAGE));
-    // What is missing stands nowhere: there is no line to show.
+    // A missing key has no line to print.
     if !mistake.span.is_empty() || line_start < start {
         let marked = text[start..end.min(line_end)].chars().count().max(1);
         let (source, before) = window(&text[line_start..line_end], column - 1, marked);
@@ -144,7 +144,7 @@ fn add_hint(out: &mut String, hint: Option<&str>) {
     }
 }
 
-/// The part of a line that holds the marked word, and how many letters stand before the word.
+/// Returns the part of a line around the marked word, and the number of characters before the word.
 fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
     let letters: Vec<char> = clean(line, usize::MAX).chars().collect();
     let blank = letters.iter().take(before).take_while(|letter| **letter == ' ').count();

@@ -1,4 +1,4 @@
-//! Reads a parsed file by the tables of keys: into JSON, mistakes, and stand-ins for them.
+//! Reads a parsed file by the key tables into JSON; reports errors and substitutes placeholders.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl Reader<'_> {
                 let message = format!("{} has no key \"{}\"", fields.label, key.get_ref());
                 self.say(&join(&join(path, key.get_ref()), "?"), key.span(), message, hint);
                 meant.extend(field.map(|field| field.name));
-                // What was meant is judged in its place.
+                // Checks the value as one of the suggested key.
                 field.filter(|field| !belongs_elsewhere(key.get_ref(), field))
             });
             let Some(field) = field
@@ -103,7 +103,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Fills in what is not there: from a factor, or a stand-in after saying so.
+    /// Fills in a missing key from a factor, or reports it and uses a placeholder.
     fn missing(
         &mut self,
         path: &str,
@@ -176,7 +176,7 @@ impl Reader<'_> {
         self.kept(path, value.span(), read)
     }
 
-    /// What was read, or nothing after saying why.
+    /// Returns the value, or reports the error.
     fn kept(
         &mut self,
         path: &str,
@@ -222,7 +222,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A list whose entries are read one by one; stand-ins keep the others where they are.
+    /// Reads the entries of a list; placeholders preserve their indices.
     fn list(
         &mut self,
         path: &str,
@@ -255,7 +255,7 @@ impl Reader<'_> {
                 reader.reading(path, field, fields, item)
             });
         }
-        // What is said of the one is said of the first of a list.
+        // Errors of a single value appear at the first entry.
         let first = join(path, "0");
         let place = self.places.of(path);
         self.places.insert(&first, place);
@@ -310,7 +310,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The law of a simulated drive, as text whichever way it was written.
+    /// Reads the law of a simulated drive as text, from a string or a table.
     fn law(
         &mut self,
         path: &str,
@@ -328,7 +328,7 @@ impl Reader<'_> {
                 self.kept(path, value.span(), read)?.as_str()?.to_owned()
             }
         };
-        // A key of the table that is wrong by itself has been told already.
+        // The reader already reported an invalid key of this table.
         let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
         if let Some(message) = law_mistake(&text) {
             let place = self.places.of(path);
@@ -358,7 +358,7 @@ impl Reader<'_> {
         Some(Value::Object(out))
     }
 
-    /// `[search]`: factors like those of `[factors]`, in whose place they are told; levels may be ranges.
+    /// Reads `[search]`: like `[factors]`, with ranges as levels.
     fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
             let complaint = scalar::wrong_type(field, "a table", value.get_ref());
@@ -560,7 +560,7 @@ pub fn factor_names() -> Vec<&'static str> {
     parameters.chain(others).chain([TARGET_FACTOR]).collect()
 }
 
-/// What to write instead of a factor that there is not; nothing where there is one.
+/// Suggests a replacement for an unknown factor; `None` if the factor exists.
 pub fn unknown_factor(name: &str) -> Option<String> {
     let known = factor_names();
     if known.contains(&name) || factors::find(name).is_some() {
@@ -648,7 +648,7 @@ fn law_text(read: &Map<String, Value>) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Names of the keys that a table must have; of those that stand for each other the first.
+/// Names of required keys; for alternatives only the first.
 fn needed_names(fields: &Fields) -> Vec<&'static str> {
     let one = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
     let always = fields.rows.iter().filter(|row| row.need == Need::Always).map(|row| row.name);

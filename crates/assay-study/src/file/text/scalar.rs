@@ -1,4 +1,4 @@
-//! One value of a study file: its type, its limits, and what to write instead.
+//! One value of a study file: type, limits, and hints.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -26,13 +26,13 @@ impl Complaint {
         Self { message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// A message that says by itself what to write.
+    /// An error without a separate hint.
     pub fn plain(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
 }
 
-/// Reads the value of a key that is no table and no list, as it stands in JSON.
+/// Reads the value of a scalar key as JSON.
 pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     match &field.form {
         Form::Whole { least, most } => whole(field, *least..=*most, value),
@@ -112,7 +112,7 @@ pub fn decimal(number: &DeInteger<'_>) -> String {
         .map_or_else(|_| number.as_str().to_owned(), |value| value.to_string())
 }
 
-/// Messages of other parts put the user's words in backquotes; here they stand as TOML has them.
+/// Changes backquotes around the user's words to the double quotes of TOML.
 pub fn quoted(message: &str) -> String {
     message.replace('`', "\"")
 }
@@ -160,7 +160,7 @@ pub(super) fn word(
     Err(Complaint { message, hint: near })
 }
 
-/// The name of a metric; of what programs tell of themselves nobody knows the names beforehand.
+/// Reads the name of a metric; names of numbers from programs are not known in advance.
 fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     let name = metrics::full(text(field, value)?);
     if metrics::is_told(&name) || metrics::is_known(&name) {

@@ -52,7 +52,7 @@ impl KeyValue {
 }
 
 impl KeyPath {
-    /// Returns the table that holds the key, which is created where the study has none.
+    /// Returns the table of the key; creates it if necessary.
     fn table<'t>(&self, root: &'t mut Table) -> Option<&'t mut Table> {
         let (_, tables) = self.path.split_last()?;
         let mut table = root;

@@ -179,7 +179,7 @@ fn a_study_survives_writing_and_reading() {
     }
 }
 
-/// A study of each example of a key of `io` that stands beside a plain load as it is.
+/// One study per example of an `io` key that works with a plain load.
 fn exampled() -> Vec<Study> {
     let fields = crate::file::fields::tables().find(|fields| fields.label == "io").unwrap();
     let study = |example: &str| {
@@ -192,7 +192,7 @@ fn exampled() -> Vec<Study> {
     fields.filter_map(|field| parse("example.toml", &study(field.example)).ok()).collect()
 }
 
-/// A field that was added to the types and not to the rows would be told as unknown here.
+/// A field of the types without a row would be reported as unknown here.
 #[test]
 fn a_full_study_uses_every_key() {
     fn keys(value: &serde_json::Value, out: &mut Vec<String>) {
@@ -226,7 +226,7 @@ fn a_full_study_uses_every_key() {
     // It becomes factors as it is read.
     used.push("search".to_owned());
     for fields in crate::file::fields::tables() {
-        // Kinds of work but `io` have no place beside it, nor has what a command tells of itself.
+        // Other workloads than `io`, and output of commands, cannot be combined with it.
         let is_other =
             |name: &str| name != "io" && KINDS.iter().any(|kind| kind.about.name == name);
         if ["target", "simulated", "parse"].contains(&fields.label) || is_other(fields.label) {
@@ -292,7 +292,7 @@ fn what_is_verified_is_written_in_whole_sectors_of_random_bytes() {
         let told = told(factors, io);
         assert!(told.contains(part), "{io}: {told}");
     }
-    // Silent where some level writes, and where nothing is asked for.
+    // No error if some level writes, or without the key.
     for (factors, io) in
         [(mixes, "block_size = \"4 KiB\""), ("", "mix = \"rewrite\", block_size = \"512 B\"")]
     {
@@ -359,7 +359,7 @@ fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
     let failure = parse("deep", &text).unwrap_err();
     assert!(failure.message.contains("100 brackets are unclosed"), "{}", failure.message);
     assert!(failure.message.starts_with("deep:"), "{}", failure.message);
-    // Closed in a text that is left open itself: that closes nothing.
+    // A quotation mark inside of an unclosed string does not close it.
     let line = "[[workload]]\nname = \"ramp\"\nio   = { pattern = \"r0000 }\n\n";
     let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(5_000));
     let failure = parse("deep", &text).unwrap_err();
@@ -378,7 +378,7 @@ fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
     }
 }
 
-/// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
+/// Found by `cargo xtask fuzz` in a stored study with unchecked numbers.
 #[test]
 fn operations_in_flight_never_overflow() {
     let io = IoSpec { queue_depth: u32::MAX, threads: 3, ..IoSpec::default() };

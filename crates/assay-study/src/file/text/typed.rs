@@ -26,7 +26,7 @@ impl Typed {
         self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Whether a path names the same key in another place: the baseline's level of a factor, say.
+    /// Returns whether a path has the same key at another place, such as the baseline's level of a factor.
     fn is_near(&self, path: &str) -> bool {
         let key = self.path.rsplit('/').next().filter(|key| !key.is_empty());
         key.is_some_and(|key| path.split('/').any(|part| part == key))
@@ -75,7 +75,7 @@ pub(super) fn told(
     (format!("{head}: {message}"), hint)
 }
 
-/// A path as one names a key; nothing for the whole.
+/// Converts a path to a dotted key; `None` for the root.
 fn key(path: &str) -> Option<String> {
     let is_key = |part: &&str| !part.is_empty() && *part != "?" && part.parse::<usize>().is_err();
     let parts: Vec<&str> = path.split('/').filter(is_key).collect();

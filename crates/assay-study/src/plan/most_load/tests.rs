@@ -19,11 +19,10 @@ fn plan(limit: &str) -> Plan {
     make(&study(limit), vec![survey("a", 100_000)], 7)
 }
 
-/// What a trial shows at a rate, none for the closed loop.
+/// Simulated result of a trial at a rate; `None` for the closed loop.
 type Drive = dyn Fn(Option<f64>, &PlannedTrial) -> Seen;
 
-/// A queue with one server: a hundredth waits longer than ln 100 over what is left of its service rate. Trials
-/// scatter by two percent.
+/// A queue with one server: 1% waits longer than ln 100 divided by the spare service rate. Trials scatter by 2%.
 fn queue(rate: Option<f64>, trial: &PlannedTrial) -> Seen {
     let luck = [1.0, 1.02, 0.98, 1.01, 0.99][trial.order as usize % 5];
     let Some(rate) = rate else {
@@ -55,7 +54,7 @@ fn whole(limit: &str, drive: &Drive) -> (Vec<(Ran, Arm)>, Option<End>) {
     (ran, end)
 }
 
-/// The rates that are reported, the lowest first, with what became of each.
+/// Reported rates, the lowest first, with their results.
 fn reported(ran: &[(Ran, Arm)], limit: &str) -> Vec<(f64, Standing)> {
     let limit_ns = limit.parse::<Limit>().unwrap().below_ns() as f64;
     let mut rates: Vec<f64> = Vec::new();
@@ -169,7 +168,7 @@ fn where_everything_holds_higher_rates_are_tried_and_then_it_ends() {
 
 #[test]
 fn a_rate_at_which_operations_could_not_be_issued_on_time_fails() {
-    // What is waited for is never seen: more than 3,000 a second are not issued.
+    // Late operations never start: at most 3,000 per second.
     let narrow = |rate: Option<f64>, _: &PlannedTrial| Seen {
         percentile_ns: rate.map(|_| 1e3),
         done_per_s: Some(rate.unwrap_or(3000.0).min(3000.0)),
@@ -255,17 +254,17 @@ fn a_plan_as_it_ran_has_the_rates_of_its_records() {
     assert_eq!(ended.design.factors[0].levels, levels);
     assert_eq!(ended.design.factors[0].name, course::RATE);
     assert_eq!(ended.design.baseline, course::at_rate(1000.0));
-    // One that goes on still has what may come; what a stranger wrote as a rate is none.
+    // An unfinished study retains its pending steps; an invalid rate in a record is ignored.
     let mut odd = records.clone();
     odd[5].arm = Arm::from([(course::RATE.to_owned(), "\u{1b}[31mmany".to_owned())]);
     let ran = odd.iter().map(|one| (one.workload, one.replicate, &one.arm));
     let going = course::as_run(plan("p99 < 2 ms"), ran, false);
     assert_eq!(going.workloads.len(), STEPS);
     assert_eq!(going.workloads[5].arm, course::step(5));
-    // Whoever reads the trials finds the workload of each, whatever it says of its rate.
+    // Every record has a workload, even with an invalid rate.
     let ran = odd.iter().map(|one| (one.workload, one.replicate, &one.arm));
     assert_eq!(course::as_run(plan("p99 < 2 ms"), ran, true).workloads.len(), 6);
-    // Of which nothing ran but the search it keeps its first step.
+    // A study with only search trials retains its first step.
     let none = course::as_run(plan("p99 < 2 ms"), std::iter::empty(), true);
     assert_eq!(none.workloads.len(), 1);
 }

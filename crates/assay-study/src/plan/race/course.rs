@@ -33,8 +33,8 @@ fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
     PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
 }
 
-/// Repeats of a replicate: at most a third of its trials, if disturbed, in a new random order. The
-/// pairing partner is the later leader, so no partner is repeated.
+/// Repeats of a replicate: its disturbed trials, at most a third, in a new random order. The pairing partner is the
+/// later leader, so no partner is repeated.
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],

@@ -1,4 +1,4 @@
-//! Arms that harm others' work: they were rolled back, and leave whatever the looks say.
+//! Arms that harm the production workload: Assay rolled them back, and they leave the race.
 
 use super::{Left, Run, Standing, Why};
 

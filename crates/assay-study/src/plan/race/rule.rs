@@ -46,7 +46,7 @@ impl Logs {
         (own.len(), (!own.is_empty()).then(|| mean(&own)))
     }
 
-    /// Mean of what an arm is over another one in the first replicates; none where none has both.
+    /// Mean difference of two arms over the first replicates; `None` without common replicates.
     pub fn beside(&self, arm: usize, other: usize, replicates: u32) -> Option<f64> {
         let both = self.of(arm, replicates).zip(self.of(other, replicates));
         let differences: Vec<f64> = both.filter_map(|(own, other)| Some(own? - other?)).collect();
@@ -69,7 +69,7 @@ pub enum Why {
     },
     Silent,
     Harmed,
-    /// A level of it left in the screen before the race.
+    /// One of its levels left in the screen before the race.
     Level {
         factor: usize,
         level: usize,
@@ -94,7 +94,7 @@ pub enum Over {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     pub replicates: u32,
-    /// The arm with the highest mean; none before the first look, and where no arm has values enough.
+    /// The arm with the highest mean; `None` before the first interim analysis, and if no arm has enough values.
     pub leader: Option<usize>,
     /// Arms that left, by their number; the baseline is never among them.
     pub left: Vec<Option<Left>>,
@@ -159,7 +159,7 @@ pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing)
     now
 }
 
-/// Arms of which no trial counted leave: they cannot win.
+/// Arms without a counting trial leave, because they cannot win.
 fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
     let after = now.replicates;
     let lost: Vec<usize> = (now.running())
@@ -170,8 +170,8 @@ fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
     }
 }
 
-/// The arm with the highest mean among those with enough values. Values are relative to the mean of
-/// their replicate, so that missing a bad replicate is no advantage.
+/// The arm with the highest mean among those with enough values. Values are relative to the mean of their replicate, so
+/// an arm gains nothing by missing a bad replicate.
 fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     let columns = now.replicates as usize;
     let mut sums = vec![(0.0_f64, 0_usize); columns];

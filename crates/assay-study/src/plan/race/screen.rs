@@ -114,12 +114,12 @@ pub struct Level {
     pub factor: usize,
     pub level: usize,
     pub n: usize,
-    /// Its effect beside that of the best level of its factor; none where the trials do not tell it.
+    /// Difference from the best level of its factor; `None` if the trials do not determine it.
     pub beside: Option<Beside>,
     pub left: bool,
 }
 
-/// A difference of logarithms, and how far from it the true one may surely lie: at 5% for all levels together.
+/// A difference of logarithms, and its half-width: 95% simultaneous for all levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beside {
     pub by: f64,
@@ -224,14 +224,14 @@ struct Model {
     passes: BTreeMap<u32, usize>,
     effects: Vec<Vec<Slot>>,
     count: usize,
-    /// Pairs of levels one of which may be the best.
+    /// Pairs of levels, one of which may be the best.
     pairs: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Slot {
     Nowhere,
-    /// It is what others of its factor are told beside.
+    /// The level to compare others with.
     First,
     At(usize),
 }
@@ -278,7 +278,7 @@ impl Model {
         let logs: Vec<f64> = rows.iter().map(|(.., log)| *log).collect();
         let fit = fit_effects(self.count, &places, &logs)?;
         let alpha = ALPHA / self.pairs.max(1) as f64;
-        // Of the lower tail, which keeps its digits.
+        // The lower tail is more precise.
         let t = -t_quantile(alpha, fit.freedom as f64)?;
         Some((fit, t))
     }

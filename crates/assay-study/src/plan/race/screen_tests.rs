@@ -122,7 +122,7 @@ fn each_trial_is_of_another_setting_and_passes_have_all_levels_alike() {
         seen.extend(own(pass).map(|trial| trial.workload));
     }
     assert_eq!(seen.len(), 72, "a setting came twice");
-    // Of the race every replicate has all of them.
+    // Every replicate of the race has all arms.
     assert!((7..=18).all(|replicate| own(replicate).count() == 96));
     let leads = plan.trials.iter().filter(|trial| trial.is_lead_in());
     assert_eq!(leads.count(), 18, "each pass begins with a warm-up, too");
@@ -136,7 +136,7 @@ fn without_a_screen_a_plan_is_what_it_was() {
     assert_eq!((race.screen.clone(), race.pass(&plain)), (None, None));
     let stored = serde_json::to_string(&plain.design.stopping).unwrap();
     assert!(!stored.contains("screen"), "{stored}");
-    // What it drew is what the race after a screen has.
+    // The race uses the arms drawn for the screen.
     let screened = planned();
     let order = |plan: &Plan, from: u32| -> Vec<usize> {
         let own = plan.trials.iter().filter(|trial| trial.replicate > from);
@@ -166,7 +166,7 @@ fn levels_that_are_behind_leave_with_their_settings_and_the_best_wins() {
     assert!(trials.iter().any(|trial| trial.replicate > 6 && trial.workload == 0));
     assert!(end.standing.is_in(0) && end.standing.baseline_behind.is_some());
     assert!(runs.len() < 110, "{}", runs.len());
-    // What a level is beside the best one is what was put in.
+    // The estimated differences match the simulated ones.
     let screen = end.screen.as_ref().unwrap();
     let c0 = screen.levels.iter().find(|own| (own.factor, own.level) == (0, 0)).unwrap();
     let Beside { by, width } = c0.beside.unwrap();
@@ -213,14 +213,14 @@ fn a_level_without_numbers_leaves_where_others_have_some() {
     let levels = &end.screen.as_ref().unwrap().levels;
     let own = levels.iter().find(|own| own.left).unwrap();
     assert_eq!((own.n, own.beside), (0, None));
-    // Where nothing has numbers nothing is known.
+    // Without numbers there is no result.
     let (_, _, end) = raced_as(&plan, &|_| Status::Failed, &equal);
     assert_eq!(lost(&plan, &end), Vec::<String>::new());
 }
 
 #[test]
 fn effects_that_always_come_together_let_nobody_go() {
-    // Of two sizes each has a copy of its own: which of the two it is nobody can tell.
+    // Each of the two sizes has its own copy, so copy and size are confounded.
     let apart = |copy: &str, size: &str| Refusal {
         levels: Arm::from([
             ("aa_copy".to_owned(), copy.to_owned()),

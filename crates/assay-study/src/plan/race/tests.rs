@@ -21,9 +21,9 @@ const BASE: &[f64] = &[0.0, 0.01, -0.01];
 const LEADER: &[f64] = &[0.50, 0.51, 0.49];
 const NEAR: &[f64] = &[0.48, 0.51, 0.48];
 
-/// By hand, three arms at 5%: the differences to the leader are -0.5 three times, and -0.02, 0, -0.01, of which the
-/// variances are 0 and 0.0001, their mean 0.00005. Moderated they are 0.0000375 and 0.0000625, the half-widths
-/// 0.013145 and 0.016970: -0.5 + 0.0131 is below 0, -0.01 + 0.0170 = 0.00697 is not.
+/// By hand, three arms at 5%: the differences from the leader are -0.5 three times, and -0.02, 0, -0.01, with variances
+/// 0 and 0.0001, mean 0.00005. Moderated they are 0.0000375 and 0.0000625, the half-widths 0.013145 and 0.016970: -0.5
+/// + 0.0131 is below 0, -0.01 + 0.0170 = 0.00697 is not.
 #[test]
 fn a_worked_example_comes_out_as_by_hand() {
     let logs = logs(&[BASE, LEADER, NEAR]);
@@ -83,7 +83,7 @@ fn who_has_no_number_leaves_and_who_misses_a_bad_replicate_does_not_lead_by_it()
     let found = standing(&rules(4, 0.0), &logs, 4);
     assert_eq!(found.leader, Some(1));
     assert_eq!(found.left[2], Some(Left { after: 3, why: Why::Silent }));
-    // Two values are no pair to leave by, whatever they are.
+    // Two values are too few to leave.
     let mut few = Logs::new(2);
     for replicate in 1..=3 {
         few.take(replicate, 0, Some(0.0));
@@ -107,7 +107,7 @@ fn planned(arms: usize, costly: bool) -> Plan {
     plan::make(&text::parse("test", &text).unwrap(), vec![survey("here", 1)], 9)
 }
 
-/// What a trial comes to: arms are 5% apart, each tenth trial is disturbed, each thirtieth fails.
+/// Simulated result of a trial: arms are 5% apart, each tenth trial is disturbed, each thirtieth fails.
 fn ran(trial: &PlannedTrial, repeats: Option<Repeats>) -> Run {
     let mut draws = Draws::new(trial.seed, "a test");
     let noise = (draws.below(1000) as f64 / 1000.0 - 0.5) * 0.02;
@@ -221,7 +221,7 @@ fn what_is_disturbed_runs_again_in_its_replicate_and_at_most_a_third() {
     assert!(course::repeats(&never, &first, &of(Status::Disturbed)).is_empty());
 }
 
-/// Of a disturbed trial the value is dropped, and that of its repeat stands for it.
+/// The value of a disturbed trial is dropped, and its repeat replaces it.
 #[test]
 fn a_repeat_stands_for_what_was_disturbed() {
     let plan = planned(3, false);
@@ -274,7 +274,7 @@ fn who_harms_leaves_at_once_and_the_baseline_never() {
     assert_eq!(of_it.count(), 1);
 }
 
-/// The second arm leads when it harms: nobody is told that it won, also where that replicate is never complete.
+/// The second arm leads when it does harm: it does not win, even if that replicate is never complete.
 #[test]
 fn who_leads_and_harms_leads_no_longer() {
     let plan = planned(3, false);

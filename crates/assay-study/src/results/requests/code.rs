@@ -26,7 +26,7 @@ const LONGEST: u32 = 10;
 
 #[derive(Debug)]
 pub enum Fault {
-    /// What holds it cannot be read, or ends in the middle of one.
+    /// Reading failed, or the file ends within a request.
     Read(io::Error),
     Not(&'static str),
 }
@@ -37,7 +37,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// What the next request is written against: the same on both sides.
+/// Reference values for the next request: the same on both sides.
 #[derive(Clone, Debug)]
 pub struct Coder {
     last_ended_ns: u64,

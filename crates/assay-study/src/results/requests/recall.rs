@@ -12,8 +12,8 @@ use super::{FILE, Header, Reader};
 
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Summarizes a recording for replay: of one device, of several (`a+b`) or of the only one, up to
-/// `until_ns`; fails if it is unreadable or has nothing to replay.
+/// Summarizes a recording for replay: of one device, of several (`a+b`) or of the only one, up to `until_ns`; fails if
+/// the recording is unreadable or empty.
 pub fn source(
     system: &dyn System,
     directory: &Path,
@@ -214,7 +214,7 @@ mod tests {
     fn several_devices_are_played_by_one_clock_one_behind_the_other() {
         let fake = recorded(&["sda", "sdb"], 100);
         let own = source_of(&fake, Some("sda+sdb")).unwrap();
-        // The last one of sda begins at 98 * 4096, which is less than a MiB.
+        // The last request of sda begins at 98 * 4096, within the first MiB.
         assert_eq!((own.requests(), own.parts.len(), own.device_bytes), (100, 2, 2 << 20));
         assert_eq!((own.first_ns, own.length_ns, own.left_out), (0, 99_000_000, 0));
         assert_eq!((own.from_bytes, own.to_bytes), (0, (1 << 20) + 100 * 4096));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is turned in a recording, looking at it ends, and what it comes to lies on its device.
+        /// Any damage ends the reading, and offsets stay within the device.
         #[test]
         fn damaged_recordings_end(at in any::<prop::sample::Index>(), bit in 0..8_u32, cut in 0..40_usize) {
             let fake = recorded(&["sda"], 40);

@@ -38,7 +38,7 @@ fn written(header: &Header, requests: &[BlockRequest]) -> Fake {
     fake
 }
 
-/// A user plays what root has recorded.
+/// A user replays a recording of root.
 #[test]
 fn recordings_of_root_are_recalled_by_a_user() {
     let fake = Fake::new();
@@ -141,7 +141,7 @@ fn a_recording_that_ends_in_the_middle_says_so() {
 }
 
 proptest! {
-    /// Whatever stands in a recording, it ends: with requests, or with an error.
+    /// Any content ends with requests or with an error.
     #[test]
     fn damaged_texts_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let mut coder = Coder::new(0, 3);

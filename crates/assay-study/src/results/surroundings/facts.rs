@@ -1,4 +1,4 @@
-//! What findings tell of the machine around the target.
+//! Facts about the machine around the target, for findings.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::results::plan::Arm;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activity {
-    /// What went on during the trials of each workload under each arm.
+    /// Activity during the trials of each workload under each arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadSurroundings>,
-    /// Observations of which nothing else tells, field by field.
+    /// Observations without other reports, field by field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedField>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -23,7 +23,7 @@ pub struct Activity {
     pub members: Vec<Member>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeCost>,
-    /// Who tells energy, and of what.
+    /// Source and scope of the energy readings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_of: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl Activity {
 pub struct WorkloadSurroundings {
     pub workload: String,
     pub configuration: Arm,
-    /// Trials that tell.
+    /// Number of trials with a value.
     pub n: usize,
     /// Share, 0 to 1, of the time of all processors in which they worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,17 +68,17 @@ pub struct WorkloadSurroundings {
     pub power_w: Option<f64>,
 }
 
-/// One field of what a probe observed during the trials of one workload under one arm.
+/// One field of a probe's observations during the trials of one workload under one arm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObservedField {
     pub workload: String,
     pub configuration: Arm,
     pub probe: String,
-    /// Its place in the observation, names joined by dots; none where there is no observation.
+    /// Path in the observation, names joined by dots; `None` without an observation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Trials that tell.
+    /// Number of trials with a value.
     pub n: usize,
     /// Mean of the trials, in the field's unit; none of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct Hottest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriveHealth {
     pub drive: String,
-    /// Bytes that were written to it meanwhile, by its own count.
+    /// Bytes written to the device in this time, by its own counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
     /// Wear in percent, before and after.
@@ -127,10 +127,10 @@ pub struct Member {
     pub workload: String,
     pub configuration: Arm,
     pub device: String,
-    /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
+    /// Kind of device: `disk`, `partition`, `loop`, `raid1`, ...
     pub kind: String,
     pub below: Vec<String>,
-    /// Trials that tell.
+    /// Number of trials with a value.
     pub n: usize,
     /// Bytes that it read per byte that the workload read or wrote.
     pub read_per_byte: Option<f64>,
@@ -149,7 +149,7 @@ pub struct Member {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeCost {
     pub probe: String,
-    /// Trials that tell.
+    /// Number of trials with a value.
     pub n: usize,
     /// Mean nanoseconds that its readings around a trial took.
     pub mean_ns: f64,
