@@ -13,10 +13,10 @@ pub enum Access {
     Uniform,
     /// Zipf's law: rank k in proportion to k to the power of -theta; ranks are drawn per job.
     Zipf(Thousandths),
-    /// By fio's Pareto law: to the share `x` of the blocks that are met most, `x^(ln(1-h)/ln h)` of the
-    /// operations, so that the share `h` of the blocks has `1-h` of them. Ranks as for Zipf's law.
+    /// fio's Pareto law: the share `x` of the hottest blocks gets `x^(ln(1-h)/ln h)` of the operations, so the share
+    /// `h` of the blocks gets `1-h` of them. Ranks as for Zipf's law.
     Pareto(Thousandths),
-    /// Consecutive parts of the area, each with its share of operations; of two the first is hot.
+    /// Consecutive parts of the area, each with its share of operations; the first of two is hot.
     Zones(Zones),
 }
 
@@ -40,7 +40,7 @@ impl Zones {
         &self.all[..self.count]
     }
 
-    /// None where shares do not add up to all, or one is nothing.
+    /// Returns `None` if the shares do not add up to 100, or one of them is 0.
     fn new(zones: &[Zone]) -> Option<Self> {
         let sum = |of: fn(&Zone) -> u8| zones.iter().map(|zone| u32::from(of(zone))).sum::<u32>();
         let is_all =
@@ -64,7 +64,7 @@ impl Thousandths {
         f64::from(self.0) / 1000.0
     }
 
-    /// Below a bound, which is a whole number.
+    /// Parses a number below an integer bound.
     fn read(text: &str, below: u32) -> Option<Self> {
         let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
         let digits =
@@ -95,7 +95,7 @@ impl Access {
     const ADVICE: &'static str = "uniform, zipf:1.2 (above 0, below 10), pareto:0.2 (above 0, below 1), or zones \
          such as zoned:80/20:20/80 (80% of I/O in the first 20% of the area)";
 
-    /// What it looks like, as a regular expression for editors.
+    /// Regular expression for editors.
     pub const LOOKS: &'static str = concat!(
         r"^\s*(uniform|(zipf|pareto):[0-9]+(\.[0-9]{1,3})?",
         r"|zoned(:[1-9][0-9]?/[1-9][0-9]?)+)\s*$"
@@ -128,7 +128,7 @@ impl Access {
         }
     }
 
-    /// Where operations go, for a list of what is run; nothing where they go everywhere alike.
+    /// Describes the distribution for the list of workloads; `None` if it is uniform.
     pub fn words(self) -> Option<String> {
         match self {
             Self::Uniform => None,
@@ -139,7 +139,7 @@ impl Access {
                 let words = |zone: &Zone| {
                     format!(", {}% in the next {}%", zone.operations_percent, zone.area_percent)
                 };
-                // Of two the rest says itself.
+                // Two zones need no description of the second one.
                 let rest: Vec<String> = rest.iter().filter(|_| rest.len() > 1).map(words).collect();
                 Some(format!(
                     "{}% of I/O in the first {}% of the area{}",

@@ -22,10 +22,10 @@ impl Buffer {
     pub(crate) fn new(slots: u32, size: u32, alignment: usize) -> io::Result<Self> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let size = size as usize;
-        // A cache line at least, so that neighbours in flight never share one.
+        // At least a cache line, so that slots never share one.
         let alignment = alignment.max(64);
         let stride = size.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
-        // The kernel aligns to pages; what goes beyond is room to move the first slot.
+        // The kernel aligns to pages; a larger alignment needs room to move the first slot.
         let spare = alignment.saturating_sub(page_size());
         let mapped = stride
             .checked_mul(slots as usize)
@@ -49,7 +49,7 @@ impl Buffer {
         unsafe { self.mapping.as_ptr().add(self.lead + slot as usize * self.stride) }
     }
 
-    /// Address and bytes of all slots, with what lies between them.
+    /// Address and length of the region with all slots.
     #[cfg(any(test, target_pointer_width = "64"))]
     pub(crate) fn region(&self) -> (*mut u8, usize) {
         let last = self.slots.saturating_sub(1) as usize;
@@ -67,8 +67,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: this is the whole mapping that `new` made, and no slice of it outlives `self`.
-        // It can fail only for a range that is no mapping.
+        // SAFETY: unmaps the whole mapping that `new` created, and no slice of it outlives `self`. munmap fails only
+        // for an invalid range.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapped) };
     }
 }

@@ -15,7 +15,7 @@ const LARGEST_SIZE: u32 = 1 << 30;
 const LARGEST_DEPTH: u32 = 1 << 14;
 const MOST_THREADS: u32 = 1 << 12;
 
-/// Refuses what would divide by zero, leave the area or need a file that is not there.
+/// Rejects jobs that would divide by zero, leave the area or lack a file.
 pub(crate) fn check(
     job: &Job,
     engine: &EngineKind,
@@ -77,7 +77,7 @@ fn check_spread(job: &Job) -> Result<(), String> {
     }
 }
 
-/// What is said of sizes and places fits together.
+/// Checks that sizes, area and pattern are consistent.
 fn check_places(job: &Job) -> Result<(), String> {
     job.sizes.fault(job.size_bytes).map_or(Ok(()), Err)?;
     if job.pattern == Pattern::Spaced && job.sizes.differ(job.size_bytes) {
@@ -98,7 +98,7 @@ fn check_places(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
-/// Slices follow each other in one thread, and room for their times is made beforehand.
+/// Checks slices: one thread, sequential slices, preallocated room for their times.
 fn check_slices(job: &Job) -> Result<(), String> {
     let Some(slices) = job.slices else { return Ok(()) };
     if slices.operations == 0 {
@@ -113,7 +113,7 @@ fn check_slices(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
-/// A schedule says when operations start, so that nothing else may say it too.
+/// Checks a schedule: no other key may set the start of operations.
 fn check_schedule(job: &Job) -> Result<(), String> {
     if job.think != Duration::ZERO && job.slices.is_some() {
         return Err("slices do not support think time".into());
@@ -140,7 +140,7 @@ fn check_schedule(job: &Job) -> Result<(), String> {
     Ok(())
 }
 
-/// A track says what each operation does and when, so that nothing else may say it too.
+/// Checks a track: no other key may set operations or their start.
 fn check_track(job: &Job) -> Result<(), String> {
     let Some(track) = &job.track else { return Ok(()) };
     if job.threads != 1 {
@@ -159,7 +159,7 @@ fn check_track(job: &Job) -> Result<(), String> {
     track.fault(job).map_or(Ok(()), Err)
 }
 
-/// A stamp belongs to a sector, and the rest of it is random.
+/// Checks stamps: whole sectors and random content.
 fn check_stamps(job: &Job) -> Result<(), String> {
     if job.verify.is_none() {
         return Ok(());
@@ -262,7 +262,7 @@ pub(crate) mod tests {
             (Job { content: Content::Zero, ..stamped() }, "random content"),
         ] {
             assert!(refusal(&wrong, "null").unwrap().contains(told), "{wrong:?}");
-            // Nobody minds where nothing is stamped.
+            // Without stamps the job is valid.
             assert_eq!(refusal(&Job { verify: None, ..wrong }, "null"), None);
         }
     }

@@ -32,17 +32,17 @@ fn sleep_until(stamp: u64) {
     }
     let until =
         Timespec { tv_sec: (stamp / 1_000_000_000) as _, tv_nsec: (stamp % 1_000_000_000) as _ };
-    // A signal may end it early: whoever waits looks at the clock all the same.
+    // A signal may end the sleep early; callers check the clock.
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR) {}
 }
 
-/// Lets the kernel wake the calling thread on time: as a rule it may do so 50 us later than asked.
+/// Sets the timer slack of the calling thread to 1 ns; the default is 50 us.
 pub(crate) fn wake_on_time() {
-    // Refused it only wakes later, which is counted.
+    // On failure the thread wakes later, which is measured.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// What an engine that waits so says of it.
+/// Note of engines that wait like this.
 pub(crate) fn note() -> String {
     format!(
         "threads sleep until {} us before each scheduled start and then busy-wait, which uses CPU \

@@ -11,14 +11,14 @@ use crate::fresh::Fresh;
 use crate::random::{Purpose, generator};
 use crate::{Class, Job, Mix};
 
-/// Which bytes are written; a rewrite writes what it read, with its change.
+/// Content of writes; a rewrite writes the read data with small changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Content {
     /// Fresh random bytes for each write, duplicated only for [`Duplicates`](crate::Duplicates).
     #[default]
     Random,
-    /// Of every [`PIECE`] so many percent are zeros, at its end; the rest is random.
+    /// This percentage of every [`PIECE`] is zeros, at its end; the rest is random.
     Partly(Compressible),
     Zero,
 }
@@ -63,18 +63,18 @@ impl FromStr for Content {
 
 as_text!(Content);
 
-/// One change per sector of a rewritten block, so that no piece of it stays as it was.
+/// A rewrite changes each sector once, so no sector stays the same.
 const SECTOR: usize = 512;
 
 /// Fills the buffers of one thread, each time before they are written.
 pub(crate) enum Filler {
-    /// Buffers are zero from the start and nothing ever changes them.
+    /// Buffers are zero from the start and never change.
     Nothing,
-    /// Reads share the buffers, so zeros must be put back.
+    /// Reads share the buffers, so zeros must be rewritten.
     Zero,
     /// Fresh pseudo-random bytes, in each piece as many as do not compress.
     Fresh(Fresh),
-    /// What was read, with a few bytes of each sector changed.
+    /// The read data, with a few bytes of each sector changed.
     Change(Xoshiro256PlusPlus),
 }
 
@@ -102,7 +102,7 @@ impl Filler {
     }
 }
 
-/// Fills a piece that holds zeros: what compresses of it stays zero.
+/// Fills a zeroed piece; its compressible part stays zero.
 pub(crate) fn fill_piece(content: Content, rng: &mut Xoshiro256PlusPlus, piece: &mut [u8]) {
     let random = piece.len() - piece.len() * usize::from(content.compressible_percent()) / 100;
     fill_random(rng, &mut piece[..random]);

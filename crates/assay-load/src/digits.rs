@@ -1,4 +1,4 @@
-//! Numbers that use all of their 64 bits, in JSON: readers keep 53 of a number, so that they are text.
+//! 64-bit integers as JSON strings, because JSON readers may support only 53 bits.
 
 use std::borrow::Cow;
 

@@ -147,7 +147,7 @@ impl Zipf {
 
     /// The `x` up to which the integral has a value.
     fn inverse(&self, value: f64) -> f64 {
-        // Rounding may lead past the end of what the logarithm takes.
+        // Rounding may exceed the domain of the logarithm.
         let t = (value * (1.0 - self.exponent)).max(-1.0);
         (ln_ratio(t) * value).exp()
     }
@@ -208,7 +208,7 @@ mod tests {
         for theta in [0.1, 0.9, 0.999, 1.0, 1.001, 1.2, 3.0] {
             for places in [2, 10, 1000, 20_000] {
                 let off = off(&by_rank(&format!("zipf:{theta}"), places), &zipf(theta, places));
-                // The stream is the same each time: four standard deviations are no matter of luck.
+                // The stream is deterministic, so four standard deviations are not chance.
                 assert!(off < 4.5, "zipf:{theta} of {places}: {off}");
             }
         }
@@ -224,7 +224,7 @@ mod tests {
     fn ranks_follow_the_pareto_law_of_fio() {
         for share in [0.1, 0.2, 0.4, 0.7] {
             let places = 500_u64;
-            // Of the first `k` of all places: (k/n) to the power of ln(1-h)/ln h.
+            // Share of the first `k` places: (k/n) to the power of ln(1-h)/ln h.
             let power = f64::ln(1.0 - share) / f64::ln(share);
             let up_to = |rank: u64| (rank as f64 / places as f64).powf(power);
             let exact: Vec<f64> = (0..places).map(|rank| up_to(rank + 1) - up_to(rank)).collect();

@@ -34,18 +34,18 @@ pub(crate) struct Worker<'a> {
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) found: Found,
-    /// Stamp after which nothing new was submitted.
+    /// Time of the last submission.
     pub(crate) submitted_ns: u64,
     pub(crate) queue: QueueFacts,
     pub(crate) notes: Vec<String>,
-    /// Over the run; of the process since the first thread began.
+    /// CPU time of the run; of the process since the first thread began.
     pub(crate) spent: Spent,
     pub(crate) stopped: bool,
-    /// How far the schedule was held, of an open loop and of a paced track.
+    /// Delays against the schedule, for open loops and paced tracks.
     pub(crate) pace: Option<Pace>,
-    /// What is known of the order of its writes, where they carry stamps.
+    /// Order of the thread's writes, if they have stamps.
     pub(crate) marks: Option<ThreadMarks>,
-    /// What was played, of a track.
+    /// Replayed requests of a track.
     pub(crate) played: Option<Played>,
     /// How long the syncs behind its writes took, where the engine times them.
     pub(crate) sync_ns: Option<Histogram<u64>>,
@@ -94,7 +94,7 @@ struct Flight {
     way: Move,
     offset: u64,
     bytes: u32,
-    /// Of a track: whether an `fdatasync` goes behind it.
+    /// Whether an `fdatasync` follows a request of a track.
     synced: bool,
     submitted: u64,
     /// When it was meant to start, in an open loop.
@@ -115,7 +115,7 @@ impl Flight {
         Self { synced: act == Act::Fua, ..Self::new(act.class(), Place { offset, bytes }) }
     }
 
-    /// Whether the write of what is being read is still to come.
+    /// Returns whether a rewrite still has to write.
     #[inline]
     fn goes_on(&self) -> bool {
         self.class == Class::Rewrite && self.way == Move::Read
@@ -165,14 +165,14 @@ struct Drive<E> {
     engine: E,
     walk: Walk,
     classes: Classes,
-    /// In the place of both, where what was recorded is played.
+    /// Replaces pattern and mix in a replay.
     script: Option<Script>,
     /// As well, where its requests wait for each other.
     linked: Option<Linked>,
     filler: Filler,
     syncs: Syncs,
     sync_times: Option<SyncTimes>,
-    /// In the place of the filler, where what is written can be verified.
+    /// Replaces the filler if writes are verified.
     stamper: Option<Stamper>,
     book: Book,
     /// Completions that are waited for at once.
@@ -191,7 +191,7 @@ struct Drive<E> {
     pace: Pace,
     /// Whatever was meant to start up to here may have found all slots in flight.
     full_until: u64,
-    /// Nanoseconds that a slot rests after its operation, and those that do, the first to wake in front.
+    /// Think time in nanoseconds, and the resting slots, earliest wake-up first.
     think_ns: u64,
     resting: VecDeque<(u64, u32)>,
 }
@@ -256,7 +256,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let (stamp, ended) = self.reap()?;
             if self.book.begins_no_slice(stamp) {
                 let rest = self.left.min(self.book.rest_of_slice(self.all - self.left));
-                // Nothing of the others is submitted any more, so that they are none of all.
+                // The remaining operations are not submitted, so they do not count.
                 self.all -= self.left - rest;
                 self.left = rest;
             }
@@ -280,7 +280,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Writes back what was read, fills and starts all free slots; returns the stamp before.
+    /// Writes rewrites back, fills and starts all free slots; returns the time before.
     #[inline]
     fn submit(&mut self) -> Result<u64, LoadError> {
         self.batch.clear();
@@ -314,7 +314,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Puts the writes of what was read into the batch.
+    /// Adds the writes of finished reads of rewrites to the batch.
     #[inline]
     fn write_back(&mut self) {
         while let Some(slot) = self.halfway.pop() {
@@ -354,10 +354,10 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.batch.push(Request { way, synced, slot, offset, bytes });
     }
 
-    /// Puts what a write carries into its slot; gives whether it is synced. Apart, as reads need their registers.
+    /// Fills the slot of a write; returns whether it is synced. Not inlined, to save registers for reads.
     #[inline(never)]
     fn fill(&mut self, slot: u32, offset: u64, bytes: u32) -> bool {
-        // Where no bytes are moved a slot is empty.
+        // Slots of engines without data are empty.
         let there = self.engine.slot_mut(slot);
         let whole = there.len().min(bytes as usize);
         match &self.stamper {
@@ -367,8 +367,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.syncs.next()
     }
 
-    /// Waits for as many completions as the job says and notes all that are there; gives the stamp taken just
-    /// after, and whether an operation ended by it: only then does the window move.
+    /// Waits for completions and records all available ones; returns the time after, and whether an operation ended:
+    /// only then does the window move.
     #[inline]
     fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();
@@ -379,7 +379,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(self.settle::<false>())
     }
 
-    /// Notes completions; the closed loop pays nothing for `PACED`.
+    /// Records completions; `PACED` costs the closed loop nothing.
     #[inline]
     fn settle<const PACED: bool>(&mut self) -> (u64, bool) {
         let stamp = self.engine.now_ns();
@@ -410,7 +410,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             }
             if moved {
                 if PACED && self.starts.is_some() {
-                    // Each is counted by a time of its own.
+                    // Each operation counts by its own intended start.
                     self.book.choose(flight.intended);
                     self.book.respond(flight.class, stamp.saturating_sub(flight.intended));
                     Alike::from(&flight).note(&mut self.book, stamp);

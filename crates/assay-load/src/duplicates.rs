@@ -5,11 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Share of the written pieces of 4 KiB that are copies, in percent.
+/// Share of written 4 KiB pieces that are duplicates, in percent.
 ///
-/// Each piece by itself is with this probability a copy of one of 256 blocks, each of which is as likely
-/// as the others; all threads of a run share them, and no other run has them. Every other piece is
-/// there once.
+/// Each piece is, independently with this probability, a copy of one of 256 equally likely blocks. All threads of a run
+/// share these blocks, and different runs use different ones. Every other piece is unique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Duplicates(u8);

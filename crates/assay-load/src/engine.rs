@@ -1,4 +1,4 @@
-//! What an engine is, and the entry that the table of engines has for it.
+//! The trait of an engine, and its entry in the table of engines.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::{Job, Law, LoadError, QueueFacts, Target, clock};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EngineKind {
     Null,
-    /// A queue with seeded latencies under a virtual clock: what the tool must recover is known.
+    /// A queue with seeded latencies under a virtual clock: the correct results are known.
     Simulated(Law),
     /// One positioned system call per operation, one after another in each thread.
     Psync,
@@ -30,7 +30,7 @@ impl EngineKind {
 pub struct EngineEntry {
     pub name: &'static str,
     pub summary: &'static str,
-    /// Whether it does anything to a file or device, so that [`Target::file`] must be there.
+    /// Whether the engine accesses a file or device and needs [`Target::file`].
     pub needs_file: bool,
     /// Asks this machine whether the engine can work here; the error is the reason why not.
     pub available: fn() -> Result<(), String>,
@@ -44,23 +44,23 @@ pub struct EngineEntry {
 pub(crate) enum Move {
     Read,
     Write,
-    /// What is stored is given up; nothing is carried.
+    /// Deallocates a range; transfers no data.
     Trim,
-    /// What is stored becomes zeros; nothing is carried.
+    /// Zeroes a range; transfers no data.
     Zero,
-    /// An `fdatasync` of its own, of no bytes.
+    /// A separate `fdatasync`; transfers no data.
     Sync,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) way: Move,
-    /// Whether an `fdatasync` follows, which is only done after a write.
+    /// Whether an `fdatasync` follows; only after a write.
     pub(crate) synced: bool,
     /// Buffer to use, below the job's depth and not in flight.
     pub(crate) slot: u32,
     pub(crate) offset: u64,
-    /// At most the job's size, which is that of a slot.
+    /// At most the size of the job and of a slot.
     pub(crate) bytes: u32,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
-/// What an engine is made from, on the thread that will use it.
+/// Parameters of a new engine, on the thread that uses it.
 pub(crate) struct Setup<'a> {
     pub(crate) job: &'a Job,
     pub(crate) kind: &'a EngineKind,
@@ -79,26 +79,26 @@ pub(crate) struct Setup<'a> {
     pub(crate) thread: u32,
 }
 
-/// Moves bytes between the slots of its own buffer and the target, batch by batch.
+/// Transfers data between the slots of its buffer and the target, in batches.
 ///
-/// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request gives
-/// exactly one completion. Dropping an engine first waits for what is in flight.
+/// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request causes exactly one
+/// completion. Dropping an engine first waits for operations in flight.
 pub(crate) trait Engine<'a>: Sized {
     /// Whether the requests of a submission are served one after the other while it lasts.
     const ONE_AT_A_TIME: bool = false;
 
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError>;
 
-    /// The bytes of a slot that is not in flight; empty where no bytes are moved.
+    /// Returns the bytes of a slot that is not in flight; empty for engines without data.
     fn slot_mut(&mut self, slot: u32) -> &mut [u8];
 
     /// Starts the requests; the kernel may see them only in `complete`, which follows at once.
     fn submit(&mut self, requests: &[Request]) -> io::Result<()>;
 
-    /// Appends what is complete, waiting until that is at least `at_least`.
+    /// Appends completions; waits for `at_least` of them.
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// As [`complete`](Engine::complete) with 1, but appends nothing after the deadline.
+    /// Like [`complete`](Engine::complete) with 1, but returns without completions after the deadline.
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()>;
 
     /// Nanoseconds of the `fdatasync` behind the last write of a slot, 0 if it is not timed.

@@ -7,7 +7,7 @@ use crate::{Class, FileAct, Room};
 /// Why a run has no outcome: a lower-case fragment, as in "trial 3 failed: {error}".
 #[derive(Debug)]
 pub enum LoadError {
-    /// The job, the law or the target contradicts itself; the text says what to change.
+    /// The job, law or target is inconsistent; the text says what to change.
     Invalid(String),
     Unavailable {
         engine: &'static str,
@@ -24,15 +24,15 @@ pub enum LoadError {
         source: io::Error,
     },
     Operation {
-        /// Read, write, trim or zeroing; of a rewrite the half that it was.
+        /// Operation class; for a rewrite its failed half.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
         source: io::Error,
     },
-    /// Fewer bytes were moved than asked for; at the end of a file none at all.
+    /// A short transfer; zero bytes at the end of a file.
     Short {
-        /// Read or write; of a rewrite the half that it was.
+        /// Read or write; for a rewrite its failed half.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
@@ -45,7 +45,7 @@ pub enum LoadError {
         file: u64,
         of: u64,
         source: io::Error,
-        /// What room is left, where it said that there is none.
+        /// Free space, if the target was full.
         room: Option<Room>,
     },
     /// A measuring thread panicked: a mistake in this program.
@@ -56,7 +56,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether the target knows nothing at all of what was asked of it: no trims, or no zeroing.
+    /// Returns whether the target does not support the operation (trim or zeroing).
     pub fn is_lacking(&self) -> bool {
         let Self::Operation { class: Class::Trim | Class::Zero, source, .. } = self else {
             return false;

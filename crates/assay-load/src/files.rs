@@ -1,9 +1,8 @@
-//! Small files: those of a tree below one directory are created, looked at, read, renamed and deleted,
-//! one thing after the other for all of them.
+//! Small files: creates, stats, reads, renames and deletes the files of a tree below one directory, one phase after the
+//! other.
 //!
-//! Names, orders and contents are drawn by seed and lie in memory before anything is measured; what is
-//! measured allocates nothing. Each thread has files of its own. Latency is the time from the end of one
-//! file to the end of the next, and so what a thread needs for a file.
+//! Names, orders and contents are random by seed and in memory before the measurement, which allocates nothing. Threads
+//! have separate files. Latency is the time from the end of one file to the end of the next.
 
 mod paths;
 #[cfg(test)]
@@ -33,7 +32,7 @@ use paths::Paths;
 #[serde(rename_all = "kebab-case")]
 pub enum FileAct {
     Create,
-    /// Asked for what it is (`fstatat`).
+    /// Reads its metadata (`fstatat`).
     Stat,
     Read,
     Rename,
@@ -55,7 +54,7 @@ impl FileAct {
     }
 }
 
-/// When what changes a tree counts as done.
+/// When a change of the tree counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSync {
@@ -97,7 +96,7 @@ pub struct FileOutcome {
     pub cpu_ns: u64,
     /// Nanoseconds in which the threads waited for a processor; none where the kernel does not count.
     pub waited_ns: Option<u64>,
-    /// Files that were not gone to, because the time was over or a stop was asked for.
+    /// Files not processed because of the time limit or a stop.
     pub left: u64,
 }
 
@@ -109,7 +108,7 @@ pub struct Room {
     pub files: Option<u64>,
 }
 
-/// Offset between the contents of neighbouring files, so that they differ.
+/// Offset between the contents of neighboring files, so they differ.
 const CONTENT_STEP: usize = 512;
 const CONTENT_STEPS: usize = 512;
 const MOST_FILES: u32 = 10_000_000;
@@ -118,11 +117,11 @@ const MOST_SIZE: u32 = 1 << 30;
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 
-/// A tree that is gone through, below a directory that was made for it.
+/// A tree of files below a directory created for it.
 pub struct FileTree<'a> {
     job: FileJob,
     root: BorrowedFd<'a>,
-    /// Random bytes, of which each file has its piece.
+    /// Random bytes; each file uses a part.
     content: Vec<u8>,
     shares: Vec<Share>,
 }
@@ -156,7 +155,7 @@ struct Task<'a> {
 }
 
 impl<'a> FileTree<'a> {
-    /// Draws the tree and makes its directories below an empty one.
+    /// Draws the tree and creates its directories below an empty one.
     pub fn make(job: &FileJob, root: BorrowedFd<'a>) -> Result<Self, LoadError> {
         check(job)?;
         let mut content = vec![0; job.size_bytes as usize + CONTENT_STEP * CONTENT_STEPS];
@@ -197,7 +196,7 @@ impl<'a> FileTree<'a> {
         Ok(outcome(act, &self.job, &parts, asked, sync))
     }
 
-    /// Syncs the file system, measured by nobody.
+    /// Syncs the file system, not measured.
     pub fn settle(&self) -> Result<(), LoadError> {
         fs::syncfs(self.root).map_err(|errno| LoadError::Engine {
             what: "sync the filesystem",
@@ -263,7 +262,7 @@ impl Share {
         }
     }
 
-    /// Goes to every file in turn; nothing where another thread failed before that.
+    /// Processes every file in turn; `None` if another thread failed before.
     fn work(&mut self, task: &Task<'_>) -> Result<Option<Part>, LoadError> {
         let mut latency_ns = new_histogram();
         let order = std::mem::take(&mut self.order);
@@ -354,7 +353,7 @@ fn read(root: BorrowedFd<'_>, path: &CStr, buffer: &mut [u8]) -> Result<(), Errn
     while had < buffer.len() {
         let got = retry_on_intr(|| rustix::io::read(&file, &mut buffer[had..]))?;
         if got == 0 {
-            // Shorter than it was written: what was written is not there.
+            // The file is shorter than written, so data is missing.
             return Err(Errno::NODATA);
         }
         had += got;
@@ -365,7 +364,7 @@ fn read(root: BorrowedFd<'_>, path: &CStr, buffer: &mut [u8]) -> Result<(), Errn
 /// What was written may be refused as late as here.
 #[inline]
 fn close(file: OwnedFd) -> Result<(), Errno> {
-    // SAFETY: the handle was taken out of its owner: nobody else closes it or uses it afterwards.
+    // SAFETY: the descriptor was taken out of its owner, so nothing else closes or uses it.
     if unsafe { libc::close(file.into_raw_fd()) } == 0 {
         return Ok(());
     }
@@ -376,7 +375,7 @@ fn close(file: OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// The room that is left where a directory lies.
+/// Free space at a directory.
 fn room(root: BorrowedFd<'_>) -> Option<Room> {
     let found = fs::fstatvfs(root).ok()?;
     Some(Room {
@@ -385,7 +384,7 @@ fn room(root: BorrowedFd<'_>) -> Option<Room> {
     })
 }
 
-/// Runs a thread a share to its end; the first failure in their order is told.
+/// Runs one thread per share; returns the first failure in thread order.
 fn all_threads(task: &Task<'_>, shares: &mut [Share]) -> Result<Vec<Part>, LoadError> {
     thread::scope(|scope| {
         let shares = (0_u32..).zip(shares);

@@ -1,11 +1,10 @@
-//! Fresh bytes for writes, made of a pool that is there before the start.
+//! Fresh content for writes from a pool created before the start.
 //!
-//! A pool is 64 KiB of pseudo-random words. A piece of 4 KiB is one of its sixteen windows, each word of
-//! it changed by one word that belongs to the number of the piece: an exclusive or, which takes about
-//! an eighth of the instructions of drawing every word. Numbers rise, and no two of them have the same
-//! word, so that two pieces of one window differ in every word; and as the word covers all bytes, no
-//! compressor finds in one piece what it saw in another, whatever its window is. That is why so small
-//! a pool is enough: it stays in the second cache beside the buffers.
+//! A pool is 64 KiB of pseudo-random words. A 4 KiB piece is one of its sixteen windows, with each word XORed with a
+//! word derived from the number of the piece, which takes about an eighth of the instructions of random words. Numbers
+//! increase and have distinct words, so two pieces from one window differ in every word; and because the XOR covers all
+//! bytes, compressors find no repetition between pieces at any window size. Therefore a small pool is enough, which
+//! fits the L2 cache next to the buffers.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -33,7 +32,7 @@ impl Pool {
         }
     }
 
-    /// Makes `piece`, which is no longer than [`PIECE`], that of a number.
+    /// Fills `piece`, at most [`PIECE`] long, with the content of a number.
     #[inline]
     fn write(&self, number: u64, piece: &mut [u8]) {
         let change = at(self.changes, number);
@@ -67,7 +66,7 @@ impl Copies {
         })
     }
 
-    /// The block of which the next piece is a copy; none where it is none.
+    /// Returns the block to copy for the next piece; `None` for fresh content.
     #[inline]
     fn next(&mut self) -> Option<u64> {
         let is_copy = below(&mut self.rng, 100) < self.percent;
@@ -77,11 +76,11 @@ impl Copies {
 
 pub(crate) struct Fresh {
     pool: Pool,
-    /// Number of the next piece that is no copy.
+    /// Number of the next fresh piece.
     next: u64,
     /// Bytes of a piece before its zeros.
     random: usize,
-    /// Whether the zeros must be put back, as reads, or operations of other sizes, share the buffers.
+    /// Whether zeros must be rewritten, because reads or operations of other sizes share the buffers.
     is_shared: bool,
     copies: Option<Copies>,
 }
@@ -102,7 +101,7 @@ impl Fresh {
     #[inline]
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         for piece in bytes.chunks_mut(PIECE) {
-            // Of a shorter piece the same share.
+            // A shorter piece has the same share of zeros.
             let random = self.random * piece.len() / PIECE;
             let (random, zeros) = piece.split_at_mut(random);
             let copy = self.copies.as_mut().and_then(|own| Some((own.next()?, &own.pool)));
@@ -132,7 +131,7 @@ mod tests {
         Fresh::new(&Job { mix: Mix::WRITES, duplicates, ..job() }, thread)
     }
 
-    /// A hash of all bytes, of which no two of a million pieces share one by chance.
+    /// A hash of all bytes, without accidental collisions in a million pieces.
     fn hash(piece: &[u8]) -> u128 {
         let words = piece.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
         words.fold(0, |hash: u128, word| {
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// What a compressor looks for, in more than the pool holds: eight bytes that were there before.
+    /// Compressors look for repeated bytes: no eight bytes repeat in more data than the pool.
     #[test]
     fn no_eight_bytes_come_twice_in_what_follows_each_other() {
         let mut bytes = vec![0; 80 * PIECE];

@@ -1,4 +1,4 @@
-//! Where the threads of a run wait for each other, and learn that one of them failed.
+//! Barrier of the threads of a run, which also reports failures of others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};

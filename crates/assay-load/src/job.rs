@@ -1,4 +1,4 @@
-//! What one measured run is asked to do.
+//! Parameters of one measured run.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -23,14 +23,12 @@ use crate::track::Track;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One block after the other, from the start again at the end. With several threads each one
-    /// walks its own equal slice of the area.
+    /// One block after the other, wrapping at the end. Several threads each use an equal slice of the area.
     Sequential,
     /// Every aligned block of the area, drawn with replacement by the job's [`Access`].
     Random,
-    /// As sequential, but from the start of one block to that of the next it is
-    /// [`stride_bytes`](Job::stride_bytes). At the end it begins anew one block (of the smallest size)
-    /// further than the last time, so that every block is met before one is met again.
+    /// Like sequential, but the next block starts [`stride_bytes`](Job::stride_bytes) after the start of the last one.
+    /// After each pass the start moves by one block (of the smallest size), so every block occurs before any repeats.
     Stride,
     /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
     /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.
@@ -48,7 +46,7 @@ names!(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Apart {
-    /// Area and position: the next operation goes on where the one before it ended, whatever both are.
+    /// Area and position: each operation starts at the end of the previous one, of any class.
     #[default]
     None,
     /// Random places in the area, with separate streams for reads and writes.
@@ -61,7 +59,7 @@ pub enum Apart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slices {
     pub operations: u64,
-    /// None begins after so long from the first submission; the one that goes on then is ended.
+    /// No slice begins after this time from the first submission; a slice in progress completes.
     pub begun_within: Duration,
 }
 
@@ -70,7 +68,7 @@ pub struct Slices {
 pub struct Job {
     pub pattern: Pattern,
     pub mix: Mix,
-    /// Bytes of one operation; a rewrite moves as many in each direction. Where sizes differ, the largest.
+    /// Bytes of one operation; a rewrite transfers as many in each direction. For varying sizes the largest.
     pub size_bytes: u32,
     /// The sizes, where there are several; random offsets are multiples of the smallest.
     pub sizes: Sizes,
@@ -82,8 +80,8 @@ pub struct Job {
     pub stride_bytes: u64,
     pub apart: Apart,
     pub depth: u32,
-    /// A closed loop goes on when so many operations have ended, or all where fewer are in flight. More than
-    /// one saves processor time and lengthens latencies: what ends first is not looked at before the last.
+    /// A closed loop waits for this many completions, or for all if fewer are in flight. More than one saves CPU time
+    /// and lengthens latencies: early completions wait for the last one.
     pub wait_for: u32,
     /// What is polled for; only of a ring anything is.
     pub poll: Poll,
@@ -92,7 +90,7 @@ pub struct Job {
     pub pin: bool,
     pub sync: WriteSync,
     pub content: Content,
-    /// How much of it is copies of each other; nothing of a rewrite and of zeros.
+    /// Share of duplicated content; ignored for rewrites and zeros.
     pub duplicates: Duplicates,
     /// The bytes of the target that may be touched, aligned for direct I/O.
     pub area: Range<u64>,
@@ -102,13 +100,13 @@ pub struct Job {
     pub time: Duration,
     /// End after this many operations in all, even if time is left; ramp and drain then count.
     pub operations: Option<u64>,
-    /// Note the time after each slice of the one thread; the operation count says how many at most.
+    /// Records the time after each slice of the only thread; the operation count limits their number.
     pub slices: Option<Slices>,
     /// Intended starts of an open loop, whose depth is the most in flight; `None`: closed loop.
     pub schedule: Option<Schedule>,
-    /// What was recorded and is played again, by one thread, in the place of what pattern, mix and sizes say.
+    /// Recorded requests to replay with one thread, instead of pattern, mix and sizes.
     pub track: Option<Arc<Track>>,
-    /// In a closed loop a slot rests so long between the end of its operation and the start of the next.
+    /// Think time: pause of a slot in a closed loop between the end of an operation and the start of the next.
     pub think: Duration,
     /// The number of the run that stamps each written sector for [`verify`](crate::verify()).
     pub verify: Option<u64>,
@@ -117,9 +115,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// What no run can leave unsaid, and of all else nothing: one thread with one operation in flight,
-    /// no sync, fresh random bytes where it writes, no ramp, and no time, so that it ends as soon as
-    /// an operation is done. What is to last says its `time`, or its `operations` too.
+    /// A job with only the required values: one thread, queue depth 1, no sync, fresh random content, no ramp, and no
+    /// time, so it ends after one operation. Longer runs set `time` or `operations`.
     pub const fn base(
         pattern: Pattern,
         mix: Mix,
@@ -162,7 +159,7 @@ impl Job {
         self.is_open() || is_paced || self.think > Duration::ZERO
     }
 
-    /// Whether operations start by a clock, whatever the drive does meanwhile.
+    /// Returns whether a clock starts operations, independent of the drive.
     pub(crate) fn is_open(&self) -> bool {
         self.schedule.is_some() || self.track.as_ref().is_some_and(|track| track.by_clock())
     }

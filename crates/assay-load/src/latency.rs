@@ -1,17 +1,14 @@
-//! What one thread notes of its operations while it runs: histograms, totals, rows per second.
+//! Records of one thread during the run: histograms, totals, rows per second.
 //!
-//! The window is bounded by two completions of the closed loop while it is full: it opens with the
-//! first completion at or after the end of the ramp and closes with the first one at or after the
-//! end of the time. Both are stopping times of the process that is measured, so operations divided
-//! by window has no bias of first order (Wald), however slow the device is against the window; and
-//! the operation that was waited for when the time ran out, which may be the slowest of all, counts.
+//! Two completions of the closed loop under full load bound the window: it opens with the first completion at or after
+//! the end of the ramp and closes with the first one at or after the end of the time. Both are stopping times of the
+//! measured process, so operations divided by window has no first-order bias (Wald), however slow the device is; and
+//! the last operation in flight, which may be the slowest, counts.
 //!
-//! In an open loop operations belong to the window by their intended start, between the ends of ramp and
-//! time: these are given by the clock and know nothing of the drive. All of them count, those too that end
-//! long after the window; what was meant to start before it counts nowhere, however late it was. The rate is
-//! theirs by the time that was asked for, or until the last of them has ended: a drive that falls behind does
-//! not have the rate that it was asked for. Nor is it charged with the ramp: what it was behind when it
-//! came to the first of them is none of their time.
+//! In an open loop, intended starts between the ends of ramp and time decide, which depend on the clock only. All of
+//! these operations count, even if they end long after the window; earlier ones never count, however late. The rate is
+//! their number divided by the requested time, or by the time until the last of them ended: an overloaded drive does
+//! not have the requested rate. The backlog of the ramp is excluded from that time.
 
 use std::time::Duration;
 
@@ -23,14 +20,14 @@ use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram}
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Spare rows for the drain; only a hanging device makes the series grow after that.
+/// Spare rows for the drain; the series grows only if a device hangs longer.
 const SPARE_SECONDS: u64 = 60;
 /// A fill may be given a limitless time; rows for a day are reserved at most.
 const MOST_SECONDS: u64 = 86_400;
 
-/// Samples of a spread pattern that are kept one by one.
+/// Maximum number of individually stored samples of a spaced pattern.
 const MOST_SAMPLES: u64 = 10_000;
-/// Random operations of one trial up to which each latency is kept.
+/// Maximum number of random operations per trial with individually stored latencies.
 const MOST_RANDOM_SAMPLES: u64 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +38,14 @@ enum Phase {
     Closed,
     /// The job has an operation count: each of them counts, from the first to the last.
     Everything,
-    /// An open loop: what counts is decided by intended starts.
+    /// An open loop: intended starts decide what counts.
     Intended,
 }
 
 struct ClassBook {
     class: Class,
     counted: Histogram<u64>,
-    /// Ramp and drain: what is reported if the window caught nothing.
+    /// Ramp and drain: reported if the window has no operation.
     rest: Histogram<u64>,
     /// The same from intended starts, in an open loop.
     responses: Option<Responses>,
@@ -59,7 +56,7 @@ struct ClassBook {
     counted_bytes: u64,
 }
 
-/// Response times; those that are no part of the window are told where none are.
+/// Response times; those outside of the window are reported if it has none.
 struct Responses {
     counted: Histogram<u64>,
     rest: Histogram<u64>,
@@ -81,7 +78,7 @@ impl ClassBook {
         }
     }
 
-    /// Whether a response time of it belongs to the window, be it of an operation that was never issued.
+    /// Returns whether the window has a response time, even of an operation never issued.
     fn is_answered(&self) -> bool {
         self.responses.as_ref().is_some_and(|own| !own.counted.is_empty())
     }
@@ -99,7 +96,7 @@ fn empty_row(class: Class) -> SecondRow {
     }
 }
 
-/// A histogram whose pages are there already, so that no page fault falls into a measurement.
+/// Returns a histogram with touched pages, so that measurements have no page faults.
 pub(crate) fn touched_histogram(used: bool) -> Histogram<u64> {
     let mut histogram = new_histogram();
     if used {
@@ -114,7 +111,7 @@ pub(crate) struct Found {
     /// Length of this thread's own window in nanoseconds.
     pub(crate) window_ns: u64,
     pub(crate) series: Vec<SecondRow>,
-    /// Everything moved; the times of it are in the stamps below.
+    /// Total traffic; the stamps below give its time.
     pub(crate) totals: Totals,
     pub(crate) samples: Vec<u64>,
     /// From the first submission to the end of each slice.
@@ -135,7 +132,7 @@ pub(crate) struct Book {
     closed: u64,
     first: u64,
     last: u64,
-    /// Of an open loop: how late the first operation of the window was, and whether one was never issued.
+    /// Delay of the first operation in the window of an open loop, and whether one was never issued.
     first_behind: Option<u64>,
     forgone: bool,
     /// The current second and the stamp at which it ends.
@@ -161,7 +158,7 @@ fn slices(job: &Job) -> u64 {
 fn kept_samples(job: &Job) -> u64 {
     match job.pattern {
         Pattern::Spaced => job.operations.unwrap_or(0).min(MOST_SAMPLES),
-        // One at a time they end in the order in which they were drawn, so that each has its place.
+        // With queue depth 1, operations end in the order drawn, so each latency has its place.
         Pattern::Random if job.threads == 1 && job.depth == 1 => {
             job.operations.filter(|all| *all <= MOST_RANDOM_SAMPLES).unwrap_or(0)
         }
@@ -232,13 +229,13 @@ impl Book {
         self.counting
     }
 
-    /// Whether an operation belongs to what is counted, by its intended start.
+    /// Returns whether an operation counts, by its intended start.
     #[inline]
     pub(crate) fn holds(&self, intended: u64) -> bool {
         self.phase == Phase::Everything || (self.ramp_end..self.end).contains(&intended)
     }
 
-    /// Of an open loop: what is noted next was meant to start then.
+    /// Open loop: sets the intended start of the next record.
     #[inline]
     pub(crate) fn choose(&mut self, intended: u64) {
         self.counting = self.holds(intended);
@@ -247,7 +244,7 @@ impl Book {
         }
     }
 
-    /// Of an open loop: an operation that belongs to the window was issued, so late.
+    /// Open loop: records the delay of an issued operation in the window.
     #[inline]
     pub(crate) fn issue(&mut self, behind_ns: u64) {
         self.first_behind.get_or_insert(behind_ns);
@@ -270,7 +267,7 @@ impl Book {
         self.respond(class, waited_ns);
     }
 
-    /// Of an open loop: nothing is meant to start from a stamp on.
+    /// Open loop: no operation is scheduled after this time.
     pub(crate) fn cut(&mut self, stamp: u64) {
         self.end = self.end.min(stamp);
     }
@@ -280,7 +277,7 @@ impl Book {
         stamp >= self.end
     }
 
-    /// Whether a stamp lies further behind the end of the time than anything is waited for.
+    /// Returns whether a time is later than the overtime limit.
     pub(crate) fn is_long_over(&self, stamp: u64) -> bool {
         let whole = self.end.saturating_sub(self.start);
         stamp > self.end.saturating_add(whole / OVERTIME_PART)
@@ -292,7 +289,7 @@ impl Book {
         stamp >= self.slices_end
     }
 
-    /// What is left to begin of the last slice, where so many operations were begun in all.
+    /// Operations missing from the last slice, after `begun` in total.
     #[cold]
     pub(crate) fn rest_of_slice(&self, begun: u64) -> u64 {
         begun.next_multiple_of(self.slice.max(1)) - begun
@@ -332,7 +329,7 @@ impl Book {
         if self.is_over(stamp) { Phase::Closed } else { Phase::Open }
     }
 
-    /// Notes so many operations that ended at the last stamp, alike in all that is told of them.
+    /// Records several operations of the same class, size and latency that ended at the last stamp.
     #[inline]
     pub(crate) fn record_alike(&mut self, class: Class, bytes: u32, latency_ns: u64, count: u32) {
         let book = &mut self.classes[class as usize];
@@ -366,7 +363,7 @@ impl Book {
         }
     }
 
-    /// Ends the window early: what completes from now on is drain.
+    /// Ends the window early: later completions are drain.
     pub(crate) fn close(&mut self) {
         if !matches!(self.phase, Phase::Everything | Phase::Intended) {
             self.phase = Phase::Closed;
@@ -388,9 +385,8 @@ impl Book {
         self.second_end = self.start.saturating_add((second + 1).saturating_mul(SECOND_NS));
     }
 
-    /// Time in which an open loop carried what counts. Who was still busy with the ramp came to it later, and
-    /// has so much less of the time; who kept up has the time that was asked for, however soon the last one
-    /// ended, as nothing more was to be had.
+    /// Time in which an open loop served the counted operations. A backlog of the ramp shortens it; without delay it is
+    /// the requested time, even if the last operation ended earlier.
     fn intended_ns(&self, caught: bool) -> u64 {
         let (opened, closed, behind) = if caught {
             (self.opened, self.closed, self.first_behind.unwrap_or(0))
@@ -561,7 +557,7 @@ mod tests {
         let responses = found.classes[0].response_ns.as_ref().unwrap();
         assert_eq!((responses.len(), responses.min(), responses.max()), (2, 220, 601));
         assert_eq!(found.totals.read_operations, 5);
-        // A drive that holds the rate has a window of the time that was asked for.
+        // A drive that reaches the rate has a window of the requested time.
         assert_eq!(answered(&timed(100, 200), &[(100, 120), (290, 295)]).window_ns, 200);
     }
 
@@ -584,7 +580,7 @@ mod tests {
         };
         // From 100 on until 500; the first one was so late.
         assert_eq!((late(0, false), late(150, false), late(150, true)), (400, 250, 250));
-        // Who had caught up has all of the time, and who had not what it was busy for.
+        // Without a backlog the window is the whole time; with one, the busy time.
         assert_eq!((late(300, false), late(300, true)), (200, 100));
     }
 
@@ -610,7 +606,7 @@ mod tests {
     #[test]
     fn a_schedule_without_a_start_in_the_window_counts_everything() {
         let found = answered(&timed(100, 200), &[(0, 40), (50, 90)]);
-        // By the whole schedule, which asked for no more.
+        // By the whole schedule, because no more was requested.
         assert_eq!((counted(&found), found.window_ns), (2, 300));
         assert_eq!(found.classes[0].response_ns.as_ref().unwrap().len(), 2);
     }
@@ -696,7 +692,7 @@ mod tests {
             book.record(Class::Read, bytes, 7);
         }
         let found = book.finish();
-        // Opens at 150, which is not counted, and closes at 310, which is.
+        // Opens at 150 (not counted) and closes at 310 (counted).
         assert_eq!((counted(&found), found.classes[0].bytes), (2, 8192 + 65_536));
         let all = 512 + 4096 + 8192 + 65_536 + (1 << 20);
         assert_eq!((found.totals.read_bytes, found.series[0].bytes), (all, all));

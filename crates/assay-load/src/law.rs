@@ -31,7 +31,7 @@ pub struct Law {
     pub shape: LawShape,
     /// Operations that are served at the same time, at least 1.
     pub servers: u32,
-    /// What it says that it holds, and what it holds, where that is told.
+    /// Claimed and real capacity, if given.
     pub store: Option<Store>,
 }
 
@@ -124,7 +124,7 @@ impl Sampler {
         }
     }
 
-    /// Standard normal draw by the method of Box and Muller, which is exact.
+    /// Standard normal draw by the exact Box-Muller method.
     fn normal(&self, index: u64) -> f64 {
         let radius = 1.0 - unit(at(self.key, 2 * index)); // in (0, 1]: its logarithm is finite
         let turn = unit(at(self.key, 2 * index + 1));

@@ -1,15 +1,14 @@
-//! The part of Assay that moves bytes and times them.
+//! The part of Assay that performs and times I/O.
 //!
-//! A [`Job`] says what to do, a [`Target`] where, an [`EngineKind`] how; [`run`] does it and
-//! returns an [`Outcome`]: counts, one latency histogram per operation class, one row per second,
-//! and what the engine knows about its own doing; of an open loop ([`Schedule`]) also the response times
-//! and how far the schedule was held. A [`FileTree`] is gone through below a directory that it is handed. The
-//! crate knows no study, opens nothing else, prints nothing, and its measured path allocates nothing.
+//! A [`Job`] defines the load, a [`Target`] the place, an [`EngineKind`] the method; [`run`] returns an [`Outcome`]:
+//! counts, one latency histogram per operation class, one row per second, and facts of the engine; for an open loop
+//! ([`Schedule`]) also response times and delays. A [`FileTree`] works below a directory that the caller passes. The
+//! crate opens no other files and prints nothing, and its measured path allocates nothing.
 //!
-//! Here belongs what runs in the measured time, and the shapes of jobs and outcomes. What a study asks for and what
-//! its numbers mean does not: that is `assay-workloads`. `unsafe` is allowed.
+//! This crate contains the code of the measured time, and the types of jobs and outcomes. `assay-workloads` contains
+//! the keys and the meaning of workloads. `unsafe` is allowed.
 //!
-//! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
+//! Main types: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 // docs/dev/decisions/timing.md lists the cost of calls in the measured loop.
 #![allow(
     clippy::inline_always,

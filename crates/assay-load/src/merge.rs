@@ -8,7 +8,7 @@ use crate::drive::Part;
 use crate::verify::Written;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
 
-/// Merges the parts of the threads; what bystanders took is not counted.
+/// Merges the parts of the threads; subtracts the CPU time of bystanders.
 pub(crate) fn merge(
     job: &Job,
     name: &str,
@@ -84,7 +84,7 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
     };
     sum.operations += new.operations;
     sum.bytes += new.bytes;
-    // Both have the same constant bounds, so there is no value that does not fit.
+    // Both have the same constant bounds, so every value fits.
     let added = sum.latency_ns.add(&new.latency_ns);
     debug_assert!(added.is_ok(), "{added:?}");
     if let Some((sum, new)) = sum.response_ns.as_mut().zip(new.response_ns) {
@@ -93,12 +93,11 @@ fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
     }
 }
 
-/// The window for which operations / window is the sum of the threads' own rates. Each thread's
-/// window lies between two of its own completions and has no bias; the longest of them would give
-/// too low a rate, a common one from clock time to clock time would cut operations in two.
+/// The window for which operations / window is the sum of the threads' rates. Each thread's window is bounded by two of
+/// its completions and unbiased; the longest of them would give too low a rate, and a common one by the clock would cut
+/// operations.
 ///
-/// A job with an operation count is different: its threads end at different times, and the time
-/// that the whole took is what counts.
+/// Threads of a job with an operation count end at different times, so its window is the total time.
 fn window_ns(job: &Job, parts: &[Part]) -> u64 {
     let counts = parts.iter().map(|part| {
         let classes = part.found.classes.iter();

@@ -32,18 +32,18 @@ names!(
 pub struct MicroOutcome {
     pub operations: u64,
     pub elapsed_ns: u64,
-    /// Nanoseconds of processor time that this process took meanwhile; its children's are not in it.
+    /// CPU time of this process in nanoseconds, without its children.
     pub cpu_ns: u64,
     /// Nanoseconds that it was ready and waited for a processor, where the kernel counts that.
     pub waited_ns: Option<u64>,
 }
 
-/// A batch lasts at least so long: the clock, which is read once a batch, costs a ten-thousandth of it.
+/// Minimum length of a batch: reading the clock once per batch then costs 1/10,000 of it.
 const BATCH_NS: u64 = 500_000;
 /// Pages that are mapped at a time: fewer than a huge page has.
 const PAGES: u64 = 256;
 
-/// Repeats an operation for a time. The number of a batch is found first, which is not counted.
+/// Repeats an operation for a time. Calibrates the batch size first, which is not counted.
 pub fn repeat(what: Micro, time_ns: u64) -> io::Result<MicroOutcome> {
     let batch = calibrated(what)?;
     let before = Spent::now();
@@ -86,7 +86,7 @@ fn run(what: Micro, operations: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Each step needs the one before, and the result is looked at: nothing can be left out.
+/// Each step depends on the previous one, and the result is used, so the compiler cannot drop any.
 fn arithmetic(steps: u64) {
     let (mut whole, mut real) = (black_box(0x9e37_79b9_7f4a_7c15_u64), black_box(1.5_f64));
     for _ in 0..steps {
@@ -113,19 +113,19 @@ fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     let length = pages * page;
     let (protection, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: memory of its own at an address that the kernel chooses: nothing else lies there.
+    // SAFETY: a new mapping at an address chosen by the kernel does not alias other memory.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: advice about the memory that was just mapped; one page at a time is what is measured. A
-    // kernel without huge pages refuses it, and needs none.
+    // SAFETY: advice on the new mapping; the benchmark measures single pages. Kernels without huge pages reject the
+    // call, and need none.
     let _ = unsafe { libc::madvise(start, length, libc::MADV_NOHUGEPAGE) };
     for index in 0..pages {
-        // SAFETY: the byte lies inside the mapping, which is writable and nobody else's.
+        // SAFETY: the byte is inside of the mapping, which is writable and private to this function.
         unsafe { start.cast::<u8>().add(index * page).write_volatile(1) };
     }
-    // SAFETY: the whole mapping, to which no reference is left.
+    // SAFETY: unmaps the whole mapping; no references remain.
     if unsafe { libc::munmap(start, length) } == 0 {
         Ok(())
     } else {
@@ -133,13 +133,13 @@ fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
     }
 }
 
-/// A child of this process that does nothing but end.
+/// Forks a child that exits at once.
 fn fork_and_exit() -> io::Result<()> {
-    // SAFETY: the child makes one system call, which ends it: it uses no lock, no memory and no handler
-    // of the parent, whatever other threads of that do.
+    // SAFETY: the child makes one system call, which ends it: it uses no locks, memory or handlers of the parent, so
+    // other threads do not matter.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: ends the child at once, without what the parent would do at its end.
+        // SAFETY: exits the child at once, without the parent's exit handlers.
         unsafe { libc::_exit(0) };
     }
     if child < 0 {

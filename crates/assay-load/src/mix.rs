@@ -18,7 +18,7 @@ pub enum Mix {
     },
     /// Each reads its block, changes some bytes of each sector, and writes it back: one operation.
     Rewrite,
-    /// Each is drawn by shares of which some take away what is stored.
+    /// Random operations by shares; some trim or zero.
     Parts(Parts),
 }
 
@@ -79,17 +79,17 @@ impl Mix {
         self.read_percent() < 100
     }
 
-    /// Whether bytes are carried to the target, so that what they are matters.
+    /// Returns whether operations transfer data to the target, so its content matters.
     pub const fn carries(self) -> bool {
         self.percent(Class::Write) > 0 || self.percent(Class::Rewrite) > 0
     }
 
-    /// Whether anything that is stored is taken away: trimmed or zeroed.
+    /// Returns whether operations trim or zero blocks.
     pub const fn clears(self) -> bool {
         self.percent(Class::Trim) > 0 || self.percent(Class::Zero) > 0
     }
 
-    /// What the operations are called: `reads`, `70% reads, 30% writes`, `rewrites`.
+    /// Describes the operations: `reads`, `70% reads, 30% writes`, `rewrites`.
     pub fn words(self) -> String {
         let noun = |class| match class {
             Class::Zero => "zeroing".to_owned(),

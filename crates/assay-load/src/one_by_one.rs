@@ -9,19 +9,19 @@ use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 use crate::buffer::Buffer;
 use crate::{Class, LoadError, Target, clock};
 
-/// An open target, and a buffer for what goes to and from it.
+/// An open target, and an aligned buffer.
 pub struct OneByOne<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
     bytes: usize,
 }
 
-/// What a program writes to and syncs, one call after the other. Errors say in words what was refused.
+/// A target for sequential writes and syncs. Errors are messages.
 pub trait Medium {
-    /// Writes bytes to a place; `through`: they lie on the medium when it returns (`RWF_DSYNC`).
+    /// Writes bytes at an offset; `through` makes the write durable before it returns (`RWF_DSYNC`).
     fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String>;
 
-    /// Has what was written on the medium: `fdatasync`, or `fsync` with all that is known of the file.
+    /// Flushes the writes to the medium: `fdatasync`, or `fsync` including all metadata.
     fn sync(&mut self, all: bool) -> Result<(), String>;
 
     fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;

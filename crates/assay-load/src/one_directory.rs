@@ -14,18 +14,18 @@ pub struct OneDirectory<'a> {
     file: Option<OwnedFd>,
 }
 
-/// Where a program has its files: one directory and the file that was opened last.
+/// The directory of a program with one open file.
 pub trait Directory {
-    /// Opens a new file under a free name; `through`: its writes lie on the medium when they return (`O_DSYNC`).
+    /// Creates a file with a new name; `through` makes its writes durable before they return (`O_DSYNC`).
     fn create(&mut self, name: &str, through: bool) -> Result<(), String>;
 
     /// Writes bytes to the end of the file that was opened last.
     fn write(&mut self, bytes: &[u8]) -> Result<(), String>;
 
-    /// Has that file's contents on the medium: `fdatasync`, or `fsync` with `all` that is known of it.
+    /// Flushes the file's content to the medium: `fdatasync`, or `fsync` if `all` metadata is included.
     fn sync_file(&mut self, all: bool) -> Result<(), String>;
 
-    /// Gives a file another name; what had that one is gone.
+    /// Renames a file; replaces an existing target.
     fn rename(&mut self, from: &str, to: &str) -> Result<(), String>;
 
     fn remove(&mut self, name: &str) -> Result<(), String>;
@@ -35,12 +35,12 @@ pub trait Directory {
 
     fn names(&mut self) -> Result<Vec<String>, String>;
 
-    /// What is in a file, so many bytes at most.
+    /// Reads at most this many bytes of a file.
     fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String>;
 }
 
 impl<'a> OneDirectory<'a> {
-    /// Of a directory whose files are this one's to make and to remove.
+    /// Uses a directory whose files this value may create and remove.
     pub const fn new(directory: BorrowedFd<'a>) -> Self {
         Self { directory, file: None }
     }

@@ -6,7 +6,7 @@ use crate::{Pace, Played, Poll};
 
 use crate::verify::Written;
 
-/// Class of an operation: each class has its own histogram.
+/// Class of an operation; each class has a separate histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Read,
@@ -14,11 +14,11 @@ pub enum Class {
     Write,
     /// A read and a write of the same block, counted once, with the `fdatasync` of the write.
     Rewrite,
-    /// A device, or a file system, is told that a block holds nothing any more.
+    /// Deallocates a block on a device or file system.
     Trim,
-    /// A block is made zeros without carrying any.
+    /// Zeroes a block without a data transfer.
     Zero,
-    /// An `fdatasync` of its own; only of a load that was recorded.
+    /// A separate `fdatasync`; in recorded loads only.
     Flush,
 }
 
@@ -34,19 +34,19 @@ names!(
 #[derive(Clone, Debug)]
 pub struct ClassOutcome {
     pub class: Class,
-    /// Operations completed inside the window; of an open loop those that were meant to start in it.
+    /// Operations completed inside the window; in an open loop those with an intended start in it.
     pub operations: u64,
     pub bytes: u64,
     /// Service time in nanoseconds of each of them, from submission to completion.
     pub latency_ns: Histogram<u64>,
-    /// Response times of an open loop; of operations never issued, the time that they waited.
+    /// Response times of an open loop; waiting times of operations never issued.
     pub response_ns: Option<Histogram<u64>>,
 }
 
 /// Buckets of a second's latencies: two to each doubling, from [`FIRST_BUCKET_NS`] up.
 pub const LATENCY_BUCKETS: usize = 64;
 
-/// Where the second bucket begins, nanoseconds: the first one holds everything below.
+/// Lower bound of the second bucket, nanoseconds: the first one contains everything below.
 const FIRST_BUCKET_NS: u64 = 1 << FIRST_DOUBLING;
 const FIRST_DOUBLING: u32 = 8;
 
@@ -62,7 +62,7 @@ pub fn latency_bucket(latency_ns: u64) -> usize {
     (index as usize).min(LATENCY_BUCKETS - 1)
 }
 
-/// Where a bucket begins, nanoseconds: it ends where the next one begins.
+/// Lower bound of a bucket, nanoseconds; equals the upper bound of the previous bucket.
 pub fn latency_bucket_from_ns(index: usize) -> u64 {
     let Some(halves) = index.min(LATENCY_BUCKETS).checked_sub(1) else { return 0 };
     let doubling = FIRST_BUCKET_NS << (halves / 2);
@@ -96,11 +96,11 @@ pub struct Totals {
     pub flush_operations: u64,
     /// Nanoseconds from the first submission to the last completion.
     pub elapsed_ns: u64,
-    /// Nanoseconds from the first submission until nothing new was submitted.
+    /// Nanoseconds from the first to the last submission.
     pub submitting_ns: u64,
 }
 
-/// What the engine saw of its queue; its own count in flight would prove nothing.
+/// Queue observations of the engine; a count of operations in flight would prove nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueFacts {
     /// Operations that were looked at right after their submission returned.
@@ -120,9 +120,8 @@ pub struct EngineFacts {
 pub struct Outcome {
     /// One entry per class that completed at least one operation.
     pub classes: Vec<ClassOutcome>,
-    /// Length of the window in nanoseconds: rate = operations / window. Of an open loop it reaches from the end
-    /// of the ramp, or from when what was left of it had been issued, to the end of the time, or to the last
-    /// completion of what was meant to start in it.
+    /// Length of the window in nanoseconds: rate = operations / window. For an open loop: from the end of the ramp, or
+    /// the end of its backlog, to the end of the time, or the last completion of operations scheduled in the window.
     pub window_ns: u64,
     /// Rows per second and class, in time order.
     pub series: Vec<SecondRow>,
@@ -131,7 +130,7 @@ pub struct Outcome {
     pub sample_latencies_ns: Vec<u64>,
     /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.
     pub slice_ends_ns: Vec<u64>,
-    /// What is known of the order of the writes, where they carry stamps: what a pass over them needs.
+    /// Order of the writes, if they have stamps; input of a verification pass.
     pub written: Option<Written>,
     pub queue: QueueFacts,
     pub engine: EngineFacts,
@@ -141,9 +140,9 @@ pub struct Outcome {
     pub process_cpu_ns: u64,
     /// Nanoseconds that measuring threads waited for a processor, where the kernel counts them.
     pub waited_ns: Option<u64>,
-    /// Whether a stop was asked for before the time was over.
+    /// Whether a stop ended the run before its time.
     pub stopped: bool,
-    /// Of an open loop how far its schedule was held, and of a paced track how far its times.
+    /// Delays against the schedule of an open loop, or the times of a paced track.
     pub pace: Option<Pace>,
     pub played: Option<Played>,
     /// Nanoseconds of each `fdatasync` after a write, where the engine times it alone.

@@ -1,6 +1,6 @@
-//! Pages of memory of this process: filled once, then gone to again and again, each access timed.
+//! Memory pages of this process: filled once, then accessed repeatedly, with the time of each access.
 //!
-//! What is gone to is drawn before: the measured path allocates nothing and draws nothing.
+//! Accesses are drawn in advance: the measured path allocates nothing and draws nothing.
 
 use std::io;
 use std::ptr::{self, NonNull};
@@ -14,17 +14,17 @@ use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{clock, new_histogram};
 
-/// Accesses that are drawn; then they begin anew.
+/// Number of drawn accesses; then they repeat.
 const DRAWN: usize = 1 << 17;
 const WRITES: u32 = 1 << 31;
-/// Who fills says how far it came as often as this.
+/// Bytes between progress reports of the fill.
 const STEP_BYTES: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageJob {
     pub bytes: u64,
     pub content: Content,
-    /// Exponent of Zipf's law by which some are gone to more often than others; 0 for all alike.
+    /// Exponent of Zipf's law for the popularity of pages; 0 for uniform accesses.
     pub skew: f64,
     pub written_percent: u8,
     /// Nanoseconds in which they are gone to but not counted.
@@ -36,7 +36,7 @@ pub struct PageJob {
 #[derive(Clone, Debug)]
 pub struct PageOutcome {
     pub window_ns: u64,
-    /// What an access took, in nanoseconds, the clock's reading with it.
+    /// Time per access in nanoseconds, including reading the clock.
     pub latency_ns: Histogram<u64>,
     pub cpu_ns: u64,
     /// Nanoseconds that this thread was ready and waited for a processor, where the kernel counts that.
@@ -52,7 +52,7 @@ pub struct PageSet {
 }
 
 impl PageSet {
-    /// Reserves them and draws how they will be gone to. They hold nothing yet.
+    /// Reserves the pages and draws the accesses; the pages are empty.
     pub fn new(job: &PageJob) -> io::Result<Self> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let page = page_size();
@@ -60,7 +60,7 @@ impl PageSet {
         let pages = u32::try_from(bytes / page).ok().filter(|pages| *pages > 0 && *pages < WRITES);
         let drawn = drawn(job, pages.ok_or_else(too_large)?);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+        // SAFETY: a new anonymous mapping at an address chosen by the kernel does not alias other memory.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
         let start = NonNull::new(start.cast::<u64>()).ok_or_else(too_large)?;
         let own = Self { start, bytes, page, drawn };
@@ -74,7 +74,7 @@ impl PageSet {
         self.start.as_ptr().cast::<u8>().wrapping_add(offset)
     }
 
-    /// Fills them one after the other; says after each step how many bytes hold something.
+    /// Fills the pages in order; reports the filled bytes after each step.
     pub fn fill(&mut self, job: &PageJob, filled: &mut dyn FnMut(u64)) {
         let mut rng = generator(job.seed, 0, Purpose::Content);
         let mut done = 0;
@@ -85,8 +85,8 @@ impl PageSet {
             let bytes = unsafe { std::slice::from_raw_parts_mut(self.bytes_at(done), step) };
             for piece in bytes.chunks_mut(self.page) {
                 fill_piece(job.content, &mut rng, piece);
-                // There is no page before it is written, also one of zeros.
-                // SAFETY: a byte of the piece: the write must happen, whatever it holds.
+                // The kernel allocates a page only when it is written, even with zeros.
+                // SAFETY: a byte of the piece; `write_volatile` forces the write.
                 unsafe { piece.as_mut_ptr().write_volatile(piece[0]) };
             }
             done += step;
@@ -104,7 +104,7 @@ impl PageSet {
         let before = Spent::now();
         let began_ns = clock::monotonic_ns();
         let ended_ns = self.go(job.time_ns, &mut at, |took_ns| {
-            // Longer than an hour is told as an hour.
+            // Times above one hour count as one hour.
             latency_ns.saturating_record(took_ns.max(1));
         });
         let spent = Spent::now().since(&before);
@@ -136,8 +136,7 @@ impl PageSet {
     fn access(&mut self, access: u32) {
         let offset = (access & !WRITES) as usize * self.page;
         debug_assert!(offset < self.bytes);
-        // SAFETY: the page lies inside of the mapping, which is aligned to pages and borrowed from
-        // `self` exclusively.
+        // SAFETY: the page is inside of the mapping, which is page-aligned and exclusively borrowed from `self`.
         unsafe {
             let word = self.start.as_ptr().add(offset / size_of::<u64>());
             let value = word.read_volatile();
@@ -150,8 +149,8 @@ impl PageSet {
 
 impl Drop for PageSet {
     fn drop(&mut self) {
-        // SAFETY: this is the whole mapping that `new` made, and no slice of it outlives `self`.
-        // It can fail only for a range that is no mapping.
+        // SAFETY: unmaps the whole mapping that `new` created, and no slice of it outlives `self`. munmap fails only
+        // for an invalid range.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -172,7 +171,7 @@ fn drawn(job: &PageJob, pages: u32) -> Vec<u32> {
     (0..DRAWN).map(draw).collect()
 }
 
-/// Zipf's law over pages whose ranks lie anywhere among them.
+/// Zipf's law over pages with randomly placed ranks.
 struct Ranks {
     /// Share of the accesses that go to the first ranks, each with those before it.
     sums: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Where the next operation goes, how large it is and which class it has.
+//! Offset, size and class of the next operation.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
     (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64
 }
 
-/// Where an operation goes, and how large it is.
+/// Offset and size of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Place {
 /// The places of one thread's operations, without end.
 pub(crate) struct Walk {
     sizes: SizeDraws,
-    /// Of reads, and of all else where that has one of its own.
+    /// Tracks of reads, and of other operations if separate.
     tracks: [Track; 2],
     is_apart: bool,
     /// Bytes of each operation, where all have one size and one track; else none.
@@ -67,7 +67,7 @@ pub(crate) struct Walk {
 struct Track {
     start: u64,
     length: u64,
-    /// What offsets are multiples of, from the start on.
+    /// Alignment of offsets, relative to the start.
     unit: u64,
     order: Order,
 }
@@ -94,7 +94,7 @@ pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
     [start..start + middle, start + middle..start + blocks(job) * size]
 }
 
-/// What offsets are multiples of; those of operations in order as far as all sizes are.
+/// Alignment of offsets: the configured one for random patterns, otherwise the smallest size.
 fn unit(job: &Job) -> u64 {
     let is_aligned = job.pattern == Pattern::Random && job.align_bytes > 0;
     if is_aligned { job.align_bytes } else { u64::from(job.sizes.smallest(job.size_bytes)) }
@@ -115,7 +115,7 @@ impl Track {
                 (of_thread(), Order::Stride { next: 0, step: job.stride_bytes, phase: 0 })
             }
             Pattern::Random => {
-                // Any size fits where the largest does, so that the law does not depend on the size.
+                // Places that fit the largest size, so the distribution does not depend on the size.
                 let places = bytes.saturating_sub(size) / unit + 1;
                 let draw = Draw::new(job.access, places, job.seed);
                 (whole(), Order::Random { draw, rng: generator(job.seed, thread, purpose) })
@@ -187,7 +187,7 @@ impl Walk {
         }
     }
 
-    /// The place of the next operation, which is of this class.
+    /// Returns the place of the next operation of this class.
     #[inline(always)]
     pub(crate) fn next(&mut self, class: Class) -> Place {
         if self.usual > 0 {
@@ -208,7 +208,7 @@ impl Walk {
 /// The classes of one thread's operations, without end.
 pub(crate) enum Classes {
     Only(Class),
-    /// Cumulative bounds of reads, writes, and so on of a hundred draws; the rest is zeroing.
+    /// Cumulative bounds in percent of reads, writes, and so on; the rest is zeroing.
     Drawn {
         bounds: [u64; 3],
         rng: Xoshiro256PlusPlus,
@@ -355,7 +355,7 @@ mod tests {
             assert_eq!(walk.next(Class::Write), Place { offset: drawn, bytes: 4096 });
             assert_eq!(known, drawn);
         }
-        // Results of these blocks are kept since the first version.
+        // Offsets must not change: stored results use them since the first version.
         let known = [84_203, 83_320, 1237, 80_834, 103_032, 109_299, 160_282, 22_787];
         let first = random_offsets(&job.area, 4096, 7).map(|offset| (offset - 8192) / 4096);
         assert_eq!(first.take(known.len()).collect::<Vec<u64>>(), known);
@@ -453,7 +453,7 @@ mod tests {
             .map(|place| (place.offset - 4096) / 4096)
             .collect();
         assert_eq!(blocks, [0, 4, 8, 1, 5, 9, 2, 6, 3, 7, 0, 4, 8]);
-        // A stride that is no multiple of the size meets every byte all the same.
+        // A stride that is not a multiple of the size still covers every byte.
         let odd = Job { stride_bytes: 3 * 4096 + 512, ..job };
         let mut met = [false; 10 * 8];
         for place in places(&odd, Class::Read, 16) {
@@ -492,13 +492,13 @@ mod tests {
 
     #[test]
     fn places_of_writes_in_their_half_are_multiples_from_the_start_of_the_area_on() {
-        // Of 15 blocks the first half has 8, which is no multiple of 12 KiB.
+        // The first half of 15 blocks has 8, which is not a multiple of 12 KiB.
         let area = 4096..4096 + 15 * 4096;
         let job = Job { align_bytes: 12_288, apart: Apart::Halves, area: area.clone(), ..job() };
         assert_eq!(parts(&job), [4096..4096 + 24_576, 4096 + 24_576..area.end]);
         let places = places(&job, Class::Write, 500);
         assert!(places.iter().all(|place| (place.offset - area.start) % 12_288 == 0));
-        // Where nothing would be left of it, the half stays one.
+        // If alignment would leave nothing, the half is not aligned.
         let wide = Job { align_bytes: 1 << 20, ..job };
         assert_eq!(parts(&wide)[0], 4096..4096 + 8 * 4096);
     }
@@ -529,7 +529,7 @@ mod tests {
         assert!(matches!(of("zero".parse().unwrap()), Classes::Only(Class::Zero)));
     }
 
-    /// What was drawn for a mix of reads and writes by older versions, so that its operations are the same.
+    /// Draws of older versions for a mix of reads and writes; they must not change.
     #[test]
     fn reads_and_writes_are_drawn_as_ever() {
         let job = Job { mix: Mix::Shares { read_percent: 30 }, ..job() };

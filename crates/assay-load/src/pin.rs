@@ -1,4 +1,4 @@
-//! Threads of a run, each on a processor of its own.
+//! Pins each thread of a run to a CPU.
 
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -33,7 +33,7 @@ impl Pins {
         self.0.get(index).copied()
     }
 
-    /// What a reader of the numbers should know, of so many threads.
+    /// Note for the report if threads share CPUs.
     pub(crate) fn note(&self, threads: u32) -> Option<String> {
         let processors = self.0.len();
         match threads as usize {

@@ -1,4 +1,4 @@
-//! Who looks for what is to be submitted, and for what is complete.
+//! Polling of submissions and completions.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::{EngineKind, Job, LoadError, WriteSync};
 /// A queue has at most four times the entries: doubled for unreturned ones and for syncs.
 const DEEPEST: u32 = 1 << 13;
 
-/// What is polled for, instead of being told by a system call or an interrupt.
+/// What a thread polls for, instead of system calls or interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Poll {
     /// Nothing: a thread calls the kernel to submit, and sleeps until something is complete.
     #[default]
     None,
-    /// What is to be submitted, by a thread of the kernel (`IORING_SETUP_SQPOLL`).
+    /// Submissions, by a kernel thread (`IORING_SETUP_SQPOLL`).
     Sqpoll,
     /// The waiting thread polls the device (`IORING_SETUP_IOPOLL`) for direct reads and writes.
     Iopoll,
@@ -22,7 +22,7 @@ pub enum Poll {
 
 names!(Poll: None = "none", Sqpoll = "sqpoll", Iopoll = "iopoll");
 
-/// Only a ring is polled, and only for what the kernel polls for.
+/// Checks that the engine is io_uring and that the kernel can poll for these operations.
 pub(crate) fn check(job: &Job, engine: &EngineKind) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
     if job.poll == Poll::None {

@@ -1,4 +1,4 @@
-//! Tells a target that its area holds nothing, so that a drive begins as if it were fresh.
+//! Discards the area of a target; a drive then begins like a fresh one.
 
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -7,10 +7,10 @@ use rustix::fs::{FallocateFlags, FileType, fallocate, fstat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{self, Opcode, Setter, opcode};
 
-/// Discards an area: of a block device by `BLKDISCARD`, of a file by a hole. What was there is lost.
+/// Discards an area: `BLKDISCARD` on a block device, a hole in a file. Its data is lost.
 ///
 /// # Errors
-/// Why that cannot be done, in words: many devices and some file systems have no discard.
+/// The reason as a message: many devices and some file systems do not support discards.
 pub fn discard(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
     let (start, bytes) = (area.start, area.end.saturating_sub(area.start));
     let done = match fstat(file).map(|status| FileType::from_raw_mode(status.st_mode)) {
@@ -26,7 +26,7 @@ fn punch(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     retry_on_intr(|| fallocate(file, how, start, bytes))
 }
 
-/// Tells a block device that a range holds nothing any more.
+/// Discards a range of a block device.
 #[inline]
 pub(crate) fn discard_blocks(device: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);

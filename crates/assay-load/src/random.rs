@@ -1,4 +1,4 @@
-//! Random streams: one per seed, thread and purpose, so that none shifts another.
+//! Random streams: one per seed, thread and purpose, so they are independent.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,9 +18,9 @@ pub(crate) enum Purpose {
     /// Offsets of writes, where they are apart from those of reads.
     Apart = 8,
     Arrivals = 9,
-    /// What the words of a pool are changed by, piece by piece.
+    /// Words that change the pool, per piece.
     Changes = 10,
-    /// Blocks of which copies are written, what they are changed by, and which of them come when.
+    /// Blocks of duplicates, their changes, and their order.
     Copies = 11,
     CopyChanges = 12,
     CopyDraws = 13,
@@ -54,7 +54,7 @@ pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     if (product as u64) < bound { fairly(rng, bound, product) } else { (product >> 64) as u64 }
 }
 
-/// The rest of a draw that may be one of too many: as rare as the bound is small.
+/// Rejection step of an unbiased draw; rare for small bounds.
 #[cold]
 fn fairly(rng: &mut impl Rng, bound: u64, mut product: u128) -> u64 {
     // Values under this threshold would give some results one chance too many.

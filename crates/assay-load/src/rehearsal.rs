@@ -1,4 +1,4 @@
-//! What a thread of a job would do, operation by operation, without doing it.
+//! Lists the operations of a job's thread without executing them.
 
 use crate::pattern::{Classes, Walk};
 use crate::schedule::Starts;

@@ -15,25 +15,23 @@ use crate::{ENGINES, EngineEntry, EngineKind, Job, LoadError, Outcome, Target};
 
 type Joined<'scope> = ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>;
 
-/// Runs the job and returns what was found.
+/// Runs the job and returns the result.
 ///
-/// Each thread keeps `depth` operations in flight until ramp and time are over, the operations are
-/// done, or `stop` is set; then it waits for what is in flight, a rewrite that was only read being
-/// written first. Each thread completes at least one
-/// operation (if the operation count gives it one), however short the time is.
+/// Each thread maintains `depth` operations in flight until ramp and time are over, the operation count is reached, or
+/// `stop` is set; then it drains, including the writes of started rewrites. Each thread completes at least one
+/// operation (if the operation count allows), however short the time is.
 ///
-/// The window opens with a thread's first completion at or after the end of the ramp, which is not
-/// counted (without a ramp: with the first submission), and closes with its first completion at or
-/// after the end of the time, which is counted. A stop ends it earlier. If that catches no
-/// operation at all, everything counts, and the window reaches from the first submission to the
-/// last completion; so it does for a job with an operation count, ramp and drain included. With several threads the window
-/// is the one for which operations / window is the sum of the threads' rates.
+/// The window opens with a thread's first completion at or after the end of the ramp, which is not counted (without a
+/// ramp: with the first submission), and closes with its first completion at or after the end of the time, which is
+/// counted. A stop ends it earlier. If the window has no operation, everything counts, and it extends from the first
+/// submission to the last completion; likewise for a job with an operation count, ramp and drain included. With several
+/// threads, operations / window is the sum of the threads' rates.
 ///
 /// If `stop` was set before the start, the outcome has no operation and a window of 0 ns.
 ///
 /// # Errors
-/// The job is impossible, the engine cannot be set up, or an operation failed or moved fewer bytes
-/// than asked for. By then nothing is in flight any more, and nothing is reported of the rest.
+/// The job is impossible, the engine cannot be set up, or an operation failed or was short. Nothing is in flight any
+/// more, and there is no partial result.
 pub fn run(
     job: &Job,
     engine: &EngineKind,
@@ -43,8 +41,8 @@ pub fn run(
     run_beside(&Bystanders::now(), job, engine, target, stop)
 }
 
-/// As [`run`], with the threads of this process that do not work for it: where several runs go on at
-/// the same time, those that were there before all of them.
+/// Like [`run`], but excludes the CPU time of bystanders: threads of this process that do not work for it. Concurrent
+/// runs pass the threads from before all of them.
 pub fn run_beside(
     bystanders: &Bystanders,
     job: &Job,

@@ -1,13 +1,13 @@
-//! A bijection of the numbers below a bound, drawn by a seed: where ranks of a law lie in an area.
+//! A seeded bijection of the numbers below a bound: maps ranks of a distribution to places in an area.
 
 use crate::random::{Purpose, at, key};
 
 /// Three rounds and more look like a random permutation (Luby and Rackoff 1988).
 const ROUNDS: usize = 4;
 
-/// A Feistel network over the smallest power of two that holds the bound, with halves that differ by a bit
-/// at most. What falls beyond the bound is sent on until it falls below (Black and Rogaway 2002, "cycle
-/// walking"): less than twice as a rule, as less than half lies beyond.
+/// A Feistel network over the smallest sufficient power of two, with halves that differ by at most one bit. Results
+/// beyond the bound are encrypted again until they are below ("cycle walking", Black and Rogaway 2002): on average
+/// fewer than two rounds, because less than half is beyond.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
     bound: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// One for all threads of a job, so that they share hot blocks; the bound is at least 1.
+    /// One per job, so that threads share hot blocks; the bound is at least 1.
     pub(crate) fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - (bound.max(1) - 1).leading_zeros();
         let low_bits = bits / 2;
@@ -93,7 +93,7 @@ mod tests {
         let bound = 1 << 20;
         let (one, other) = (Scatter::new(bound, 1), Scatter::new(bound, 2));
         let near = |pair: &u64| one.at(*pair).abs_diff(one.at(pair + 1)) < 1000;
-        // Of two that are drawn at random 0.2% are so near.
+        // Two random permutations are that close for 0.2% of the numbers.
         assert!((0..1000).filter(near).count() < 12);
         assert!((0..1000).filter(|number| one.at(*number) == other.at(*number)).count() < 3);
     }

@@ -1,4 +1,4 @@
-//! When operations of an open loop are meant to start, whatever the drive does meanwhile.
+//! Intended starts of operations in an open loop, independent of the drive.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub const MOST_PER_S: u64 = 10_000_000;
 /// Later than this is late: far above a wake-up, far below any wait on purpose.
 pub const LATE_NS: u64 = 1_000_000;
 
-/// What was scheduled within the time is still issued for so long after it: the time divided by this.
+/// Overdue operations are issued for the time divided by this after its end.
 pub const OVERTIME_PART: u64 = 4;
 
 /// Law of the gaps between intended starts.
@@ -31,29 +31,28 @@ pub enum Arrivals {
 
 names!(Arrivals: Fixed = "fixed", Poisson = "poisson");
 
-/// The open loop of a job, shared by its threads: of fixed arrivals thread k of n has k, k + n, ... of the
-/// one clock; of Poisson ones each thread a process of its own with the n-th part of the rate, whose sum
-/// is Poisson again.
+/// The open loop of a job, shared by its threads: with fixed arrivals, thread k of n has arrivals k, k + n, ...; with
+/// Poisson arrivals, each thread has an independent process with 1/n of the rate, and the sum is Poisson again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub rate_per_s: u64,
     pub arrivals: Arrivals,
 }
 
-/// How far a schedule was held, of the operations whose intended start lies in the window.
+/// Delays of the operations with an intended start in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pace {
     /// Intended starts.
     pub scheduled: u64,
-    /// Those that were issued, be it late. The rest had no slot until the limit.
+    /// Issued operations, including late ones. The rest had no slot until the limit.
     pub issued: u64,
     /// Issued ones that were handed over more than [`LATE_NS`] after their intended start.
     pub late: u64,
     /// Late ones that found all slots in flight: the drive, and not this machine, was behind.
     pub full: u64,
-    /// The longest time between an intended start and its submission, nanoseconds; of one that was never
-    /// issued how long it had waited in the end.
+    /// Longest time between an intended start and its submission, nanoseconds; for operations never issued, their final
+    /// waiting time.
     pub max_delay_ns: u64,
 }
 
@@ -80,7 +79,7 @@ impl Pace {
         self.max_delay_ns = self.max_delay_ns.max(waited_ns);
     }
 
-    /// Notes so many that were never issued, and of which nobody knows how long they had waited.
+    /// Counts scheduled operations that were never issued, with unknown waiting times.
     pub(crate) fn lack(&mut self, count: u64) {
         self.scheduled = self.scheduled.saturating_add(count);
     }
@@ -101,7 +100,7 @@ impl Pace {
 pub(crate) struct Starts {
     gaps: Gaps,
     start: u64,
-    /// Nanoseconds of the schedule; from then on nothing is meant to start.
+    /// Length of the schedule, nanoseconds.
     length: u64,
     next: u64,
 }
@@ -109,7 +108,7 @@ pub(crate) struct Starts {
 enum Gaps {
     /// Arrival `index` of the one clock, and every `step`-th after it.
     Fixed { index: u64, step: u64, rate: u64 },
-    /// Draws by their number; the sum is kept in nanoseconds with its fraction, so that none is lost.
+    /// Draws by index; the sum in nanoseconds includes fractions, so no time is lost.
     Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
     /// The arrivals of a recorded load.
     Recorded { track: Arc<Track>, index: usize },
@@ -139,7 +138,7 @@ impl Gaps {
     fn next(&mut self) -> u64 {
         match self {
             Self::Fixed { index, step, rate } => {
-                // Seconds and their rest apart: no product is too large, and no error adds up.
+                // Separate seconds and remainder avoid overflow and accumulated errors.
                 let (whole, rest) = (*index / *rate, *index % *rate);
                 *index += *step;
                 whole * SECOND_NS + rest * SECOND_NS / *rate
@@ -184,12 +183,12 @@ impl Starts {
         self.next = self.gaps.next();
     }
 
-    /// Stamp from which on nothing is issued any more, be it scheduled.
+    /// Time after which no operation is issued, even if scheduled.
     pub(crate) fn limit(&self) -> u64 {
         self.start.saturating_add(self.length).saturating_add(self.length / OVERTIME_PART)
     }
 
-    /// Ends the schedule at a stamp: nothing is meant to start from there on.
+    /// Ends the schedule: no operation is scheduled after this time.
     pub(crate) fn cut(&mut self, stamp: u64) {
         self.length = self.length.min(stamp.saturating_sub(self.start));
     }
@@ -249,7 +248,7 @@ mod tests {
         sample.iter().enumerate().map(apart).fold(0.0, f64::max)
     }
 
-    /// The distance that one sample in eight thousand exceeds.
+    /// Critical distance; one sample in eight thousand exceeds it.
     fn critical(n: usize) -> f64 {
         2.2 / (n as f64).sqrt()
     }

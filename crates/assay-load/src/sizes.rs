@@ -37,7 +37,7 @@ impl Sizes {
         !self.writes.is_empty() && self.writes != self.reads
     }
 
-    /// The smallest size: what offsets are a multiple of.
+    /// Returns the smallest size, which offsets are aligned to.
     pub(crate) fn smallest(&self, job_bytes: u32) -> u32 {
         self.all().map(|one| one.bytes).fold(job_bytes, u32::min)
     }
@@ -61,7 +61,7 @@ pub(crate) const fn is_of_reads(class: Class) -> bool {
     matches!(class, Class::Read | Class::Rewrite)
 }
 
-/// The sizes of one thread's operations, without end, from a stream of their own.
+/// Endless sizes of one thread's operations, from a separate random stream.
 pub(crate) struct SizeDraws {
     rng: Xoshiro256PlusPlus,
     reads: Vec<Step>,
@@ -105,7 +105,7 @@ impl SizeDraws {
         }
     }
 
-    /// Bytes of the next operation; nothing is drawn where there is one size.
+    /// Bytes of the next operation; a single size needs no draw.
     pub(crate) fn next(&mut self, class: Class) -> u32 {
         let steps = if is_of_reads(class) { &self.reads } else { &self.writes };
         let (last, others) = match steps.as_slice() {

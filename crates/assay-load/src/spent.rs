@@ -1,8 +1,8 @@
-//! What a run took of the processors, and what it waited for them.
+//! CPU time of a run, and its waiting time for CPUs.
 //!
-//! The kernel may pass operations of a ring on to workers (`iou-wrk-*`): threads of this process, of
-//! which this program knows nothing, and which come and go. So their time is what the whole process
-//! took meanwhile, without the threads that have nothing to do with the run.
+//! The kernel may pass io_uring operations to workers (`iou-wrk-*`): threads of this process that the program does not
+//! control and that come and go. Therefore the CPU time is that of the whole process minus the threads that do not work
+//! for the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) fn ran_between(before: &[Option<u64>], after: &[Option<u64>]) -> u64 
     pairs.map(|(before, after)| after.saturating_sub(before)).sum()
 }
 
-/// What a thread, and with it the process, took so far; all in nanoseconds.
+/// Time of a thread and of its process so far, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "units stand in names")]
 pub(crate) struct Spent {
@@ -72,7 +72,7 @@ fn schedstat(path: &Path) -> Option<[u64; 2]> {
     parse(&fs::read_to_string(path).ok()?)
 }
 
-/// The third number counts the times on a processor: a kernel that does not count says 0 there.
+/// The third number counts runs on a CPU: 0 if the kernel does not collect these statistics.
 fn parse(text: &str) -> Option<[u64; 2]> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
     let [ran, waited, times] =

@@ -30,7 +30,7 @@ pub enum WriteSync {
 }
 
 impl WriteSync {
-    /// Every which write of a thread is synced; none where no write is.
+    /// Number of writes per sync of a thread; `None` without syncs.
     pub const fn every(self) -> Option<u32> {
         match self {
             Self::None => None,
@@ -125,12 +125,12 @@ impl Syncs {
 /// How long the syncs behind the writes of one thread took, each by itself.
 pub(crate) struct SyncTimes {
     counted: Histogram<u64>,
-    /// Ramp and drain: what is told if the window caught none.
+    /// Ramp and drain: reported if the window has no sync.
     rest: Histogram<u64>,
 }
 
 impl SyncTimes {
-    /// Those of a job with an `fdatasync` behind its writes; what plays a track has none apart.
+    /// For jobs with an `fdatasync` after writes; replays have no separate times.
     pub(crate) fn new(job: &Job) -> Option<Self> {
         matches!(job.sync, WriteSync::EachWrite | WriteSync::EachNth(_)).then_some(())?;
         Some(Self { counted: touched_histogram(true), rest: touched_histogram(true) })
@@ -213,7 +213,7 @@ mod tests {
         assert!(of(WriteSync::DataSynced).is_empty(), "the writes themselves are");
         let timed = |sync| SyncTimes::new(&Job { sync, ..job() }).is_some();
         assert!(timed(WriteSync::EachNth(3)));
-        // An fsync is not an fdatasync, and a write with a flag has no call of its own.
+        // An fsync is not an fdatasync, and a write flag causes no separate call.
         for sync in [WriteSync::Fsync(1), WriteSync::DataSynced, WriteSync::Synced] {
             assert!(!timed(sync), "{sync}");
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::waits::{self, Wait, Waited};
 use crate::{Class, Job};
 
-/// Requests of a track at most: 32 bytes each while it is played, 256 MB in all; of a paced one 72.
+/// Maximum number of requests in a track: 256 MB at 32 bytes each during the replay; a paced one takes 72 each.
 pub const MOST_STEPS: usize = 8_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,11 +16,11 @@ pub const MOST_STEPS: usize = 8_000_000;
 pub enum Act {
     Read,
     Write,
-    /// A write that is done when it lies on the medium: it is played as a write with an `fdatasync` behind it.
+    /// A durable write: replayed as a write followed by an `fdatasync`.
     Fua,
-    /// What was written before it is to lie on the medium: an `fdatasync`.
+    /// Flush of all earlier writes: an `fdatasync`.
     Flush,
-    /// A range holds nothing any more.
+    /// Discards a range.
     Discard,
     /// A range becomes zeros without carrying any.
     WriteZeroes,
@@ -46,7 +46,7 @@ impl Act {
         }
     }
 
-    /// Whether bytes are carried, so that they need room in memory.
+    /// Returns whether the request transfers data and needs memory.
     pub const fn carries(self) -> bool {
         matches!(self, Self::Read | Self::Write | Self::Fua)
     }
@@ -84,7 +84,7 @@ impl Track {
         Self::of(steps, Vec::new(), by_clock)
     }
 
-    /// These requests, which are in their order, each when what it waits for has ended or started.
+    /// A track of requests in order; each starts a gap after the end or start of its predecessor.
     pub fn paced(steps: Vec<Step>, waits: Vec<Wait>) -> Self {
         Self::of(steps, waits, false)
     }
@@ -163,7 +163,7 @@ impl Moved {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
-    /// What was issued, in the order of [`Act::ALL`].
+    /// Issued requests, in the order of [`Act::ALL`].
     pub acts: [Moved; Act::ALL.len()],
     /// Nanoseconds from the first intended start to the last one.
     pub intended_ns: u64,
@@ -173,7 +173,7 @@ pub struct Played {
     /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
     /// such moments.
     pub arrival_distance: f64,
-    /// Of a paced track how its waits were held.
+    /// Waits of a paced track.
     pub waited: Option<Waited>,
     /// Nanoseconds from the start to each hand-over; [`NEVER`] in a paced track where none was.
     pub issued_ns: Vec<u64>,
@@ -213,7 +213,7 @@ impl Script {
         self.start = start;
     }
 
-    /// The next request; the last one again where there is none, which nobody asks for.
+    /// Returns the next request, or the last one again at the end, which callers never use.
     #[inline]
     pub(crate) fn next(&mut self) -> Step {
         let step = self.track.steps[self.next.min(self.track.steps.len() - 1)];

@@ -17,7 +17,7 @@ pub struct Wait {
     pub gap_ns: u64,
 }
 
-/// How the waits of a track were held, over the requests that were issued after the end of another one.
+/// Gaps of a track, over the requests issued after the end of another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
     pub requests: u64,
@@ -27,11 +27,11 @@ pub struct Waited {
     pub behind_ns: u64,
     /// Nanoseconds from their starts to their own ends, summed.
     pub served_ns: u64,
-    /// Requests of all that were issued after one that stands behind them in the track.
+    /// Requests issued after a later one of the track.
     pub overtaken: u64,
 }
 
-/// Which request waits for what it cannot wait for.
+/// Returns an error for the first request with an invalid predecessor.
 pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
     if waits.len() != steps {
         return Some(format!("{} waits do not match {steps} requests", waits.len()));
@@ -52,7 +52,7 @@ pub(crate) struct Linked {
     track: Arc<Track>,
     /// By request the one that waits for its end.
     after_end: Vec<u32>,
-    /// What waits for its time alone: that, and the request. There is room for all of them.
+    /// Requests that wait only for their time, with that time. Preallocated for all requests.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     slots: Vec<u32>,
     /// Stamp of the start of the run, and of the first of theirs.
@@ -137,7 +137,7 @@ impl Linked {
         self.furthest = self.furthest.max(index);
     }
 
-    /// The request of a slot ended: what waits for that has a time now.
+    /// Records the end of a slot's request and schedules the requests that wait for it.
     #[inline]
     pub(crate) fn end(&mut self, slot: u32, submitted: u64, stamp: u64) {
         let index = self.slots[slot as usize] as usize;
@@ -175,7 +175,7 @@ mod tests {
         Step { at_ns: index * MS, offset: index * 4096 % AREA, bytes: 4096, act: Act::Read }
     }
 
-    /// So many requests, of which each waits for the end of the one that stands so many before it.
+    /// A track in which each request waits for the end of the one `beside` places before it.
     fn chains(count: u32, beside: u32, gap_ns: u64) -> Track {
         let wait = |index: u32| {
             let end_of = index.checked_sub(beside);
@@ -226,7 +226,7 @@ mod tests {
             outcome.played.unwrap().took_ns
         };
         assert_eq!(took(8), 99 * 2 * MS);
-        // One after the other takes 1 ms each: nobody can start before there is an answer.
+        // Sequential requests take 1 ms each: none starts before the previous one ends.
         assert!((790 * MS..800 * MS).contains(&took(1)), "{}", took(1));
     }
 

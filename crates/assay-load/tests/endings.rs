@@ -1,4 +1,4 @@
-//! Targets that change or refuse while they are worked on: a run on them ends, and says where.
+//! Targets that change or fail during a run: the run ends with the offset of the error.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -27,7 +27,7 @@ fn ran(job: &Job, engine: &EngineKind, scratch: &Scratch) -> Result<Outcome, Loa
     run(job, engine, &scratch.target(), &AtomicBool::new(false))
 }
 
-/// Runs a job on a file of which all but the first block is cut off meanwhile.
+/// Runs a job on a file that is truncated to its first block during the run.
 fn cut_short(job: &Job, engine: &EngineKind, direct: bool) -> Result<Outcome, LoadError> {
     let scratch = Scratch::filled(BLOCKS * SIZE, 1, direct);
     thread::scope(|scope| {
@@ -58,7 +58,7 @@ fn a_file_that_is_truncated_meanwhile_ends_whoever_reads_it() {
     }
 }
 
-/// A write beyond the end makes the file longer again.
+/// A write beyond the end extends the file again.
 #[test]
 fn a_file_that_is_truncated_meanwhile_is_written_again() {
     for (engine, direct) in engines_with_a_file() {
@@ -83,7 +83,7 @@ fn a_file_that_is_truncated_meanwhile_is_written_again() {
     }
 }
 
-/// `/dev/full` has room for nothing.
+/// `/dev/full` rejects all writes.
 #[test]
 fn a_target_without_room_ends_whoever_writes_to_it() {
     let full = File::options().read(true).write(true).open("/dev/full").unwrap();

@@ -1,4 +1,4 @@
-//! What every engine must do, through `run`; and what the simulated engine knows of the truth.
+//! Tests that every engine must pass through `run`, and the known results of the simulated engine.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -47,7 +47,7 @@ fn a_fill_writes_every_block_once_and_nothing_else() {
     }
 }
 
-/// The time of a sync alone is part of that of its write; an engine that cannot tell it tells none.
+/// The sync is part of the latency of its write; engines without separate sync times report none.
 #[test]
 fn a_sync_is_timed_apart_from_its_write_where_the_engine_can() {
     for (engine, direct) in engines_with_a_file() {
@@ -77,7 +77,7 @@ fn a_sync_is_timed_apart_from_its_write_where_the_engine_can() {
     }
 }
 
-/// What a device that looks for copies would find: measured in the file, whatever the engine.
+/// Duplicates that a deduplicating device would find, counted in the file.
 #[test]
 fn copies_and_zeros_reach_the_file_in_their_shares() {
     const BLOCKS: u64 = 8192;
@@ -229,7 +229,7 @@ fn a_rewrite_changes_every_block_and_nothing_else() {
     }
 }
 
-/// Each sector of the area holds mostly what it held before, and something new.
+/// Each sector of the area contains mostly old data, and some new bytes.
 fn check_rewritten(bytes: &[u8]) {
     let margin = MARGIN as usize;
     for sector in bytes[margin..bytes.len() - margin].chunks(512) {
@@ -441,7 +441,7 @@ fn a_stop_ends_a_run_and_is_told() {
             run(&long, &engine, &scratch.target(), &stop).unwrap()
         });
         assert!(found.stopped);
-        // Set already: nothing is done at all.
+        // The stop flag is already set, so no operation starts.
         let found = run(&long, &engine, &scratch.target(), &stop).unwrap();
         assert!(found.stopped && found.classes.is_empty());
         assert_eq!((found.window_ns, found.totals.read_operations), (0, 0));

@@ -44,7 +44,7 @@ fn rewrites() -> Job {
     }
 }
 
-/// What is counted of [`mixed`] is the sum of what each operation moved.
+/// The totals of [`mixed`] are the sum of its operations.
 fn check(found: &Outcome) {
     let (reads, writes) = (operations(found, Class::Read), operations(found, Class::Write));
     assert_eq!(reads + writes, 20_000);
@@ -134,7 +134,7 @@ fn of_writes_of_several_sizes_the_stated_share_compresses() {
 
 #[test]
 fn a_law_of_writes_is_seen_in_what_is_left_untouched() {
-    // Of 1000 draws of 256 blocks with 90% of them in the first 10%: the rest gets 100 draws.
+    // 1000 draws over 256 blocks with 90% in the first 10%: the rest gets 100 draws.
     let scratch = Scratch::filled(256 * SIZE, 0xaa, false);
     let hot = Job {
         mix: Mix::WRITES,

@@ -28,7 +28,7 @@ fn has_ring() -> bool {
     refusal.is_none()
 }
 
-/// What a thread of the kernel submitted; none, and why, where the kernel makes no such thread.
+/// Runs a job with a kernel thread for submission; `None`, with the reason printed, if the kernel supports none.
 fn submitted(job: Job, scratch: &Scratch) -> Option<Outcome> {
     if !has_ring() {
         return None;
@@ -70,12 +70,12 @@ fn what_a_thread_of_the_kernel_submits_is_written_once_and_whole() {
         assert!(!bytes.chunks(SIZE as usize).any(is_old), "depth {depth}");
         assert_eq!(bytes.len() as u64, BLOCKS * SIZE);
         assert!(found.engine.notes.iter().any(|note| note.contains("SQPOLL")));
-        // What nobody submitted cannot have been complete at once.
+        // Operations submitted by the kernel thread are not checked for early completion.
         assert_eq!(found.queue.looked_at, 0);
     }
 }
 
-/// Far more operations than the queue has places, so that each is used again while the thread goes on.
+/// Far more operations than queue entries, so entries are reused while the thread runs.
 #[test]
 fn places_of_the_queue_are_used_again_and_again() {
     for depth in [1, 4, 32] {
@@ -123,7 +123,7 @@ fn completions_that_cannot_be_polled_for_are_refused_before_the_run() {
     assert!(told.contains("cannot poll for completions"), "{told}");
 }
 
-/// On a file it is for the device below to say: either all is done, or nothing is and the reason is told.
+/// The device below a file decides: either all operations succeed, or none does and the error names the reason.
 #[test]
 fn completions_of_a_file_are_polled_for_or_refused_with_the_reason() {
     if !has_ring() {

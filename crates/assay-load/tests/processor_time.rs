@@ -1,5 +1,5 @@
-//! The processor time of a run is what the process took for it: workers of the kernel, too. Alone in
-//! their binary, because the clock of a process knows no tests.
+//! The CPU time of a run is that of its process, including kernel workers. A separate binary, because the clock of a
+//! process includes all tests.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -44,8 +44,7 @@ fn run(job: &Job, kind: &EngineKind, file: &File) -> Outcome {
     assay_load::run(job, kind, &target, &AtomicBool::new(false)).unwrap()
 }
 
-/// Says for each engine what the runs told of what the process took, in turns: what others do to the
-/// machine meanwhile falls on both.
+/// Compares reported with used CPU time for each engine, in turns, so disturbances affect both.
 fn told_of_used(file: &File) {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let kinds = [(EngineKind::Psync, job(4, 1)), (EngineKind::IoUring, job(1, 8))];
@@ -58,7 +57,7 @@ fn told_of_used(file: &File) {
         reason.is_none()
     };
     let kinds: Vec<(EngineKind, Job)> = kinds.into_iter().filter(available).collect();
-    // Pages that nobody has touched yet are made once.
+    // A first run touches all pages.
     for (kind, job) in &kinds {
         run(job, kind, file);
     }
@@ -73,7 +72,7 @@ fn told_of_used(file: &File) {
         }
     }
     for ((kind, _), (told, used)) in kinds.iter().zip(sums) {
-        // Buffers are made before the run and given back after it.
+        // Buffers are created before the run and freed after it.
         let share = told as f64 / used as f64;
         assert!((0.9..=1.0).contains(&share), "{}: {told} of {used} ns", kind.name());
     }
@@ -90,7 +89,7 @@ fn all_that_the_process_took_is_counted_in_memory() {
     told_of_used(&file);
 }
 
-/// A zram device of our own, gone again when dropped.
+/// A zram device, removed on drop.
 struct Zram(String);
 
 impl Zram {
@@ -121,7 +120,7 @@ impl Drop for Zram {
     }
 }
 
-/// There the kernel hands requests of io_uring to workers of its own.
+/// On zram the kernel passes io_uring requests to its workers.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn all_that_the_process_took_is_counted_on_zram() {

@@ -1,5 +1,5 @@
-//! What a kernel may refuse to a ring: the ring itself, or to take new operations just now. A filter of system
-//! calls stands in for it, in a thread of the test alone and the threads that this one starts.
+//! Kernels that reject io_uring: the ring itself, or temporarily new operations. A seccomp filter simulates this for
+//! the thread of the test and its children.
 #![cfg(target_pointer_width = "64")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -14,15 +14,15 @@ use assay_load::{ENGINES, EngineKind, Job, LoadError, Mix, Outcome, run};
 use common::{Scratch, job};
 
 const AREA_BYTES: u64 = 1 << 20;
-/// Where the kernel tells a filter the number of the call, and the low half of its third argument.
+/// Offsets in seccomp data: the call number, and the low half of the third argument.
 const NUMBER: u32 = 0;
 const THIRD: u32 = 16 + 2 * 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
-/// Instructions of a filter: load a word, go on where it is equal, end.
+/// BPF instructions: load a word, jump if equal, return.
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const END: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// A call that ends with an error, always or where its third argument is nothing.
+/// A call that fails, always or only if its third argument is 0.
 #[derive(Clone, Copy)]
 struct Refusal {
     call: c_long,
@@ -31,7 +31,7 @@ struct Refusal {
 }
 
 impl Refusal {
-    /// Refuses it to the calling thread, for good.
+    /// Installs the filter for the calling thread, permanently.
     fn begin(self) -> io::Result<()> {
         let own = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
         let refused = libc::SECCOMP_RET_ERRNO | self.error as u32;
@@ -56,7 +56,7 @@ impl Refusal {
         if bound == 0 && begun == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// What is done where it is refused; nothing where no filter can be had, after saying so.
+    /// Runs `act` under the filter; `None`, with a message, if filters are unavailable.
     fn during<T: Send>(self, act: impl FnOnce() -> T + Send) -> Option<T> {
         let body = || self.begin().map(|()| act());
         let done = thread::scope(|scope| scope.spawn(body).join().unwrap());
@@ -116,7 +116,7 @@ fn a_ring_that_is_refused_is_told_with_the_reason() {
     assert_eq!(available(), Ok(()));
 }
 
-/// The kernel takes nothing from a call that would not wait, and all from one that waits.
+/// The kernel accepts no entries from a call that does not wait, and all from one that waits.
 #[test]
 fn what_finds_no_room_in_the_kernel_is_handed_over_again_and_said() {
     if !works() {
@@ -129,7 +129,7 @@ fn what_finds_no_room_in_the_kernel_is_handed_over_again_and_said() {
         let told = |note: &String| note.contains("rejected new operations");
         found.engine.notes.iter().any(told)
     };
-    // Where one is in flight, each look at the queue is refused; of a batch of eight, each part but the last.
+    // With one in flight, each check of the queue fails; in a batch of eight, each portion except the last.
     for (depth, operations) in [(1, 500), (8, 8)] {
         let job = mixed(depth, operations);
         let Some(found) = refusal.during(|| ran(&job, &scratch)) else { return };

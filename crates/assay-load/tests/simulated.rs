@@ -1,4 +1,4 @@
-//! The oracle: what is put into the simulated engine must come out of the harness.
+//! The oracle: the harness must reproduce the input of the simulated engine.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -51,7 +51,7 @@ fn mean_p99_and_rate_are_recovered() {
     }
 }
 
-/// A write that is synced is served by its sync: the law comes out of it, whoever waits before it.
+/// The law determines the service time of a synced write, independent of queueing.
 #[test]
 #[ignore = "nightly: 1 s"]
 fn the_time_of_a_sync_is_the_one_that_the_law_says() {
@@ -76,7 +76,7 @@ fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
     let shape = LawShape::Exponential { mean_ns: MEAN_NS };
     let drive = EngineKind::Simulated(Law::new(shape, 2).unwrap());
     let told = "each wait collects 2 completions";
-    // Of two the later one takes one and a half times the mean.
+    // The later one of two takes 1.5 times the mean.
     for (wait_for, times) in [(1, 1.0), (2, 1.5), (9, 1.5)] {
         let many = Job { depth: 2, wait_for, operations: Some(400_000), ..job() };
         let found = simulated(&many, &drive);
@@ -85,7 +85,7 @@ fn who_waits_for_several_completions_is_told_the_time_of_the_last_one() {
         let is_noted = found.engine.notes.iter().any(|note| note.starts_with(told));
         assert_eq!(is_noted, wait_for > 1, "{:?}", found.engine.notes);
     }
-    // Where one is in flight there is no more to wait for.
+    // With one in flight, waiting for more has no effect.
     let one = Job { wait_for: 9, operations: Some(100), ..job() };
     assert!(simulated(&one, &drive).engine.notes.is_empty());
 }
@@ -257,8 +257,8 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
         for share in [0.5, 0.9, 0.99] {
             let value = responses.value_at_quantile(share) as f64;
             let expected = response_ns(rate, share);
-            // A queue that is nearly full remembers for long: 1.6 million of it say less than fewer of
-            // others. Some four standard errors of its p99, and five or more of the rest.
+            // A queue near saturation has long correlations: 1.6 million operations are worth fewer than at other
+            // rates. About four standard errors of its p99, and at least five of the others.
             let allowed = if rate > 3_000 { 0.1 } else { 0.05 };
             assert!((value / expected - 1.0).abs() < allowed, "{rate}/s, {share}: {value}");
         }
@@ -275,7 +275,7 @@ fn a_queue_has_the_response_times_that_theory_says_whatever_the_depth() {
     }
 }
 
-/// The interval of six trials holds the p99 of the theory as often as it says, and does not hold another one.
+/// The intervals of six trials cover the theoretical p99 as often as claimed, and rarely another value.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn intervals_of_studies_hold_the_response_time_of_theory() {
@@ -299,10 +299,10 @@ fn intervals_of_studies_hold_the_response_time_of_theory() {
         let held = studies.iter().filter(|(mean, half)| (mean - value).abs() <= *half);
         held.count() as f64 / many as f64
     };
-    // At least 93 of 100 is what must hold; so many studies tell that to within three standard errors.
+    // At least 93 of 100 must cover; the number of studies gives a margin of three standard errors.
     let told = 3.0 * (0.93 * 0.07 / many as f64).sqrt();
     assert!(share(truth) >= 0.93 - told, "{}", share(truth));
-    // Service times alone: half of it at this rate.
+    // Service time only: half of the response time at this rate.
     let service = (100_f64.ln() / 5_000.0 * 1e9).ln();
     assert!(share(service) < 0.05, "{}", share(service));
 }
@@ -329,8 +329,8 @@ fn a_closed_loop_has_neither_pace_nor_response_times() {
     assert!(found.pace.is_none() && found.classes[0].response_ns.is_none());
 }
 
-/// Slices follow each other without a rest: together they take as long as the whole, and each as long as its
-/// operations do one after the other.
+/// Slices follow each other without a pause: together they take as long as the whole job, and each as long as its
+/// operations.
 #[test]
 fn slices_follow_each_other() {
     let whole = sliced(Duration::MAX);
@@ -344,7 +344,7 @@ fn slices_follow_each_other() {
 /// A drive that becomes slow in the middle of a job does not keep it for as long as all slices take then.
 #[test]
 fn no_slice_begins_after_its_time_and_the_last_one_is_whole() {
-    // Eight are in flight, so that 27 have begun after the twentieth, and 32 after the twenty-fifth.
+    // With eight in flight, 27 have begun after the twentieth end, and 32 after the twenty-fifth.
     for (within_ns, slices) in [(20_000, 2), (25_000, 2), (26_000, 3), (1, 1)] {
         let found = simulated(&sliced(Duration::from_nanos(within_ns)), &fixed(1000, 1));
         let ends: Vec<u64> = (1..=slices).map(|slice| slice * 16 * 1000).collect();
@@ -354,7 +354,7 @@ fn no_slice_begins_after_its_time_and_the_last_one_is_whole() {
     }
 }
 
-/// A hundred operations, eight in flight, in slices of 16 of which none begins after a time.
+/// A hundred operations, eight in flight, in slices of 16; no slice begins after a time.
 fn sliced(begun_within: Duration) -> Job {
     let slices = Some(Slices { operations: 16, begun_within });
     Job { depth: 8, operations: Some(100), slices, ..job() }

@@ -1,4 +1,4 @@
-//! What was written with stamps, read again, through `run` and `verify` alone and on a file with a name.
+//! Stamped writes are verified through `run` and `verify` on a named file.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -41,7 +41,7 @@ fn at(index: usize) -> std::ops::Range<usize> {
     index * BLOCK..(index + 1) * BLOCK
 }
 
-/// Damages block `index` of `now`, as `before` has an older write of it.
+/// Damages block `index` of `now`; `before` contains an older write of it.
 type Damage = fn(now: &mut [u8], before: &[u8], index: usize);
 
 /// How many of its kind were found.
@@ -102,7 +102,7 @@ fn ten_thousand_faults_of_each_kind_are_found_in_a_file() {
     }
 }
 
-/// What is done to the blocks of a file: once each, by several threads, at places that are met again, and mixed.
+/// Shapes of jobs: each block once, several threads, repeated places, and mixed operations.
 static SHAPES: [fn(Job) -> Job; 4] = [
     |job| job,
     |job| Job { threads: 3, ..job },
@@ -110,7 +110,7 @@ static SHAPES: [fn(Job) -> Job; 4] = [
     |job| Job { pattern: Pattern::Random, mix: Mix::Shares { read_percent: 30 }, ..job },
 ];
 
-/// Ten million in full, of which each was really written.
+/// Ten million real writes in the full test.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn no_block_that_was_written_is_called_wrong() {
@@ -124,7 +124,7 @@ fn no_block_that_was_written_is_called_wrong() {
         for ((engine, _), shape) in
             engines.iter().flat_map(|engine| SHAPES.iter().map(move |shape| (engine, shape)))
         {
-            // Each run has a number of its own: the one before it is older.
+            // Each run has a new key: the previous run is older.
             number += 1;
             let job = shape(Job { depth: 16, ..writes(SMALL, MANY, 1, number) });
             let found = verified(&job, engine, &scratch);

@@ -1,4 +1,4 @@
-//! Cards that refuse, fill up and take their time: what a pass counts of them, to the block.
+//! Cards that refuse I/O, fill up and stall: exact counts of a pass.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::LawShape;
 const MS: u64 = 1_000_000;
 const SIZE: u64 = 8 * MIB;
 
-/// What is asked of a card.
+/// One request to a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Write { block: u64, count: u64, generation: u32 },
@@ -41,7 +41,7 @@ impl Step {
 
 type Refuses<'a> = &'a dyn Fn(Step) -> Option<io::ErrorKind>;
 
-/// A millisecond a step; what it refuses, the test says.
+/// A card with 1 ms per step; the test selects the failing steps.
 struct Card<'a> {
     inner: Simulated,
     refuses: Refuses<'a>,
@@ -50,7 +50,7 @@ struct Card<'a> {
     is_file: bool,
     has_room: bool,
     steps: Vec<Step>,
-    /// What tells the pilot's writes from those of a pass.
+    /// Distinguishes the pilot's writes from those of a pass.
     pass: u32,
 }
 
@@ -90,7 +90,7 @@ impl Disk for Card<'_> {
         generation: u32,
         into: &mut Vec<Seen>,
     ) -> io::Result<()> {
-        // What was read before the refusal is none of it.
+        // Blocks read before the failure do not count.
         into.push(Seen::Zero);
         self.ask(Step::Read { block, count })?;
         into.pop();
@@ -116,7 +116,7 @@ impl Disk for Card<'_> {
 }
 
 fn job(bytes: u64, full: bool, time: Duration) -> CapacityJob {
-    // What is written twice has tests of its own.
+    // Other tests cover rewrites.
     let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(bytes, full) };
     CapacityJob { area: 0..bytes, shape, time, seed: 3, run: 1 }
 }
@@ -147,13 +147,13 @@ fn a_file_holds_what_there_was_room_for_and_a_device_refuses() {
         assert_eq!((found.cut_short, found.refused), (false, None));
         // Three pieces are written and three are read.
         assert_eq!((found.zone_write_ns, found.elapsed_ns, found.again_ns), (3 * MS, 6 * MS, 0));
-        // The same words of a device are a refusal: the pass goes on behind it.
+        // The same error of a device is a failure: the pass continues.
         let mut card = Card::new(None, SIZE, &refuses);
         let found = pass(&mut card, &job(SIZE, true, LONG));
         assert_eq!((found.claimed_bytes, found.first.all()), (SIZE, 2048));
         assert_eq!((found.first.as_written, found.first.failed), (768, 1280));
     }
-    // What fills up before anything was written is no medium at all.
+    // A target that is full before the first write is an error.
     let refuses = |step: Step| step.writes(0..2048).then_some(io::ErrorKind::StorageFull);
     let mut card = Card::new(None, SIZE, &refuses);
     card.is_file = true;
@@ -171,7 +171,7 @@ fn a_write_that_was_refused_is_no_block_whatever_lies_there() {
     let found = pass(&mut card, &job(SIZE, true, LONG));
     assert_eq!((found.first.as_written, found.first.failed), (1792, 256));
     assert_eq!((found.again.failed, found.again.all()), (32, 32));
-    // Eight of them are told, from the first on.
+    // The report contains the first eight.
     let told: Vec<u64> = found.wrong.iter().map(|own| own.at_bytes / BLOCK).collect();
     assert_eq!(told, (256..264).collect::<Vec<_>>());
     assert!(found.wrong.iter().all(|own| own.seen == Seen::Failed));
@@ -201,7 +201,7 @@ fn a_piece_that_is_refused_is_read_block_by_block() {
     let write = |block, count| Step::Write { block, count, generation: 2 };
     assert_eq!(again[..3], [write(300, 1), write(301, 1), write(302, 256)]);
     assert_eq!((again.len(), again.last()), (9, Some(&write(1838, 210))));
-    // Nothing is read before what was written is on the medium.
+    // All reads follow a flush of the writes.
     let settles = card.steps.iter().filter(|step| **step == Step::Settle).count();
     assert_eq!(settles, 3);
     let last = card.steps.iter().rposition(|step| *step == Step::Settle).unwrap();
@@ -223,7 +223,7 @@ fn a_pass_does_not_go_on_over_refusal_after_refusal() {
     // Every block of the second piece was tried, none of the third.
     assert_eq!((found.first.as_written, found.first.failed), (256, 256));
     assert_eq!((found.widest_gap_bytes, found.cut_short), (1536 * BLOCK, true));
-    // One refusal fewer, and it goes on to the end.
+    // With one failure fewer, the pass completes.
     let refuses = |step: Step| refused(step.reads(256..319));
     let mut card = Card::new(None, SIZE, &refuses);
     let found = pass(&mut card, &job(SIZE, true, LONG));
@@ -236,7 +236,7 @@ fn a_pass_does_not_go_on_over_refusal_after_refusal() {
     assert_eq!((found.first.wrong(), found.cut_short), (0, false));
 }
 
-/// Two fifths of the time for a sample, a fifth for the zone, the rest for reading.
+/// Two fifths of the time for a sample, a fifth for the zone, the rest for reads.
 #[test]
 fn the_time_is_divided_between_writing_and_reading() {
     let size = 300 * MIB;
@@ -305,7 +305,7 @@ fn a_stop_ends_each_part_and_nothing_is_tried_again() {
     }
 }
 
-/// Half of a card drops what it takes: the border is found between the last good and the first wrong one.
+/// Half of a card drops writes: the search finds the border between the last good and the first wrong block.
 #[test]
 fn what_is_tried_again_is_the_first_of_what_was_wrong_and_written_over_elsewhere() {
     let size = 300 * MIB;
@@ -325,7 +325,7 @@ fn what_is_tried_again_is_the_first_of_what_was_wrong_and_written_over_elsewhere
     let again = of(2);
     assert!(again[..32].iter().all(|(block, count)| *block >= 40_000 && *count == 1));
     assert!(again[..32].is_sorted(), "{again:?}");
-    // The blocks lie beyond the zone, so all of that is written over them: from the beginning on.
+    // The blocks are beyond the zone, so the spacer is the whole zone, from its beginning.
     let spacer: Vec<(u64, u64)> = (0..64).map(|at| (at * 256, 256)).collect();
     assert_eq!(again[32..], spacer);
     // A round tries 64 places at most, then 16 MiB are written before them.
@@ -359,7 +359,7 @@ fn what_a_step_costs_is_that_of_a_piece_and_of_a_block() {
         })
         .collect();
     assert_eq!(writes, [[256; 8].as_slice(), &[1; 16]].concat());
-    // Of four blocks all four are tried.
+    // All four of four blocks are tried.
     let mut card = Card::new(None, 4 * BLOCK, &never);
     assert_eq!(probe::costs(&mut card, 4 * BLOCK).unwrap(), (MS, MS));
     assert_eq!(card.steps[0], Step::Write { block: 0, count: 4, generation: 1 });
@@ -416,7 +416,7 @@ fn an_area_is_four_whole_blocks_at_least() {
     assert!(told.to_string().contains("a file or a device"), "{told}");
 }
 
-/// What is written over a piece leaves what stands around it.
+/// Overwriting part of a piece preserves the rest.
 #[test]
 fn a_piece_is_cut_by_what_is_written_over_it() {
     let seen = |writes: &[(u64, u64, u32)], blocks: Range<u64>, generation| {
@@ -438,7 +438,7 @@ fn a_piece_is_cut_by_what_is_written_over_it() {
     assert_eq!(seen(&[(2, 2, 1), (4, 2, 2)], 0..10, 1), "..xx......");
 }
 
-/// Of the whole file that is not the area nothing is touched, and a short one gives no block.
+/// Writes stay within the area, and a file that is too short yields no blocks.
 #[test]
 fn a_file_is_written_inside_of_its_area_alone() {
     use std::os::fd::AsFd;
@@ -475,7 +475,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
     assert_eq!(rustix::fs::fstat(&file).unwrap().st_size, 3 << 20);
 }
 
-/// A card that keeps what is written to a place first is found by either pass, and where that begins.
+/// Both passes find a card that retains only the first write to a block, and its border.
 #[test]
 fn a_card_that_loses_rewrites_is_found_and_an_honest_one_is_written_twice() {
     let never = |_: Step| None;
@@ -496,8 +496,7 @@ fn a_card_that_loses_rewrites_is_found_and_an_honest_one_is_written_twice() {
     }
 }
 
-/// What the pilot wrote before is kept there as well; it shows itself in the first look and leaves the border
-/// to what is written twice.
+/// Such a card retains the pilot's writes too: the first look finds them, and the rewrites determine the border.
 #[test]
 fn what_the_pilot_left_is_lost_rewrites_and_no_share() {
     let never = |_: Step| None;
@@ -520,7 +519,7 @@ fn what_the_pilot_left_is_lost_rewrites_and_no_share() {
         assert_eq!(found.again.older, found.again.all(), "{found:?}");
         assert_eq!(found.held_bytes, Some(held_bytes), "{found:?}");
         assert!(found.rewritten > 0, "{found:?}");
-        // A card that forgets what is written there forgets the pilot's, too.
+        // A card that drops writes drops the pilot's, too.
         let drops = Store { lie: Lie::Drops, ..store };
         let mut card = Card::new(Some(drops), size, &never);
         card.pass = 1;

@@ -1,16 +1,16 @@
-//! What was found wrong is tried once more before it counts, and where it begins is looked for.
+//! Retries wrong blocks before they count, and searches the border where they begin.
 
 use super::probe::{Look, Pass};
 use super::{BLOCK_BYTES, LARGEST_SPACER, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 const CHOSEN: usize = 32;
-/// Those of them that are told one by one.
+/// Maximum number of wrong blocks in the report.
 const TOLD: usize = 8;
 /// The same where the border is looked for, which takes some rounds.
 const SMALL_SPACER: u64 = 16 << 20;
 const IN_A_ROUND: u64 = 64;
-/// One good block in so many beyond the first wrong one, and it is no border.
+/// If more than one in this many blocks beyond the first wrong one is good, there is no border.
 const MOSTLY: u64 = 10;
 
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ pub(super) fn confirm(
         pass.write_again(*block, 1, GENERATION);
     }
     for wrong in look.wrong.iter().take(CHOSEN) {
-        // Where it is a wrap, this lands on the same place of the medium, and last.
+        // If addresses wrap, this write is the last one to the same physical block.
         if let Seen::Other { of_bytes, .. } = wrong.seen
             && !chosen.contains(&(of_bytes / BLOCK_BYTES))
             && of_bytes / BLOCK_BYTES < blocks
@@ -75,7 +75,7 @@ pub(super) fn confirm(
     confirmed
 }
 
-/// The first block that holds nothing, by a search with many places a round.
+/// Returns the first lost block, by a search with many places per round.
 fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
     // One more than the last that is known to be good.
     let mut from = look.good_before.map_or(0, |good| good + 1);
@@ -89,14 +89,14 @@ fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
         }
         pass.settle();
         if look.counts.older > 0 {
-            // A place that was never written keeps the first write; the second one tells.
+            // A block without a write retains the first one; the second write shows the loss.
             generation += 1;
             for place in &tried {
                 pass.write_again(*place, 1, generation);
             }
             pass.settle();
         }
-        // Nothing that is tried may lie in what is written over it.
+        // The spacer must not overwrite the tried blocks.
         let spacer = (SMALL_SPACER / BLOCK_BYTES).min(zone).min(from) / PIECE_BLOCKS * PIECE_BLOCKS;
         pass.write_stretch(0, spacer, generation);
         pass.settle();

@@ -1,4 +1,4 @@
-//! What is probed: blocks that are written and read, by whatever means.
+//! Access to the probed target: writing and reading stamped blocks.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -14,12 +14,12 @@ use crate::buffer::Buffer;
 use crate::random::mix64;
 use crate::{LoadError, Target, clock};
 
-/// Blocks that say where they belong.
+/// A target of stamped blocks.
 pub(super) trait Disk {
     /// Writes blocks in one piece, a piece's length at most.
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()>;
 
-    /// Reads blocks in one piece and tells what each of them holds.
+    /// Reads consecutive blocks and classifies each one.
     fn read(
         &mut self,
         block: u64,
@@ -28,7 +28,7 @@ pub(super) trait Disk {
         into: &mut Vec<Seen>,
     ) -> io::Result<()>;
 
-    /// Has what was written on the medium, and the memory of this computer without it.
+    /// Flushes the writes to the medium and drops them from the page cache.
     fn settle(&mut self) -> io::Result<()>;
 
     /// Sets room aside for all of the area; why that cannot be had, where it is needed.
@@ -36,7 +36,7 @@ pub(super) trait Disk {
 
     fn now_ns(&self) -> u64;
 
-    /// Whether there may be less room than was said: a file takes what there is.
+    /// Returns whether the target may have less space than claimed, like a file.
     fn may_fill_up(&self) -> bool;
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Real<'a> {
     buffer: Buffer,
     start: u64,
     bytes: u64,
-    /// Of the run, and of this pass of it.
+    /// Keys of the run and of this pass.
     keys: [u64; 2],
     is_file: bool,
 }
@@ -71,7 +71,7 @@ impl<'a> Real<'a> {
     }
 }
 
-/// Sets room of a file aside, so that it need not be looked for while it is written.
+/// Preallocates the area of a file, so writes need no allocation.
 pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
     let length = area.end.saturating_sub(area.start);
     retry_on_intr(|| fallocate(file, FallocateFlags::empty(), area.start, length))
@@ -124,8 +124,8 @@ impl Disk for Real<'_> {
 
     fn settle(&mut self) -> io::Result<()> {
         retry_on_intr(|| fdatasync(self.file))?;
-        // Where nothing went through the page cache there is nothing to forget, and where the kernel does
-        // not forget, the caller's look at the cache says so.
+        // With direct I/O the page cache is empty, and if the kernel does not drop pages, the caller's check of the
+        // cache reports that.
         let _ = fadvise(self.file, self.start, NonZeroU64::new(self.bytes), Advice::DontNeed);
         Ok(())
     }

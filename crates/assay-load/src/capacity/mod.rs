@@ -1,12 +1,10 @@
-//! Whether a target holds what it says: blocks that say where they belong are written, and read again
-//! after so much else was written that no cache answers for the medium.
+//! Checks the claimed capacity of a target: writes blocks stamped with their address, and reads them after enough other
+//! writes to exceed any cache.
 //!
-//! Two passes find a lie. Of the fast one each block is one of a sample, and a *zone* at the beginning is
-//! written in one piece after them: neighbours in the sample are no further apart than the zone is long, so
-//! that wherever a device begins to wrap onto its beginning, one of them falls onto the zone, and is
-//! overwritten by what says where it belongs. The full one writes everything, then reads everything. Blocks
-//! of a sample are written twice, so that a device that loses a second write is found. What either finds is
-//! tried once more before it counts.
+//! There are two passes. The fast one writes a sample of blocks, then a contiguous *zone* at the beginning. Gaps in the
+//! sample are at most as long as the zone, so if a device wraps around to its beginning, a sampled block is overwritten
+//! by a zone block, whose stamp shows the wrap. The full pass writes everything, then reads everything. Both write some
+//! blocks twice to find devices that lose rewrites, and retry wrong blocks before they count.
 
 #[cfg(test)]
 mod card_tests;
@@ -29,15 +27,15 @@ use crate::{Law, LoadError, Target};
 pub use disk::set_aside;
 pub use simulated::{Lie, Store};
 
-/// Bytes of a block: what is written and looked at in one.
+/// Block size: unit of writes and checks.
 pub const BLOCK_BYTES: u64 = 4096;
-/// Bytes written or read at once where blocks lie in one piece.
+/// Bytes of one contiguous write or read.
 const PIECE_BYTES: u64 = 1 << 20;
 const MIB: u64 = 1 << 20;
 
 /// Up to this size all is written: a sample would take as long.
 pub const SMALL_BYTES: u64 = 256 * MIB;
-/// The zone is this times the root of the size, so that sample and zone take equally long.
+/// The zone is this factor times the square root of the size, so sample and zone take equally long.
 const ZONE_FACTOR: u64 = 256 << 10;
 const SMALLEST_ZONE: u64 = 64 * MIB;
 const LARGEST_ZONE: u64 = 1 << 30;
@@ -45,13 +43,13 @@ const LARGEST_ZONE: u64 = 1 << 30;
 const FEWEST_SAMPLES: u64 = 2048;
 /// Blocks of the zone that are looked at.
 const ZONE_SAMPLES: u64 = 512;
-/// Blocks that a full pass writes twice, at most: of what is small fewer, so that it stays quick.
+/// Maximum number of rewritten blocks in a full pass; lower for small targets, which finish quickly.
 const REWRITES: u64 = 2048;
 const FEW_REWRITES: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityShape {
-    /// Whether all of it is written and read.
+    /// Whether the pass covers the whole area.
     pub full: bool,
     /// Bytes at the beginning that are written in one piece; all of them in a full pass.
     pub zone_bytes: u64,
@@ -65,7 +63,7 @@ pub struct CapacityShape {
 }
 
 impl CapacityShape {
-    /// That of so many bytes; what is small is gone through in full.
+    /// Shape for a target of this size; small targets get a full pass.
     pub fn of(bytes: u64, full: bool) -> Self {
         if full || bytes <= SMALL_BYTES {
             let zone_samples = bytes / BLOCK_BYTES;
@@ -84,7 +82,7 @@ impl CapacityShape {
 
     pub fn costs(&self) -> (u64, u64) {
         if self.full {
-            // What is written twice is written and read once more, and then written over elsewhere.
+            // Rewritten blocks are written and read once more, followed by a spacer.
             let most = if self.rewrites > 0 { 2 * LARGEST_SPACER } else { 0 };
             let spacer = self.zone_bytes.min(most);
             return (2 * self.zone_bytes + spacer, 2 * self.rewrites);
@@ -101,7 +99,7 @@ pub struct CapacityJob {
     /// Bytes from its beginning that may be written; whole blocks.
     pub area: Range<u64>,
     pub shape: CapacityShape,
-    /// Time after which what was written so far is looked at.
+    /// Time after which reading begins.
     pub time: Duration,
     /// Seed of the places, and the key of this pass in every block.
     pub seed: u64,
@@ -120,9 +118,9 @@ pub enum Seen {
         of_bytes: u64,
     },
     Zero,
-    /// What lay there before, or what this run never wrote.
+    /// Data of before the run.
     Foreign,
-    /// What this run wrote there another time, in this pass or before it: the last write was lost.
+    /// An earlier write of this run, in this pass or before: the last write was lost.
     Older,
     Flipped {
         bits: u32,
@@ -131,7 +129,7 @@ pub enum Seen {
     Failed,
 }
 
-/// Blocks by what they were found to hold.
+/// Number of blocks by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenCounts {
     pub as_written: u64,
@@ -166,7 +164,7 @@ impl SeenCounts {
     }
 }
 
-/// A block that did not hold what was written there.
+/// A block with other data than written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongBlock {
     /// Bytes from the beginning of the area.
@@ -176,7 +174,7 @@ pub struct WrongBlock {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityOutcome {
-    /// Bytes of the area: what the target says that it holds.
+    /// Claimed bytes of the area.
     pub claimed_bytes: u64,
     pub shape: CapacityShape,
     /// Bytes that were written in one piece; fewer than planned where the time was over.
@@ -190,25 +188,25 @@ pub struct CapacityOutcome {
     /// The same of the sample alone, one block of each of so many equal stretches; all of a full pass.
     #[serde(default)]
     pub sampled: SeenCounts,
-    /// The widest stretch of which no block was looked at.
+    /// The longest gap without a checked block.
     pub widest_gap_bytes: u64,
     /// The least written between writing a block and reading it, which a cache may hold.
     pub between_bytes: u64,
-    /// What those of the wrong blocks held that were written and read once more.
+    /// Results of the retried wrong blocks.
     pub again: SeenCounts,
     /// Some of them that were wrong again.
     pub wrong: Vec<WrongBlock>,
-    /// The distance after which addresses repeat, where blocks held what was written elsewhere.
+    /// Distance at which addresses repeat, if blocks contained data of other addresses.
     pub wraps_after_bytes: Option<u64>,
-    /// From where on nothing is held, where all beyond one place was wrong.
+    /// Real capacity, if all blocks beyond one address were wrong.
     pub held_bytes: Option<u64>,
     /// Bytes and operations written.
     pub written: (u64, u64),
     pub read: (u64, u64),
-    /// Nanoseconds of what was written in one piece.
+    /// Nanoseconds of the contiguous writes.
     pub zone_write_ns: u64,
     pub elapsed_ns: u64,
-    /// Nanoseconds of it that went into trying again.
+    /// Nanoseconds of the retries.
     pub again_ns: u64,
     /// Whether the time ended it before all was written or read.
     pub cut_short: bool,
@@ -219,7 +217,7 @@ pub struct CapacityOutcome {
     pub stopped: bool,
 }
 
-/// Looks at what a target holds, or at what a simulated one says of itself.
+/// Checks the capacity of a target, or of a simulated one.
 pub fn capacity(
     job: &CapacityJob,
     target: &Target<'_>,
@@ -240,8 +238,8 @@ pub fn capacity(
     probe::run(&mut disk, job, stop)
 }
 
-/// What writing one MiB in one piece, and one block somewhere with reading it, costs on a target:
-/// nanoseconds of each, tried a few times at the beginning of an area.
+/// Measures the cost of writing one contiguous MiB, and of writing and reading one block: nanoseconds each, from a few
+/// tries at the beginning of an area.
 pub fn capacity_costs(
     job: &CapacityJob,
     target: &Target<'_>,

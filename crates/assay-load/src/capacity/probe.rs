@@ -15,7 +15,7 @@ use crate::{Class, LoadError};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 const MOST_KEPT: usize = 4096;
-/// Refusals after which a pass does not go on: each may take the kernel half a minute.
+/// Maximum number of I/O errors before a pass ends: each may take the kernel half a minute.
 const MOST_REFUSALS: u32 = 64;
 /// Which time a block is written: first, as it is looked at, and once more after that in a full pass.
 const BEFORE: u32 = 0;
@@ -109,7 +109,7 @@ impl<'a> Pass<'a> {
         matches!(self.write(block, count, generation), Ok(Written::Yes))
     }
 
-    /// Writes a stretch in pieces; how much of it.
+    /// Writes consecutive blocks in pieces.
     pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
         let mut at = first;
         while at < first + count && !self.is_stopped() {
@@ -167,7 +167,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// What was found of blocks, told in the order of their places.
+/// Results of checked blocks, in order of address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Look {
     pub counts: SeenCounts,
@@ -175,9 +175,9 @@ pub(super) struct Look {
     /// The greatest common divisor of the distances between found and written blocks.
     pub apart_bytes: Option<u64>,
     pub first_wrong: Option<u64>,
-    /// The last block before it that held what was written.
+    /// The last good block before the first wrong one.
     pub good_before: Option<u64>,
-    /// Blocks from the first wrong one on, and those of them that held what was written.
+    /// Number of blocks from the first wrong one on, and of the good ones among them.
     pub beyond: u64,
     pub good_beyond: u64,
     last: Option<u64>,
@@ -209,7 +209,7 @@ impl Look {
         }
     }
 
-    /// What was right when it was written once counts by what came of writing it twice.
+    /// Replaces results of blocks whose rewrite failed.
     fn correct(&mut self, rewrites: &Self) {
         let known: BTreeSet<u64> = self.wrong.iter().map(|own| own.at_bytes).collect();
         for wrong in rewrites.wrong.iter().filter(|own| !known.contains(&own.at_bytes)) {
@@ -232,7 +232,7 @@ fn common_measure(mut one: u64, mut other: u64) -> u64 {
 
 struct Gone {
     look: Look,
-    /// Of the blocks that were written twice; the look holds them, too.
+    /// Rewritten blocks; also part of `look`.
     rewrites: Look,
     sampled: SeenCounts,
     zone_blocks: u64,
@@ -268,7 +268,7 @@ pub(super) fn run(
     let tried_ns = pass.elapsed_ns();
     let confirmed = if gone.look.first_wrong.is_some() && !pass.is_stopped() {
         let end = if shape.full { gone.zone_blocks } else { blocks };
-        // What is lost when it is written again shows itself in what was written twice alone.
+        // Only rewritten blocks show lost rewrites.
         let twice = &gone.rewrites;
         let by_rewrites = twice.counts.older > 0 || (shape.full && twice.first_wrong.is_some());
         let look = if by_rewrites { &gone.rewrites } else { &gone.look };
@@ -277,7 +277,7 @@ pub(super) fn run(
         Confirmed::default()
     };
     let elapsed_ns = pass.elapsed_ns();
-    // A file system that took less never said that it had more.
+    // A file system with less space did not claim more.
     let took = if pass.disk.may_fill_up() && shape.full && !gone.cut_short {
         gone.zone_blocks * BLOCK_BYTES
     } else {
@@ -335,8 +335,7 @@ fn in_full(
         at += count;
     }
     let mut rewrites = Look::default();
-    // Where nothing is wrong but what the pilot or an earlier pass left, only writing twice tells where it
-    // begins.
+    // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = look.counts.wrong() == look.counts.older;
     if at == written && only_older && shape.rewrites > 0 {
         rewrites = written_once_more(pass, seed, written, shape.rewrites.min(written));
@@ -355,9 +354,8 @@ fn in_full(
     })
 }
 
-/// Writes a block of each of so many stretches again and reads them; what was found of those there was time
-/// for. Of one half of the whole after the other, so that as much as a cache might hold is written to the
-/// other one between.
+/// Rewrites one block per stretch and reads it; returns the results within the time limit. It alternates between the
+/// two halves, so writes to one half exceed the cache for the other.
 fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> Look {
     let mut look = Look::default();
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
@@ -474,7 +472,7 @@ fn by_sample(
 /// A block of each of so many equal stretches, the last one the last of all, in an order drawn.
 fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let mut places = strata_to_the_end(seed, within, count);
-    // Fisher and Yates: what the time cuts off is missing everywhere alike.
+    // Fisher-Yates shuffle: blocks that a time limit cuts off are spread evenly.
     let shuffle = key(seed, 1, Purpose::Offsets);
     for index in (1..places.len()).rev() {
         places.swap(index, (at(shuffle, index as u64) % (index as u64 + 1)) as usize);

@@ -1,4 +1,4 @@
-//! A simulated drive that keeps what was written, and may hold less than it says.
+//! A simulated drive that stores writes and may have less capacity than claimed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,18 +10,18 @@ use crate::{Law, LoadError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// Begins anew: an address is one of those before.
+    /// Wraps around to its beginning.
     Wraps,
-    /// Takes writes and forgets them: reads give what was there before.
+    /// Drops writes: reads return the old data.
     Drops,
     Zeroes,
-    /// Keeps what is written to a place first, and takes later writes and forgets them.
+    /// Retains the first write to a block and drops later ones.
     Keeps,
 }
 
 names!(Lie: Wraps = "wraps", Drops = "drops", Zeroes = "zeroes", Keeps = "keeps");
 
-/// What a simulated drive says that it holds, and what it holds.
+/// Claimed and real capacity of a simulated drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     pub claimed_bytes: u64,
@@ -36,10 +36,10 @@ struct Piece {
     generation: u32,
 }
 
-/// Pieces by place, so that one long write takes no more room than a block.
+/// Pieces by address, so one long write needs no more memory than a block.
 pub(super) struct Simulated {
     pieces: BTreeMap<u64, Piece>,
-    /// Blocks that it has; none where it holds whatever it says.
+    /// Number of real blocks; `None` if the claim is true.
     held: Option<u64>,
     lie: Lie,
     sampler: Sampler,
@@ -70,7 +70,7 @@ impl Simulated {
         self.operations += 1;
     }
 
-    /// Where an address lies; none where nothing does.
+    /// Returns the physical block of an address; `None` if there is none.
     fn place(&self, block: u64) -> Option<u64> {
         match self.held {
             Some(held) if block >= held => match self.lie {
@@ -84,7 +84,7 @@ impl Simulated {
 
     fn put(&mut self, place: u64, piece: Piece) {
         let end = place + piece.count;
-        // What begins before and reaches in, and what begins inside, is cut.
+        // Splits pieces that overlap the new one.
         let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
         let inside: Vec<(u64, Piece)> =
             self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
@@ -143,7 +143,7 @@ impl Disk for Simulated {
         };
         while first < end {
             let place = self.place(first);
-            // Up to where a drive begins anew the blocks lie side by side.
+            // Blocks are contiguous up to the wrap.
             let until = match self.held {
                 Some(held) if first < held || self.lie == Lie::Wraps => {
                     end.min((first / held + 1) * held)

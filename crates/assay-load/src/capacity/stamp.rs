@@ -1,21 +1,21 @@
-//! What a block of a run looks like: every 512 bytes of it say whose they are and where they belong.
+//! Stamps of blocks: every 512 bytes contain run and address.
 
 use super::{BLOCK_BYTES, Seen};
 use crate::random::mix64;
 use crate::verify::read_words;
 
-/// Small stamped units, so that wrapping in the middle of a block is detected.
+/// Small stamped units, so wraps within a block are detected.
 const SECTOR: usize = 512;
 const WORDS: usize = SECTOR / 8;
-/// `ASSAYCAP`, as the bytes stand on the medium.
+/// `ASSAYCAP` in byte order of the medium.
 const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYCAP");
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Of 4096 bits of a sector so many may be turned: half of them differ from what has nothing to do with it.
+/// Maximum number of flipped bits of the 4096 bits in a sector: unrelated data differ in half of them.
 const MOST_FLIPPED: u32 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// Of this run: of its pilot and of each of its passes.
+    /// Key of the run, including its pilot and passes.
     pub run: u64,
     pub pass: u64,
     /// Bytes from the beginning of the area.
@@ -24,7 +24,7 @@ pub(super) struct Stamp {
     pub generation: u32,
 }
 
-/// The words that say whose a sector is: magic, run, pass, address, generation.
+/// Header words of a sector: magic, run, pass, address, generation.
 const HEAD: usize = 5;
 
 /// The words of a sector: its head, filling, checksum.
@@ -40,7 +40,7 @@ fn words(stamp: Stamp) -> [u64; WORDS] {
     words
 }
 
-/// Of all words but the last: any turned bit turns half of it.
+/// Checksum of all words except the last: a flipped bit changes half of its bits.
 fn checksum(words: &[u64; WORDS]) -> u64 {
     words[..WORDS - 1].iter().fold(GOLDEN, |sum, word| mix64(sum ^ word).wrapping_add(GOLDEN))
 }
@@ -53,7 +53,7 @@ pub(super) fn fill(bytes: &mut [u8], first: Stamp) {
     }
 }
 
-/// What a block holds, by the first of its sectors that is not as it was written.
+/// Classifies a block by its first sector that differs from the written data.
 pub(super) fn seen(block: &[u8], wanted: Stamp) -> Seen {
     debug_assert_eq!(block.len() as u64, BLOCK_BYTES);
     let mut flipped = 0;
@@ -81,7 +81,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
         if address == wanted.address {
             return Seen::Older;
         }
-        // What another pass wrote elsewhere may have been moved by what was built anew between the two.
+        // Data of another pass at a wrong address may result from layers recreated in between.
         if pass == wanted.pass {
             return Seen::Other { at_bytes: wanted.address, of_bytes: address };
         }
@@ -112,7 +112,7 @@ mod tests {
         let of_another_run = block(Stamp { run: 78, ..STAMP });
         assert_eq!(seen(&of_another_run, STAMP), Seen::Foreign);
         assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Older);
-        // What an earlier pass of the same run wrote there was lost since; elsewhere it tells no address.
+        // A block of an earlier pass was lost at its own address; at another address it is foreign.
         let of_the_pilot = Stamp { pass: 4, ..STAMP };
         assert_eq!(seen(&block(of_the_pilot), STAMP), Seen::Older);
         let moved = Stamp { address: elsewhere.address, ..of_the_pilot };
@@ -155,7 +155,7 @@ mod tests {
         };
         assert_eq!(turned(512), Seen::Flipped { bits: 512 });
         assert_eq!(turned(513), Seen::Foreign);
-        // Each sector is looked at by itself, and their bits are told together.
+        // Each sector is checked separately, and flipped bits are added.
         let mut bytes = block(STAMP);
         for sector in bytes.chunks_exact_mut(SECTOR) {
             sector[8..48].iter_mut().for_each(|byte| *byte ^= 255);
@@ -169,7 +169,7 @@ mod tests {
         let word = |at: usize| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
         assert_eq!(&bytes[..8], b"ASSAYCAP");
         assert_eq!([1, 2, 3, 4].map(word), [77, 5, 40 * BLOCK_BYTES, 1]);
-        // The next sector has the next address, and nothing of the filling of this one.
+        // The next sector has the next address and different padding.
         assert_eq!(word(WORDS + 3), 40 * BLOCK_BYTES + 512);
         let filling: std::collections::HashSet<u64> =
             (HEAD..WORDS).chain(WORDS + HEAD..2 * WORDS).map(word).collect();

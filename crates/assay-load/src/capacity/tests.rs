@@ -1,4 +1,4 @@
-//! Drives that lie, and drives that do not, on the simulated engine.
+//! Honest and counterfeit drives on the simulated engine.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ fn sizes() -> impl Iterator<Item = (u64, u64)> {
         let draw = |of| crate::random::at(crate::random::mix64(of), index);
         let claimed = (3e8 * (2e12_f64 / 3e8).powf(index as f64 / 99.0)) as u64;
         let claimed = (claimed + draw(1) % (claimed / 8)) / BLOCK_BYTES * BLOCK_BYTES;
-        // From a hundredth of it to all but a block.
+        // From 1% to all blocks but one.
         let share = 0.01 + 0.989 * (draw(2) % 1000) as f64 / 1000.0;
         let held = ((claimed as f64 * share) as u64 / BLOCK_BYTES).max(64) * BLOCK_BYTES;
         (claimed, held)
@@ -79,7 +79,7 @@ fn no_honest_drive_is_accused() {
     }
 }
 
-/// The last block alone, the border beside the zone's, and less than the zone.
+/// The last block, a border next to the zone's, and less than the zone.
 #[test]
 fn borders_in_awkward_places_are_found() {
     let claimed = 8 * GIB;
@@ -106,7 +106,7 @@ fn a_full_pass_counts_what_is_held() {
     for held in [claimed / 3, 40 << 20, claimed - BLOCK_BYTES] {
         for lie in Lie::ALL {
             let found = look(&law(claimed, held, lie), true, 3);
-            // Of those that lose rewrites a sample is written twice.
+            // Passes rewrite a sample, which drives with lost rewrites fail.
             if lie != Lie::Keeps {
                 assert_eq!(found.first.as_written * BLOCK_BYTES, held, "{lie:?} {held}");
             }

@@ -1,5 +1,4 @@
-//! An operation that fails in the middle of a run: each loop ends, once all that is in flight has ended, and says
-//! which operation it was and why.
+//! A failing operation in the middle of a run: each loop drains, then ends with the operation and its error.
 
 use std::collections::VecDeque;
 use std::io;
@@ -82,7 +81,7 @@ impl<const RESULT: i32> Drop for Failing<RESULT> {
     }
 }
 
-/// What a run says whose drive fails with this result.
+/// Error message of a run with a drive that fails with this result.
 fn told<const RESULT: i32>(job: &Job) -> String {
     let target = Target { file: None, memory_alignment: 4096 };
     let stop = AtomicBool::new(false);
@@ -92,7 +91,7 @@ fn told<const RESULT: i32>(job: &Job) -> String {
     work::<Failing<RESULT>>(&worker).unwrap_err().to_string()
 }
 
-/// A job for each loop and for what has more than one transfer; each of them would take an hour.
+/// A job per loop, and for operations with several transfers; each would take an hour.
 fn jobs() -> Vec<Job> {
     let hour = Duration::from_secs(3600);
     let long = || Job { time: hour, ..job() };

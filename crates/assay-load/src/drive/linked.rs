@@ -1,4 +1,4 @@
-//! The loop of a paced track: a request starts its gap after the end, or the start, of what it waits for.
+//! The loop of a paced track: a request starts a gap after the end, or start, of its predecessor.
 
 use super::{Drive, Flight};
 use crate::LoadError;
@@ -34,18 +34,18 @@ impl<'a, E: Engine<'a>> Drive<E> {
             }
         };
         self.book.close();
-        // What was never issued was meant to be.
+        // Requests that were never issued count as scheduled.
         self.pace.lack(self.left);
         self.left = 0;
         self.drain_paced()?;
         self.ended(now, stopped)
     }
 
-    /// Issues what is due by now, as far as there are free slots; gives the stamp taken just before.
+    /// Issues due requests while slots are free; returns the time before.
     #[inline]
     fn submit_ready(&mut self, now: u64) -> Result<u64, LoadError> {
         self.batch.clear();
-        // Of a batch that is served one after the other the first would be told to have ended with the last.
+        // If an engine serves a batch sequentially, the first request would seem to end with the last.
         let most = if E::ONE_AT_A_TIME { 1 } else { usize::MAX };
         while self.left > 0 && self.batch.len() < most {
             let Some(slot) = self.free.last().copied() else { break };

@@ -1,5 +1,5 @@
-//! The loops in which an operation has a time to start at: the open loop, whose schedule goes on whatever the
-//! drive does, and the closed one in which a slot rests before its next operation.
+//! Loops with start times: the open loop, whose schedule is independent of the drive, and the closed loop with think
+//! times.
 
 use super::{Drive, Flight};
 use crate::LoadError;
@@ -11,15 +11,13 @@ use crate::schedule::Starts;
 const LOOK_NS: u64 = 100_000_000;
 
 impl<'a, E: Engine<'a>> Drive<E> {
-    /// Issues each operation of the schedule when its time has come and a slot is free, then drains. Gives
-    /// what [`Drive::run`] gives.
+    /// Issues each operation at its scheduled time when a slot is free, then drains. Returns the result of
+    /// [`Drive::run`].
     ///
-    /// What was scheduled within the time is still issued after its end, for at most a part of the time: a
-    /// stall near the end would otherwise cut off those operations that waited for longest, and the
-    /// percentiles would be those of a better drive. The part is small, because a drive that falls behind for
-    /// good has an ever longer queue, and how long a trial lasts is nobody's to double. What is left then
-    /// was never issued: it is counted as such, and the time that it had waited by then, which is less than
-    /// what it would have taken, stands among the response times.
+    /// Overdue operations are still issued after the end, for at most a part of the time: otherwise a stall near the
+    /// end would cut off the operations that waited longest, and percentiles would be too good. The part is small,
+    /// because the queue of an overloaded drive grows without limit, and a trial must end. The rest counts as never
+    /// issued; their waiting times until then, which are lower bounds, count as response times.
     pub(super) fn run_open(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         let mut limit = u64::MAX;
@@ -52,7 +50,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         };
         let is_cut = self.left > 0 && self.fault.is_none();
         self.left = 0;
-        // First what is in flight: its times go on meanwhile.
+        // Drain first, because operations in flight still take time.
         self.drain_paced()?;
         if is_cut {
             self.forgo_the_rest(now);
@@ -60,7 +58,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.ended(now, stopped)
     }
 
-    /// Keeps all slots in flight but those that rest, until something ends it, then drains.
+    /// Fills all slots except resting ones until the run ends, then drains.
     pub(super) fn run_resting(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         let first = self.submit()?;
@@ -75,7 +73,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             }
             let until = self.resting.front().map(|(due, _)| *due);
             let idle = self.resting.len() == self.flights.len();
-            // An operation would end the time; who rests until long after it is not waited for.
+            // If all slots rest until long after the end, the run ends without waiting for them.
             if idle
                 && self.book.is_over(now)
                 && until.is_some_and(|due| self.book.is_long_over(due))
@@ -107,13 +105,13 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Issues what is due by now, as far as there are free slots, and writes back what was read.
+    /// Issues due operations while slots are free, and writes rewrites back.
     #[inline]
     fn submit_due(&mut self, now: u64) -> Result<(), LoadError> {
         self.batch.clear();
         self.write_back();
         let old = self.batch.len();
-        // Of a batch that is served one after the other the first would be told to have ended with the last.
+        // If an engine serves a batch sequentially, the first operation would seem to end with the last.
         let most = if E::ONE_AT_A_TIME { 1 } else { usize::MAX };
         while self.left > 0 && self.batch.len() < most {
             let Some(starts) = &mut self.starts else { break };
@@ -176,7 +174,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.book.cut(stamp);
     }
 
-    /// Counts what was scheduled and never issued, with the time that it had waited by then.
+    /// Counts scheduled operations that were never issued, with their waiting times.
     #[cold]
     fn forgo_the_rest(&mut self, then: u64) {
         while let Some(intended) = self.starts.as_ref().and_then(Starts::next) {
@@ -215,7 +213,7 @@ mod tests {
     const SECOND: u64 = 1000 * MS;
     const SERVICE: u64 = MS / 2;
 
-    /// A drive under a virtual clock that answers after half a millisecond, and nothing from 4 s to 6 s.
+    /// A drive under a virtual clock with a latency of 0.5 ms that stalls from 4 s to 6 s.
     struct Frozen {
         now: u64,
         size: i32,
@@ -280,7 +278,7 @@ mod tests {
         work::<Frozen>(&worker).unwrap().unwrap()
     }
 
-    /// 500 operations per second for 10 seconds, of which the drive is away for two.
+    /// 500 operations per second for 10 seconds; the drive stalls for two of them.
     fn paced(depth: u32, arrivals: Arrivals) -> Job {
         let schedule = Some(Schedule { rate_per_s: 500, arrivals });
         Job { schedule, depth, time: Duration::from_secs(10), ..job() }
@@ -302,7 +300,7 @@ mod tests {
         close(responses.max(), 2 * SECOND + SERVICE);
         // Half of them never saw it.
         close(responses.value_at_quantile(0.5), SERVICE);
-        // All were issued on time, as there were slots; so their service times tell the same.
+        // All slots were free in time, so service times equal response times.
         let held = Pace { scheduled: 5000, issued: 5000, ..Pace::default() };
         assert_eq!(found.pace, Some(held));
         assert_eq!(class.latency_ns.value_at_quantile(0.99), responses.value_at_quantile(0.99));
@@ -317,14 +315,13 @@ mod tests {
         // One waits at the drive, those behind it for its slot.
         close(class.latency_ns.value_at_quantile(0.99), SERVICE);
         close(class.latency_ns.max(), 2 * SECOND + SERVICE);
-        // What waits is served twice as fast as more of it comes: of the 1000 operations that were held up
-        // number n ends at 6 s + (n + 1) / 2 ms, and is meant to start at 4 s + 2 n ms. The number after the
-        // first fifty is 50.
+        // The queue drains at twice the arrival rate: of the 1000 delayed operations, number n ends at 6 s + (n + 1) *
+        // 0.5 ms, with an intended start at 4 s + 2 n ms. The first after the slowest fifty is number 50.
         close(responses.value_at_quantile(0.99), 6 * SECOND + 51 * SERVICE - 4100 * MS);
         let pace = found.pace.unwrap();
         assert_eq!((pace.scheduled, pace.issued), (5000, 5000));
-        // Of 2 s and what it takes to catch up all but the first and the last few are late, for want of a
-        // slot.
+        // During 2 s of stall plus the time to catch up, all operations except the first and the last few are late,
+        // because all slots are in use.
         assert_eq!(pace.late, pace.full);
         assert!((1320..=1340).contains(&pace.late), "{pace:?}");
         assert!(pace.max_delay_ns > 19 * SECOND / 10);
@@ -336,7 +333,7 @@ mod tests {
             let found = part(&paced(depth, Arrivals::Poisson));
             let responses = found.found.classes[0].response_ns.as_ref().unwrap();
             let p99 = responses.value_at_quantile(0.99) as f64;
-            // Where the first fifty of a stall stand is Poisson, too.
+            // The number of arrivals at the start of a stall is Poisson-distributed.
             assert!((p99 / 1.9e9 - 1.0).abs() < 0.05, "{p99}");
         }
     }
@@ -347,7 +344,7 @@ mod tests {
         let job = Job { schedule: too_fast, time: Duration::from_secs(2), ..job() };
         let found = part(&job);
         let (pace, class) = (found.pace.unwrap(), &found.found.classes[0]);
-        // 2,000 a second are what it can: for 2 s, and for the quarter of them after that.
+        // The drive serves 2,000 per second: for 2 s, and for a quarter of that afterwards.
         assert_eq!(pace.scheduled, 40_000);
         assert!((4_999..=5_001).contains(&pace.issued), "{pace:?}");
         assert_eq!(class.operations, pace.issued);
@@ -359,8 +356,7 @@ mod tests {
 
     #[test]
     fn a_drive_that_is_behind_from_the_ramp_on_has_its_rate_all_the_same() {
-        // 2,000 a second are what it can. Of 3,000 it comes to the window half a second late, of 20,000
-        // never.
+        // The drive serves 2,000 per second. At 3,000 it reaches the window half a second late, at 20,000 never.
         for (rate_per_s, comes) in [(3_000, true), (20_000, false)] {
             let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
             let (ramp, time) = (Duration::from_secs(1), Duration::from_secs(2));
@@ -406,7 +402,7 @@ mod tests {
             close(class.latency_ns.max(), SERVICE);
             assert!(class.response_ns.is_none() && found.pace.is_none());
         }
-        // A rest that is longer than the time does not make it so.
+        // A think time longer than the run does not extend the run.
         let found = part(&Job { think: Duration::from_secs(3_600), depth: 2, ..job() });
         assert_eq!(found.found.totals.read_operations, 2);
         assert!((SECOND..11 * SECOND / 10 + MS).contains(&found.submitted_ns), "{found:?}");

@@ -1,8 +1,8 @@
-//! How a target is told to give bytes up, or to make them zeros.
+//! Trims and zeroing.
 //!
-//! A file is told by `fallocate`: `PUNCH_HOLE` for a trim, `ZERO_RANGE` for zeroing, and its size stays.
-//! A block device is zeroed in the same way, but its `PUNCH_HOLE` makes zeros and is no discard: a trim
-//! of a device is `BLKDISCARD`, or the command of the same work that io_uring has from Linux 6.12 on.
+//! On a file, `fallocate` does both: `PUNCH_HOLE` trims, `ZERO_RANGE` zeroes, and the size stays. On a block device,
+//! `fallocate` zeroes too, but its `PUNCH_HOLE` writes zeros instead of a discard: a trim uses `BLKDISCARD`, or the
+//! io_uring command for discards (Linux 6.12).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -22,7 +22,7 @@ pub(super) struct Clearing {
     zeroes: bool,
 }
 
-/// Flags of `fallocate` for what takes bytes of a file away.
+/// Flags of `fallocate` for trims and zeroing.
 pub(super) fn flags(way: Move) -> FallocateFlags {
     let what = match way {
         Move::Zero => FallocateFlags::ZERO_RANGE,
@@ -71,7 +71,7 @@ impl Clearing {
         retry_on_intr(|| fallocate(file, flags(way), offset, bytes))
     }
 
-    /// What a reader of the numbers should know; `discard` says how a device is told.
+    /// Notes for the report; `discard` names the call that trims a device.
     pub(super) fn notes(self, discard: &str) -> Vec<String> {
         let told = [
             (self.discards(), format!("trims use {discard} on the device.")),

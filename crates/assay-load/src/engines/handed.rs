@@ -1,4 +1,4 @@
-//! What the loop hands to an engine: which writes are synced, and that trims and zeroing carry nothing.
+//! Requests that the loop passes to an engine: which writes are synced, and that trims and zeroing have no data.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -11,13 +11,13 @@ use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::gate::Control;
 use crate::{EngineKind, Job, LoadError, QueueFacts, Target, WriteSync};
 
-/// The null engine that counts what it is handed, and tells it as its note.
+/// The null engine with a count of requests, reported as its note.
 struct Handed {
     null: Null,
     writes: u64,
     synced: u64,
     cleared: u64,
-    /// What must not be: a write of a block of zeros, and a sync of anything but a write.
+    /// Invalid requests: a write of a zeroing block, or a sync of anything except a write.
     odd: u64,
 }
 

@@ -36,16 +36,16 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
 /// One submission in 64 is looked at: cheap enough, yet hundreds of looks per second.
 const LOOK_EVERY: u64 = 64;
 
-/// A larger batch is handed to the kernel in portions, so that the device works on the first while the
-/// next are made: handed over at once, batches end at once, too, and the device idles in between (about
-/// a tenth fewer operations per second at depth 32 on virtio). A device that has nothing to do gets so
-/// many first; each portion is a system call, so that they grow with what is in flight already.
+/// Larger batches are submitted in portions, so the device works on the first one while Assay prepares the next. A
+/// batch submitted at once also ends at once, and the device idles in between (about a tenth fewer operations per
+/// second at depth 32 on virtio). An idle device gets this many first; portions grow with the number in flight, because
+/// each costs a system call.
 const FEWEST: usize = 4;
 
 /// No device runs dry for want of more.
 const MOST: usize = 64;
 
-/// Rest, and number of rests, while the kernel is out of memory for new operations.
+/// Pause, and maximum number of pauses, while the kernel is out of memory for new operations.
 const REST: Duration = Duration::from_millis(1);
 const MOST_RESTS: u32 = 2_000;
 
@@ -82,10 +82,10 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
     builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all()
 }
 
-/// A way to set up a ring, and what the kernel lacks where it is needed.
+/// A way to set up a ring, and the missing kernel feature if this way is used.
 type Attempt = (fn(&mut Builder), Option<&'static str>);
 
-/// A ring with the cheapest completions that the kernel has, and what it lacks.
+/// Creates a ring with the cheapest supported completions; returns a missing feature, too.
 fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 4] = [
         (
@@ -94,7 +94,7 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
             },
             None,
         ),
-        // Before 6.6 the kernel goes through a list of numbers to find the entries: next to nothing is lost.
+        // Before Linux 6.6 the kernel looks entries up through an index array, which costs almost nothing.
         (
             |builder| {
                 deferred(builder);
@@ -146,7 +146,7 @@ const LARGEST_REGION: usize = 1 << 30;
 enum Registered {
     Nothing,
     Slots,
-    /// All slots as one region, of which an address tells the slot: one thing to look up instead of many.
+    /// All slots as one region; the address selects the slot, so the kernel looks up one entry only.
     Region,
 }
 
@@ -161,7 +161,7 @@ impl Registered {
     }
 }
 
-/// How entries name what they work on.
+/// How entries refer to file and buffer.
 #[derive(Clone, Copy, Debug)]
 struct Naming {
     fd: Fd,
@@ -218,7 +218,7 @@ struct Slot {
     pending: u8,
     /// Bytes that the transfer is whole with.
     bytes: u32,
-    /// Whether it carries nothing, so that the kernel tells 0 for all of it.
+    /// Whether the request transfers no data, so the kernel returns 0 for success.
     clears: bool,
     /// Bytes moved or negated errno of the transfer.
     transfer: i32,
@@ -246,17 +246,17 @@ pub(super) struct IoUring<'a> {
     outstanding: usize,
     batches: u64,
     portions: u64,
-    /// Calls that found no room in the kernel, and rests in a row for want of it.
+    /// Calls that failed for lack of kernel memory, and consecutive pauses.
     shortages: u64,
     rests: u32,
     queue: QueueFacts,
-    /// Who looks for what is to be submitted, and for what is complete.
+    /// Polling of submissions or completions.
     polled: Poll,
     notes: Vec<String>,
 }
 
 impl IoUring<'_> {
-    /// Registers what the kernel would otherwise look up and pin for every operation.
+    /// Registers file and buffer, which the kernel would otherwise look up and pin for each operation.
     fn register(&mut self) {
         let file = self.file.as_raw_fd();
         match self.ring.submitter().register_files(&[file]) {
@@ -301,8 +301,7 @@ impl IoUring<'_> {
     #[inline]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
         let (naming, number) = (self.naming, self.portions);
-        // Borrowed once for all of them: the kernel's end of it is read when that begins, and ours is told
-        // when it ends.
+        // One borrow for all entries: it reads the kernel's index when it begins and publishes ours when it ends.
         let mut queue = self.ring.submission();
         for request in portion {
             let slot = &mut self.slots[request.slot as usize];
@@ -339,7 +338,7 @@ impl IoUring<'_> {
 
     /// Whether the ring knows discards, by the refusal of one of no bytes.
     fn knows_discards(&self) -> bool {
-        // In a ring of its own: whatever becomes of the try, nothing of it is left among the operations.
+        // A separate ring, so that a failed try leaves no entries behind.
         let Ok((mut ring, _)) = ring([1, 1]) else { return false };
         let mut probe = Probe::new();
         let is_told = ring.submitter().register_probe(&mut probe).is_ok();
@@ -370,7 +369,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// Submits new entries and waits for `wait` completions; what finds no room stays queued.
+    /// Submits new entries and waits for `wait` completions; entries that the kernel rejects stay queued.
     #[inline]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
@@ -386,7 +385,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// Waits until the kernel may have room: for the end of what is in flight, or a little where nothing is.
+    /// Waits until the kernel may have memory: for a completion, or a pause if nothing is in flight.
     #[cold]
     fn wait_out(&mut self, shortage: io::Error) -> io::Result<()> {
         self.shortages += 1;
@@ -406,7 +405,7 @@ impl IoUring<'_> {
     /// Submits new entries and waits for a completion for so long at most.
     fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
         if self.polled == Poll::Iopoll {
-            // The kernel would not look at the time: who calls comes back until it is over.
+            // The kernel would ignore the timeout, so the caller polls until it has passed.
             return self.enter(0);
         }
         let left = Duration::from_nanos(left_ns);
@@ -428,19 +427,19 @@ impl IoUring<'_> {
         }
     }
 
-    /// The same for kernels before 5.11, which cannot be told how long to wait.
+    /// The same for kernels before 5.11, which have no timeout argument.
     #[cold]
     fn poll(&mut self, left: Duration) -> io::Result<()> {
         self.ring.submit()?;
         let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
-        // SAFETY: the descriptor is that of the ring, which is open for as long as it is borrowed here.
+        // SAFETY: the descriptor belongs to the ring, which stays open during the borrow.
         let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
         let mut waited = [PollFd::from_borrowed_fd(ring, PollFlags::IN)];
         poll(&mut waited, Some(&left))?;
         Ok(())
     }
 
-    /// Whether nothing waits for a call to be handed over.
+    /// Returns whether the kernel has taken all queued entries.
     #[inline]
     fn is_handed_over(&mut self) -> io::Result<bool> {
         if self.ring.submission().is_empty() {
@@ -454,7 +453,7 @@ impl IoUring<'_> {
         Ok(false)
     }
 
-    /// Takes over what the completion queue holds.
+    /// Collects all entries of the completion queue.
     #[inline]
     fn collect(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
@@ -465,11 +464,11 @@ impl IoUring<'_> {
         }
     }
 
-    /// Submits the last portion and looks at once for what never waited at a device.
+    /// Submits the last portion and counts operations that completed without waiting for a device.
     fn look(&mut self, requests: usize) -> io::Result<()> {
         self.enter(0)?;
         if self.polled == Poll::Sqpoll {
-            // The kernel's thread submits when it comes to it: what is complete by now tells nothing.
+            // The kernel's thread submits asynchronously, so early completions show nothing.
             return Ok(());
         }
         let mut ready = std::mem::take(&mut self.ready);
@@ -483,7 +482,7 @@ impl IoUring<'_> {
     }
 }
 
-/// Whether the kernel could take nothing just now, for want of memory or of room for completions.
+/// Returns whether the kernel temporarily lacks memory or room for completions.
 fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
 }
@@ -495,7 +494,7 @@ fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
     opcode::UringCmd16::new(fd, COMMAND_DISCARD).addr(Some(offset)).cmd(command).build()
 }
 
-/// Discards without the ring; gives what an entry would.
+/// Discards without the ring; returns the result of an entry.
 #[cold]
 fn discarded(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32 {
     match clearing.run(file, Move::Trim, request.offset, u64::from(request.bytes)) {
@@ -588,7 +587,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
         let looks = self.batches % LOOK_EVERY == 1;
         let mut rest = requests;
         while !rest.is_empty() {
-            // What is looked at is always as short, or the last of many would have had longer to be complete.
+            // Checked portions have a fixed length; in longer ones the last request would have more time to complete.
             let length = if looks { FEWEST } else { portion(self.outstanding) };
             let (own, others) = rest.split_at(length.min(rest.len()));
             rest = others;
@@ -670,7 +669,7 @@ impl Drop for IoUring<'_> {
             self.collect(&mut completions);
         }
         self.entrance.close(&self.ring);
-        // Where something is in flight the kernel may still write into the buffer: better lost than freed.
+        // While operations are in flight, the kernel may write into the buffer: leak it instead of freeing it.
         if self.outstanding == 0 {
             self.unregister();
             // SAFETY: nothing is in flight, and `drop` runs once.
@@ -768,8 +767,7 @@ mod tests {
     #[test]
     fn portions_grow_with_what_is_in_flight() {
         assert_eq!([0, 3, 4, 5, 64, 65, 1 << 15].map(portion), [4, 4, 4, 5, 64, 64, 64]);
-        // A batch that finds nothing in flight: the device has the first ones soon, and all of 128 come in
-        // six system calls.
+        // A batch for an idle device: the device gets the first requests soon, and all 128 take six system calls.
         let (mut handed, mut sizes) = (0, Vec::new());
         while handed < 128 {
             sizes.push(portion(handed).min(128 - handed));

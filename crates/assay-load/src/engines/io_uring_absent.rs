@@ -1,4 +1,4 @@
-//! What stands in for io_uring on machines where it cannot be built.
+//! Replacement for io_uring on platforms that cannot build it.
 
 use crate::drive::{Part, Worker};
 use crate::{EngineEntry, EngineKind, LoadError};

@@ -3,7 +3,7 @@
 mod clear;
 #[cfg(test)]
 mod handed;
-// The crate io-uring knows 64-bit machines only; elsewhere its place says so.
+// The crate io-uring supports only 64-bit machines; elsewhere a replacement reports that.
 #[cfg_attr(not(target_pointer_width = "64"), path = "io_uring_absent.rs")]
 mod io_uring;
 #[cfg(test)]

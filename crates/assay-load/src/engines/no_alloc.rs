@@ -1,8 +1,8 @@
-//! The measured loop does not call the allocator: not for an operation, not for a queue that fills
-//! up for the first time, not for a second that ends.
+//! The measured loop never calls the allocator: neither per operation, nor when a queue first fills up, nor at the end
+//! of a second.
 //!
-//! Calls are counted on the measuring thread alone and only while its loop runs. Nothing else that
-//! goes on counts, and a slow machine changes nothing: the count is zero, or something is wrong.
+//! The test counts calls on the measuring thread only, and only while its loop runs, so other activity and slow
+//! machines do not matter.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -31,7 +31,7 @@ use crate::{
     WriteSync,
 };
 
-/// More than any vector holds that begins with nothing and has grown only once.
+/// Exceeds the capacity of a vector that started empty and grew once.
 const DEEP: u32 = 64;
 const AREA_BYTES: u64 = 1 << 20;
 /// Slices of three operations, as many as there are.
@@ -40,7 +40,7 @@ const THREES: Slices = Slices { operations: 3, begun_within: Duration::MAX };
 thread_local! {
     /// Whether this thread is in its measured loop.
     static MEASURING: Cell<bool> = const { Cell::new(false) };
-    /// What it asked of the allocator there.
+    /// Allocator calls of the thread.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -82,8 +82,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// An engine that tells when its loop runs: from the first look at its clock, which the loop begins
-/// with, until it is asked for its queue, which comes right after the loop.
+/// An engine that reports when its loop runs: from the first reading of its clock, at the start of the loop, until the
+/// queue facts are read right after it.
 struct Watched<E> {
     engine: E,
     begun: Cell<bool>,
@@ -163,7 +163,7 @@ fn zeros() -> File {
     File::options().read(true).write(true).open("/dev/zero").unwrap()
 }
 
-/// Runs a job on a file; calls of the allocator in the loop, and what was found.
+/// Runs a job on a file; returns the allocator calls in the loop, and the result.
 fn calls(run: Run, kind: &EngineKind, job: &Job, file: &File) -> (u64, Part) {
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let stop = AtomicBool::new(false);
@@ -216,13 +216,13 @@ fn jobs() -> Vec<Job> {
         Job { content: "30%".parse().unwrap(), duplicates: "50%".parse().unwrap(), ..job() },
         Job { duplicates: "50%".parse().unwrap(), depth: DEEP, sizes: sizes(), ..job() },
         Job { content: Content::Zero, depth: DEEP, ..job() },
-        // More operations than rows are kept of their order.
+        // More operations than rows for their order.
         Job { verify: Some(1), ..job() },
         Job { verify: Some(1), depth: DEEP, ..job() },
         Job { verify: Some(1), depth: DEEP, ..rewrites() },
         Job { verify: Some(1), ..paced(DEEP, Arrivals::Poisson) },
         Job { verify: Some(1), think: Duration::from_micros(20), ..job() },
-        // More places than are kept one by one.
+        // More samples than stored individually.
         Job { pattern: Pattern::Spaced, size_bytes: 64, operations: Some(12_000), ..job() },
         Job { pattern: Pattern::Sequential, depth: DEEP, slices: Some(THREES), ..job() },
         Job {
@@ -284,13 +284,13 @@ fn waiting(depth: u32) -> Job {
     Job { track: Some(Arc::new(Track::paced(steps, waits))), ..recorded(depth, false) }
 }
 
-/// As fast as it can, for 20 ms: with one slot most of it is late, and some of it is never issued.
+/// Maximum rate for 20 ms: with one slot most operations are late, and some are never issued.
 fn paced(depth: u32, arrivals: Arrivals) -> Job {
     let schedule = Some(Schedule { rate_per_s: 200_000, arrivals });
     Job { schedule, depth, time: Duration::from_millis(20), ..job() }
 }
 
-/// Which fields of a job are not those of the plain one. One that is new does not compile before it stands here.
+/// Names of fields that differ from the plain job. A new field fails to compile until listed here.
 fn varied(one: &Job) -> Vec<&'static str> {
     let plain = job();
     let Job {
@@ -306,9 +306,9 @@ fn varied(one: &Job) -> Vec<&'static str> {
         wait_for,
         // Only one engine polls: below.
         poll: _,
-        // Where a thread runs is settled before its loop.
+        // Pinning happens before the loop.
         pin: _,
-        // Each thread has a loop of its own.
+        // Each thread has a separate loop.
         threads: _,
         sync,
         content,
@@ -384,7 +384,7 @@ fn the_loop_of_every_engine_allocates_nothing() {
     }
 }
 
-/// For a ring that a thread of the kernel submits for, where the kernel makes one.
+/// A ring with a kernel thread for submission, if the kernel supports it.
 #[test]
 fn polled_submission_allocates_nothing() {
     if !works(&EngineKind::IoUring) {
@@ -406,12 +406,12 @@ fn polled_submission_allocates_nothing() {
     }
 }
 
-/// What is complete at once is found by the look after a submission and waits to be handed out.
+/// Operations that complete at once are found after the submission and stored until collected.
 #[test]
 fn what_is_complete_at_once_allocates_nothing() {
     let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
     for entry in with_a_file.filter(|entry| works(&entry.standard)) {
-        // There is nothing to sync or to trim.
+        // No syncs and no trims.
         let takes =
             |job: &&Job| job.sync == WriteSync::None && !job.mix.clears() && job.track.is_none();
         for job in jobs().iter().filter(takes) {
@@ -443,7 +443,7 @@ fn zeroing_allocates_nothing() {
     }
 }
 
-/// The null engine with a list that grows from nothing.
+/// The null engine with a list that grows from empty.
 struct Growing(Null, Vec<u64>);
 
 impl Engine<'_> for Growing {

@@ -1,4 +1,4 @@
-//! Completes at once under the real clock: what it measures is the harness itself.
+//! Completes at once under the real clock: measures the overhead of the loop itself.
 
 use std::io;
 
@@ -22,7 +22,7 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 }
 
 pub(super) struct Null {
-    /// Content is made for it too: that is part of the cost.
+    /// Content is generated too, because that is part of the overhead.
     buffer: Buffer,
     ready: Vec<Completion>,
     submitted: u64,

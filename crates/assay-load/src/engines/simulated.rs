@@ -1,5 +1,5 @@
-//! A first-come queue before equal servers, with seeded service times under a virtual clock; an operation
-//! takes as long whatever its size and place.
+//! A first-come, first-served queue with equal servers and seeded service times under a virtual clock, independent of
+//! size and offset.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,7 +35,7 @@ pub(super) struct Simulated {
     submitted: u64,
     /// When each server is free again, earliest first.
     servers: BinaryHeap<Reverse<u64>>,
-    /// End, index, slot and bytes of what is in flight, earliest end first.
+    /// End, index, slot and bytes of operations in flight, earliest end first.
     in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     /// By slot: that of the sync behind its last write.
     syncs_ns: Vec<u64>,
@@ -49,7 +49,7 @@ impl Simulated {
             end = server.0.max(self.now).saturating_add(service);
             server.0 = end;
         }
-        // A write that is synced takes no time of its own: what is served is its sync.
+        // The service time of a synced write is that of its sync.
         let is_synced = request.synced && request.way == Move::Write;
         self.syncs_ns[request.slot as usize] = if is_synced { service } else { 0 };
         self.in_flight.push(Reverse((end, self.submitted, request.slot, request.bytes)));

@@ -1,5 +1,4 @@
-//! What every engine with a file must do, tested below `run`: at the trait itself. A new engine
-//! adds one `suite!` at the end.
+//! Tests of the engine trait that every engine with a file must pass. A new engine adds one `suite!` at the end.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -36,7 +35,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether an engine can work here; where it cannot, the test that skips it says why.
+/// Returns whether an engine is available here; otherwise the skipped test prints the reason.
 pub(crate) fn works(kind: &EngineKind) -> bool {
     let entry = ENGINES.iter().find(|entry| entry.name == kind.name());
     let Err(reason) = (entry.unwrap().available)() else {
@@ -153,7 +152,7 @@ fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     let mut slots: Vec<u32> = done.iter().map(|done| done.slot).collect();
     slots.sort_unstable();
     assert_eq!(slots, (0..DEPTH).collect::<Vec<u32>>());
-    // A stamp that is past is no reason to wait, nor one not to look.
+    // A deadline in the past neither waits nor skips the check.
     engine.complete_by(stamp, &mut done).unwrap();
     assert_eq!(done.len(), DEPTH as usize);
 }
@@ -203,7 +202,7 @@ fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(
     _: WriteSync,
 ) {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    // Past the first batch nothing is collected before `complete`.
+    // After the first batch, only `complete` collects.
     finish(&mut engine, &all(Move::Read));
     engine.submit(&all(Move::Read)).unwrap();
     let refused = |f: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(f)).is_err();

@@ -16,7 +16,7 @@ pub(super) struct Paths {
     stride: usize,
 }
 
-/// What a name begins with: first, and after it was renamed. The rest stays.
+/// First letter of a name: before, and after the rename.
 const FIRST: u8 = b'f';
 const RENAMED: u8 = b'r';
 /// A letter and sixteen hexadecimal digits.
@@ -31,7 +31,7 @@ impl Paths {
             let at = bytes.len();
             let leaf = u64::from(file) * u64::from(job.directories) / u64::from(job.files);
             bytes.extend_from_slice(shape.leaf(leaf).as_bytes());
-            // Each number has a name of its own: the finaliser is a bijection.
+            // The finalizer is a bijection, so each number has a unique name.
             let name = mix64(drawn.wrapping_add(u64::from(file)));
             bytes.extend_from_slice(format!("/{}{name:016x}\0", char::from(FIRST)).as_bytes());
             stride = bytes.len() - at;
@@ -40,7 +40,7 @@ impl Paths {
         for path in renamed.chunks_exact_mut(stride.max(1)) {
             path[stride - 1 - NAME_BYTES] = RENAMED;
         }
-        // Both of a file lie side by side.
+        // Both names of a file are adjacent.
         let both = bytes.chunks_exact(stride.max(1)).zip(renamed.chunks_exact(stride.max(1)));
         let bytes = both.flat_map(|(first, other)| [first, other].concat()).collect();
         Self { bytes, stride }
@@ -86,14 +86,14 @@ impl Shape {
     }
 }
 
-/// Directories below each, so that as many as are asked for fit at the lowest level.
+/// Subdirectories per directory, so the lowest level has enough.
 pub(super) fn fan_out(directories: u32, depth: u32) -> u64 {
     let wanted = u64::from(directories);
     let root = f64::from(directories).powf(1.0 / f64::from(depth)).floor() as u64;
     (root.max(1)..=wanted).find(|fan_out| fan_out.saturating_pow(depth) >= wanted).unwrap_or(wanted)
 }
 
-/// All directories, each after the one that it lies in.
+/// All directories, each after its parent.
 pub(super) fn directories(job: &FileJob) -> Vec<CString> {
     let (shape, mut all) = (Shape::of(job), BTreeSet::new());
     for leaf in 0..u64::from(job.directories) {

@@ -42,7 +42,7 @@ fn found(root: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Does something in a directory that was made for it.
+/// Runs `work` in a directory created for it.
 fn in_tree(job: &FileJob, work: impl FnOnce(&mut FileTree<'_>, &Path)) {
     let scratch = Scratch::new("files").unwrap();
     let root = real::File::open(scratch.path()).unwrap();
@@ -118,7 +118,7 @@ fn the_seed_says_names_and_contents() {
     assert!(made(2).keys().all(|name| !first.contains_key(name)));
 }
 
-/// Each thread goes to a file, however short the time is; the rest of the tree is as it was.
+/// Each thread processes at least one file; the rest of the tree is unchanged.
 #[test]
 fn the_time_ends_what_is_done_and_what_is_there_goes_on() {
     in_tree(&job(), |tree, root| {

@@ -1,4 +1,4 @@
-//! What the stamps on a medium tell by themselves, of whichever runs they are.
+//! Evaluates the stamps on a medium, of any runs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,14 +12,14 @@ use crate::{LoadError, Target, clock};
 
 const PIECE_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
-/// Runs that are told apart: the newest, by their start.
+/// Maximum number of distinguished runs: the newest, by their start.
 const MOST_RUNS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRun {
     /// Sectors of 512 bytes with its stamp.
     pub sectors: u64,
-    /// What its stamps tell of the order of its writes.
+    /// Order of its writes according to the stamps.
     pub written: Written,
 }
 

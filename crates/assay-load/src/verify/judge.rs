@@ -1,4 +1,4 @@
-//! What a block holds against what may stand in it.
+//! Compares a block with its possible contents.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use super::standing::Standing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// What belongs elsewhere lies there.
+    /// Data of another address.
     Misplaced,
-    /// Parts of different writes, of which one was over.
+    /// Parts of different writes, one of them completed.
     Torn,
-    /// Zeros, in all of it or in part.
+    /// Zeros, completely or partly.
     Zeroed,
     Flipped,
-    /// An older write stands there: the last one was lost.
+    /// An older write: the last one was lost.
     Stale,
-    /// What no write of the run put there: what lay there before, or what another wrote.
+    /// Data of no write of the run: from before it, or of another writer.
     Foreign,
     Unreadable,
 }
@@ -39,7 +39,7 @@ pub struct Stood {
     pub thread: u32,
     /// Number of the operation in the stream of the thread, from 0.
     pub operation: u64,
-    /// Where it belongs, bytes from the start of the target.
+    /// Its address, bytes from the start of the target.
     pub of_bytes: u64,
 }
 
@@ -52,13 +52,13 @@ impl Stood {
 /// A block that is not as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongData {
-    /// The first wrong sector of it, bytes from the start of the target.
+    /// Its first wrong sector, bytes from the start of the target.
     pub at_bytes: u64,
     pub fault: Fault,
-    /// What should stand there; none where nothing of the run need.
+    /// Expected write; `None` if the run needs none there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Stood>,
-    /// What does, where it says so itself.
+    /// Found write, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Stood>,
     /// Bits that are turned, at least, where that is all.
@@ -68,15 +68,15 @@ pub struct WrongData {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
-    /// Nothing of the run need stand there, and nothing wrong does.
+    /// The run needs no data there, and there is nothing wrong.
     Untouched,
     Sound,
-    /// By a write of which it is not known that it had ended.
+    /// A write without a confirmed end.
     Late,
     Wrong(WrongData),
 }
 
-/// What a sector is, the worst last.
+/// Classification of a sector, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sector {
     Untouched,
@@ -98,7 +98,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// What a block is that begins at an address.
+    /// Classifies the block that begins at an address.
     pub fn block(&self, bytes: &[u8], address: u64) -> Block {
         let expected = self.standing.expected(address);
         let mut worst = Sector::Untouched;
@@ -149,7 +149,7 @@ impl Judge<'_> {
         };
         let is_own = (stamp.run, stamp.seed) == (self.written.run, self.seed);
         if !is_own {
-            // Of an earlier run: what lies where nothing was written need not be whole.
+            // Data of an earlier run may be incomplete if this run wrote nothing there.
             let seen = if expected.is_some() { Sector::Stale } else { Sector::Untouched };
             return (seen, None);
         }

@@ -1,5 +1,4 @@
-//! What is known of the order in which writes came: enough to say which of them may stand, and no more than
-//! a measured loop can note without making room.
+//! Order of writes: enough to decide which may be on the medium, in the fixed memory of a measured loop.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ const MOST_ROWS: usize = 128;
 /// Rows that the threads of a run keep together in its record.
 const MOST_KEPT: usize = 256;
 
-/// What held when an operation was begun, and for those that follow up to the next row.
+/// State at the start of an operation, valid up to the next row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 4]", into = "[u64; 4]")]
 pub struct Mark {
@@ -70,7 +69,7 @@ impl ThreadMarks {
         self.rows.get(first).map(|row| row.since_ns)
     }
 
-    /// Fewer rows, which say less and nothing that is wrong.
+    /// Drops rows: less precise, but still correct.
     fn thin(&mut self, most: usize) {
         while self.rows.len() > most.max(1) {
             halve(&mut self.rows);
@@ -94,7 +93,7 @@ pub struct Written {
     /// Which run: nanoseconds since 1970 at its start.
     #[serde(with = "crate::digits")]
     pub run: u64,
-    /// Seed of its job, from which all its places follow.
+    /// Seed of its job, which determines all offsets.
     #[serde(with = "crate::digits")]
     pub seed: u64,
     pub ended: bool,
@@ -120,7 +119,7 @@ impl Written {
         self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.settled))
     }
 
-    /// Whether what the one write left can stand no more, because the other was begun after it had ended.
+    /// Returns whether the later write must have replaced the earlier one, because it began after the other's end.
     pub(super) fn is_over(&self, earlier: Generation, later: Generation) -> bool {
         let Some(marks) = self.thread(later.thread) else { return false };
         if later.thread == earlier.thread {
@@ -130,7 +129,7 @@ impl Written {
         ended.is_some_and(|ended| ended < marks.begun_ns(later.index))
     }
 
-    /// Whether a write may stand of which it is not known that it had ended: where the run was killed.
+    /// Returns whether a write without a confirmed end may be on the medium, because the run was killed.
     pub(super) fn may_be_late(&self, generation: Generation) -> bool {
         let settled = self.thread(generation.thread).map_or(0, |own| own.settled);
         !self.ended && generation.index >= settled
@@ -196,7 +195,7 @@ impl Stamper {
         }
     }
 
-    /// Makes the bytes of a slot what its write carries.
+    /// Fills the buffer of a slot with the content of its write.
     #[inline]
     pub fn fill(&self, slot: u32, address: u64, bytes: &mut [u8]) {
         let Begun { index, low, since_ns } = self.slots[slot as usize];
@@ -210,7 +209,7 @@ impl Stamper {
         self.slots[slot as usize].index = FREE;
     }
 
-    /// All that has ended by this time was told.
+    /// Records that all ends before this time are known.
     #[inline]
     pub fn look(&mut self, stamp_ns: u64) {
         let oldest = self.slots.iter().map(|slot| slot.index).min();
@@ -218,16 +217,16 @@ impl Stamper {
         self.since_ns = stamp_ns;
     }
 
-    /// What is known of a thread whose operations have all ended.
+    /// Returns the order of a thread whose operations have all ended.
     pub fn finish(self) -> ThreadMarks {
         ThreadMarks { thread: self.thread, settled: self.begun, rows: self.rows }
     }
 }
 
-/// Marks that one thread keeps of what is read back; where there would be more, every second one goes.
+/// Maximum number of marks per thread; above it, every second one is dropped.
 const MOST_FOUND: usize = 1 << 16;
 
-/// What the stamps of one run on a medium tell; each was true when it was written.
+/// Facts from the stamps of one run on a medium; each was true at the time of its write.
 #[derive(Debug, Default)]
 pub(super) struct FoundMarks {
     threads: BTreeMap<u32, ThreadMarks>,

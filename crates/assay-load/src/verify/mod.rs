@@ -1,11 +1,9 @@
-//! Whether what was written is what is read: stamps in every sector, what may stand where, and a pass of its
-//! own that reads all of it.
+//! Verifies writes: stamps in every sector, the possible contents of each block, and a pass that reads everything.
 //!
-//! A write carries its run, its place, its number in the stream of its thread, and what had ended when it was
-//! begun ([`stamp`]). The places of all writes follow from the seed of the job, so the pass draws them again
-//! and keeps of each block those writes that may stand there ([`standing`]): where two were in flight at
-//! once, either. What is known of their order ([`marks`]) comes from the loop itself, or where a run was
-//! killed from the stamps that are found. Nothing is called wrong that may be right.
+//! A write contains its run, its address, its number in the stream of its thread, and the completed writes at its start
+//! ([`stamp`]). The job's seed determines the offsets of all writes, so the pass draws them again and collects the
+//! possible writes per block ([`standing`]): if two were in flight at once, either. Their order ([`marks`]) comes from
+//! the loop, or from the found stamps if the run was killed. The pass reports only certain errors.
 
 mod inspect;
 mod judge;

@@ -1,4 +1,4 @@
-//! The pass that reads what a run wrote, and tells what of it is wrong.
+//! The pass that reads the writes of a run and reports errors.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -21,7 +21,7 @@ use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 
 /// Bytes of one read, where an operation had fewer.
 const READ_BYTES: u64 = 1 << 20;
-/// Blocks of which is kept at a time what may stand there: eight bytes each.
+/// Blocks per part of the pass: eight bytes each for their possible writes.
 const MOST_BLOCKS: u64 = 1 << 22;
 const MOST_TOLD: usize = 8;
 
@@ -87,10 +87,10 @@ pub struct Verified {
     pub corrupt: FaultCounts,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<WrongData>,
-    /// Sound blocks of which one write or another may stand: both were in flight at the same time.
+    /// Sound blocks with several possible writes, which were in flight at the same time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ambiguous: u64,
-    /// Blocks that hold a write of which it is not known that it had ended, where the run was killed.
+    /// Blocks with a write without a confirmed end, if the run was killed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unconfirmed: u64,
     /// Operations that are known to have ended, of a run that was killed.
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         let buffer = Buffer::new(1, piece_bytes as u32, target.memory_alignment)
             .map_err(|source| LoadError::Setup { what: "a buffer", source })?;
         let length = NonZeroU64::new(range.end.saturating_sub(range.start));
-        // Where it does not, what is read may come from memory.
+        // If this fails, reads may come from the page cache.
         let _ = fadvise(file, range.start, length, Advice::DontNeed);
         Ok(Self { file, buffer })
     }
@@ -162,11 +162,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads all that the run of a job may have written, and tells what of it is not as it should be. Nothing
-/// else may write there meanwhile.
+/// Reads all blocks that the run of a job may have written, and reports errors. Nothing else may write there in the
+/// meantime.
 ///
 /// # Errors
-/// The job wrote no stamps, or there is no file, or no memory for the pass.
+/// The job wrote no stamps, there is no file, or not enough memory.
 pub fn verify(
     job: &Job,
     written: &Written,
@@ -176,7 +176,7 @@ pub fn verify(
     if job.verify.is_none() {
         return Err(LoadError::Invalid("the written data has no stamps".to_owned()));
     }
-    // A job may come out of a stranger's result. Whatever its own run polled for, this one reads by calls.
+    // The job may come from an imported result. This pass reads with plain calls, without the polling of its run.
     let (engine, calls) = (EngineKind::Psync, Job { poll: Poll::None, ..job.clone() });
     check(&calls, &engine, entry(&engine)?, target)?;
     let began_ns = clock::monotonic_ns();
@@ -211,7 +211,7 @@ pub fn verify(
 }
 
 impl Judge<'_> {
-    /// Reads some blocks and notes what each is; block by block where the piece cannot be read.
+    /// Reads some blocks and classifies them, one by one if the piece is unreadable.
     fn piece(
         &self,
         reader: &mut Reader<'_>,

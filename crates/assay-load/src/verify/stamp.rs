@@ -1,13 +1,12 @@
-//! What each sector that is written says of itself.
+//! Stamps of written sectors.
 //!
-//! A sector begins with a head of eight words, and the rest follows from the head: to look at one is to make
-//! its bytes again. So a turned bit is found wherever it is, and what two writes left in one sector, too.
-//! What a head says is hidden under a mask that its checksum draws, so that no word of a sector is like
-//! another: nothing of it compresses.
+//! A sector begins with a header of eight words, which determines the rest: a check generates the bytes again. So it
+//! finds every flipped bit, and mixtures of two writes. A mask drawn from the checksum hides the header, so sectors
+//! have no words in common and do not compress.
 
 use crate::random::{at, mix64};
 
-/// Bytes that say by themselves where they belong: the smallest unit of any drive.
+/// Bytes per stamp: the smallest unit of any drive.
 pub(crate) const SECTOR: usize = 512;
 const WORDS: usize = SECTOR / 8;
 /// `ASSAYVR1`; the last letter is the version.
@@ -15,9 +14,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYVR1");
 /// Magic, run, seed, address, generation, all that had ended, when, checksum.
 const HEAD: usize = 8;
 const SUM: usize = HEAD - 1;
-/// The most bits that may differ in a head; of unrelated data half differ.
+/// Maximum number of differing bits in a header; in unrelated data half of them differ.
 const MOST_TURNED: u32 = 24;
-/// Of the bits behind a head so many may be turned; where more are, another write wrote there.
+/// Maximum number of flipped bits after a header; more mean that another write was there.
 pub(super) const MOST_FLIPPED: u32 = 512;
 
 /// Which write it was: the thread, and the number of the operation in its stream.
@@ -30,7 +29,7 @@ pub(crate) struct Generation {
 const INDEX_BITS: u32 = 48;
 
 impl Generation {
-    /// As one word, which is never 0.
+    /// Packs the value into one word, which is never 0.
     pub fn packed(self) -> u64 {
         u64::from(self.thread) << INDEX_BITS | (self.index + 1)
     }
@@ -43,9 +42,9 @@ impl Generation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Of this run alone: nanoseconds since 1970 at its start.
+    /// Key of the run: its start in nanoseconds since 1970.
     pub run: u64,
-    /// The seed of its job, from which all its offsets follow.
+    /// Seed of its job, which determines all offsets.
     pub seed: u64,
     pub address: u64,
     pub generation: Generation,
@@ -74,12 +73,12 @@ fn masked(mut head: [u64; HEAD]) -> [u64; HEAD] {
     head
 }
 
-/// Of all words of a head but the last: any turned bit turns half of it.
+/// Checksum of all header words except the last: a flipped bit changes half of its bits.
 fn checksum(head: &[u64; HEAD]) -> u64 {
     head[..SUM].iter().fold(MAGIC, |sum, word| mix64(sum ^ mix64(*word)).wrapping_add(MAGIC))
 }
 
-/// Fills sectors from an address on; a rest that is no sector stays as it is.
+/// Fills sectors from an address on; an incomplete sector at the end stays unchanged.
 #[inline]
 pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
     let mut stamp = *first;
@@ -99,7 +98,7 @@ pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// A whole head, and as many bits behind it that are not what it says.
+    /// A valid header, and the number of wrong bits after it.
     Stamped {
         stamp: Stamp,
         wrong_bits: u32,
@@ -139,7 +138,7 @@ pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option
     with(hidden[SUM]).or_else(|| repaired(hidden[SUM], rest).and_then(&with))
 }
 
-/// A checksum of which one bit was turned, or two, by what it drew behind the head.
+/// Repairs a checksum with one or two flipped bits, using the data after the header.
 fn repaired(sum: u64, rest: &[u64]) -> Option<u64> {
     let drew = |sum: u64| (0..).zip(&rest[..3]).any(|(index, word)| at(sum, index) == *word);
     let pairs = (0..64).flat_map(|one| (one..64).map(move |other| (one, other)));

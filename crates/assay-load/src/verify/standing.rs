@@ -1,5 +1,4 @@
-//! What may stand in each block: the writes of a run, drawn again from its seed, but those that another one
-//! certainly wrote over.
+//! Possible contents of each block: the writes of a run, drawn again from its seed, minus those certainly overwritten.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,22 +12,22 @@ use crate::{Class, Job};
 pub(super) struct Standing {
     start: u64,
     block: u64,
-    /// By block the write that stands, packed; 0 where there was none.
+    /// The last write per block, packed; 0 without a write.
     one: Vec<u64>,
-    /// By block all that may stand, where it may be one or another.
+    /// All possible writes per block, if there are several.
     several: BTreeMap<usize, Vec<Generation>>,
 }
 
-/// Whether an operation leaves its stamp in its block, and nothing else.
+/// Returns whether an operation leaves only its stamp in its block.
 const fn leaves_a_stamp(class: Class) -> bool {
     match class {
-        // What is trimmed or zeroed is not verified: `check` refuses it.
+        // `check` rejects trims and zeroing with verification.
         Class::Read | Class::Trim | Class::Zero | Class::Flush => false,
         Class::Write | Class::Rewrite => true,
     }
 }
 
-/// Operations between two looks at the wish to stop.
+/// Operations between two checks of the stop flag.
 const LOOK_EVERY: u64 = 1 << 16;
 
 /// Replays the settled writes of one thread in order, until a stop.
@@ -52,7 +51,7 @@ fn replay(
 }
 
 impl Standing {
-    /// What may stand in a part that begins and ends with a block.
+    /// Possible contents of a part that begins and ends at block boundaries.
     pub fn of(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
@@ -93,7 +92,7 @@ impl Standing {
         }
     }
 
-    /// The write that stands in the block at an address, or one of those that may.
+    /// Returns the last write of the block at an address, or one of the possible ones.
     pub fn expected(&self, address: u64) -> Option<Generation> {
         Generation::unpacked(self.one[self.index(address)?])
     }

@@ -1,4 +1,4 @@
-//! Everything wrong is found, and nothing that is right is called wrong.
+//! Verification finds every error and reports no false ones.
 
 use std::fs::File;
 use std::ops::Range;
@@ -168,12 +168,12 @@ fn what_lay_there_before_is_no_fault_where_nothing_was_written() {
     let written = run(&job, &EngineKind::Psync, &file);
     let found = look(&job, &written, &file);
     assert_eq!((found.read, found.intact, found.corrupt.all()), (20, 10, 0));
-    // A write that was lost leaves the older run's block, or nothing at all.
+    // A lost write leaves the block of the older run, or no data.
     let mut old = vec![0; BLOCK as usize];
     file.read_exact_at(&mut old, 12 * BLOCK).unwrap();
     file.write_all_at(&old, 3 * BLOCK).unwrap();
     file.write_all_at(&[7; BLOCK as usize], 4 * BLOCK).unwrap();
-    // What went astray is told where it lies, though nothing of the run belongs there.
+    // A misplaced write is reported at its place, even if the run wrote nothing there.
     file.read_exact_at(&mut old, 5 * BLOCK).unwrap();
     file.write_all_at(&old, 15 * BLOCK).unwrap();
     let found = look(&job, &written, &file);
@@ -221,7 +221,7 @@ fn engines_with_depth_threads_and_mixes_leave_nothing_wrong() {
             let found = look(&job, &written, &file);
             assert_eq!((found.corrupt.all(), found.intact), (0, 256), "{job:?} {found:?}");
             assert!(rows(&written) <= 256, "{} rows", rows(&written));
-            // A stop in the middle leaves as much as there is, all of it sound.
+            // A stop in the middle leaves only sound blocks.
             let stop = AtomicBool::new(false);
             let hours = Job { operations: None, verify: Some(RUN + 1), ..job };
             let outcome = std::thread::scope(|scope| {
@@ -277,7 +277,7 @@ fn rows(written: &Written) -> usize {
     written.threads.iter().map(|thread| thread.rows.len()).sum()
 }
 
-/// Writes in flight on a medium that takes each sector whenever it likes until it says that all are there.
+/// A simulated medium that stores each sector at any time between submission and completion.
 struct Medium {
     job: Job,
     rng: Xoshiro256PlusPlus,
@@ -317,7 +317,7 @@ impl Medium {
         Self { rng, now_ns: 1, bytes, threads, job }
     }
 
-    /// Something happens somewhere; false where there is nothing left to do.
+    /// Performs a random step; returns false if nothing is left to do.
     fn step(&mut self) -> bool {
         let Self { job, rng, now_ns, bytes, threads } = self;
         *now_ns += below(rng, 3);
@@ -342,7 +342,7 @@ impl Medium {
                 let at = flight.offset as usize + sector;
                 bytes[at..at + SECTOR].copy_from_slice(&flight.bytes[sector..sector + SECTOR]);
             }
-            // Some take their time to say so, and some are seen together.
+            // Some completions are delayed, and some are seen together.
             Some(_) if below(rng, 4) == 0 => {
                 own.flights[slot] = None;
                 own.stamper.end(slot as u32);
@@ -406,7 +406,7 @@ fn no_order_of_completions_makes_a_sound_block_wrong() {
     assert!(seen > 20 * rounds(), "{seen}");
 }
 
-/// Where only one write may stand, any other of the run is told.
+/// If only one write is possible, any other write of the run is an error.
 #[test]
 fn an_older_write_is_told_wherever_it_is_certain() {
     let rounds = rounds().min(3_000);
@@ -439,7 +439,7 @@ fn an_older_write_is_told_wherever_it_is_certain() {
     assert!(lost > 3 * rounds, "{lost} in {rounds} rounds");
 }
 
-/// A run that is killed tells by its stamps alone what must stand.
+/// After a kill, the stamps alone determine the expected writes.
 #[test]
 fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
     let (mut settled, mut wrong) = (0, 0_u64);
@@ -466,7 +466,7 @@ fn what_a_killed_run_left_is_sound_and_what_is_lost_of_it_is_told() {
     assert!(settled > 5 * rounds() && wrong > rounds() / 4, "{settled} settled, {wrong} told");
 }
 
-/// What the stamps of an image tell.
+/// Facts from the stamps of an image.
 fn found(bytes: &[u8], seed: u64) -> Written {
     let mut marks = FoundMarks::default();
     for sector in bytes.chunks_exact(SECTOR) {
@@ -493,7 +493,7 @@ fn an_image_tells_its_runs_and_what_does_not_fit() {
         seen.runs.iter().map(|own| (own.written.run, own.written.seed, own.sectors)).collect();
     assert_eq!(runs, [(RUN - 5, job.seed, 40), (RUN, job.seed, 40)]);
     assert!(seen.runs.iter().all(|own| !own.written.ended));
-    // The newest run is gone over by what its own stamps tell.
+    // Checks the newest run by its own stamps.
     let written = &seen.runs[1].written;
     assert_eq!(
         (

@@ -56,7 +56,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A file full of one byte; opened for direct I/O if asked for and the file system has it.
+    /// A file filled with one byte; opened for direct I/O if requested and supported.
     pub fn filled(bytes: u64, byte: u8, direct: bool) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

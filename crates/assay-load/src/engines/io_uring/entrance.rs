@@ -1,8 +1,6 @@
-//! The way into the kernel by the number that the thread has for its ring, which saves a look into the table
-//! of files at each call.
+//! Enters the kernel with the registered index of the ring, which avoids a file table lookup per call.
 //!
-//! The crate io-uring keeps that number no longer than a borrow of the ring, so it is asked for here, and
-//! used.
+//! The crate io-uring exposes that index only during a borrow of the ring, so Assay registers and uses its own.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -29,14 +27,14 @@ struct Update {
 
 /// How the thread that made a ring enters the kernel for it.
 pub(super) struct Entrance {
-    /// Older kernels, and threads with 16 rings, have none and lose next to nothing.
+    /// `None` on older kernels and in threads with 16 rings; the cost is small.
     number: Option<u32>,
 }
 
 impl Entrance {
     pub(super) fn new(ring: &IoUring) -> Self {
         let data = ring.as_raw_fd() as u64;
-        // The kernel says which number it chose.
+        // The kernel writes the index that it chose.
         let mut update = Update { offset: u32::MAX, reserved: 0, data };
         let number = register(ring, REGISTER_RING_FDS, &mut update).then_some(update.offset);
         Self { number }
@@ -57,7 +55,7 @@ impl Entrance {
     #[inline]
     pub(super) fn enter(&self, ring: &mut IoUring, wait: usize) -> io::Result<()> {
         let Some(number) = self.number else {
-            // What is there already is not asked for: where the kernel's thread submits that saves the call.
+            // Existing completions need no wait: with a kernel thread for submission this saves the call.
             let is_there = ring.completion().len() >= wait;
             return ring.submit_and_wait(if is_there { 0 } else { wait }).map(drop);
         };
@@ -68,7 +66,7 @@ impl Entrance {
         if wait > 0 || is_overflown {
             flags |= EnterFlags::GETEVENTS;
         }
-        // SAFETY: who pushed the entries answers for them; nothing else is pointed to.
+        // SAFETY: the code that pushed the entries guarantees their validity; the call passes no other pointers.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,
@@ -83,11 +81,11 @@ impl Entrance {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits for a completion entry, and hands nothing over; a signal may end it early.
+    /// Waits for a completion entry without submitting; a signal may end the wait early.
     #[cold]
     pub(super) fn wait(ring: &IoUring) -> io::Result<()> {
         let flags = EnterFlags::GETEVENTS.bits();
-        // SAFETY: nothing is handed over, and nothing is pointed to.
+        // SAFETY: the call submits nothing and passes no pointers.
         let waited = unsafe { ring.submitter().enter::<libc::sigset_t>(0, 1, flags, None) };
         match waited {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
@@ -118,7 +116,7 @@ mod tests {
     use crate::EngineKind;
     use crate::engines::suite::works;
 
-    /// Hands over an entry that does nothing and waits for it.
+    /// Submits a no-op entry and waits for it.
     fn done(entrance: &Entrance, ring: &mut IoUring) -> Option<u64> {
         let nothing = opcode::Nop::new().build().user_data(7);
         // SAFETY: the entry names no memory.
@@ -160,7 +158,7 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(numbered(&ring), first);
         }
-        // One that is in use is nobody else's.
+        // An index in use is not assigned again.
         let kept = Entrance::new(&ring);
         assert!(kept.number.is_none() || numbered(&IoUring::new(2).unwrap()) != first);
     }

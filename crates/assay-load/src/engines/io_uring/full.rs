@@ -1,4 +1,4 @@
-//! Queues that are too small: what finds no place in them is kept by the kernel, or refused in words.
+//! Queues that are too small: the kernel holds overflowing completions back, or rejects entries with an error.
 
 use std::fs::File;
 use std::os::fd::AsFd;

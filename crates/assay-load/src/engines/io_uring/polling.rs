@@ -1,5 +1,4 @@
-//! Rings that are polled: for what is to be submitted by a thread of the kernel, or for what is complete by
-//! the thread that waits for it.
+//! Polled rings: a kernel thread polls for submissions, or the waiting thread polls for completions.
 
 use std::io;
 
@@ -15,7 +14,7 @@ use crate::{Job, LoadError, Poll, QueueFacts};
 /// After so long without anything to submit the kernel's thread sleeps, and is woken by the next call.
 const IDLE_MS: u32 = 1_000;
 
-/// A ring that is polled as a job says, and what the kernel lacks.
+/// Creates a ring with the polling mode of a job; returns a missing kernel feature, too.
 pub(super) fn ring(
     job: &Job,
     entries: [u32; 2],
@@ -45,7 +44,7 @@ fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T>
     made
 }
 
-/// Nothing is run by the thread that waits, so that nothing can be deferred to it.
+/// The waiting thread does not submit, so completions cannot be deferred to it.
 fn for_submission(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 2] = [
         (
@@ -93,11 +92,11 @@ pub(super) fn entries(job: &Job) -> [u32; 2] {
     // All that is in flight may be handed over at once, and each of so many writes brings two.
     let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
-    // What is synced may stay while others come and go, until nothing else is in flight.
+    // Synced writes may stay in flight while others complete, until nothing else is in flight.
     let ends = if every.is_some() { 2 * job.depth } else { job.depth };
     let entries = [job.depth + syncs, ends];
     match job.poll {
-        // What the kernel's thread has taken counts as being in the queue until all that it took with it has ended.
+        // Entries taken by the kernel thread occupy the queue until all entries of the same pass are done.
         Poll::Sqpoll => entries.map(|count| 2 * count),
         Poll::None | Poll::Iopoll => entries,
     }
@@ -147,7 +146,7 @@ impl IoUring<'_> {
                          polling support, and a device with polled queues"
                     .to_owned(),
             }),
-            // Whatever else it may be is told by the run.
+            // The run reports any other error.
             _ => Ok(()),
         }
     }
