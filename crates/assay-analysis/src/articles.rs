@@ -1,5 +1,5 @@
-//! Source articles: what they conclude, and what becomes of it by the numbers that they print. Verdicts are in
-//! `reference/claims.csv`; the test `recomputed.rs` of the program recomputes them from the published tables.
+//! Source articles: their claims, and the verdict on each from the article's own numbers. `reference/claims.csv`
+//! contains the verdicts; the test `recomputed.rs` recomputes them from the published tables.
 
 #[cfg(test)]
 mod tests;
@@ -16,16 +16,16 @@ use serde::Serialize;
 
 pub const FORMAT: &str = "assay-articles/1";
 const CLAIMS: &str = "claims.csv";
-/// Their texts: what each measured, a command that does it again, and the tables that it prints.
+/// Texts of the articles: the measurement, a command that repeats it, and the printed tables.
 const TEXTS: &str = "texts.csv";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Article {
     pub article: String,
     pub title: String,
-    /// Its texts that say something of performance.
+    /// Texts with a statement on performance.
     pub texts: Vec<Text>,
-    /// Number of the article that holds all of its texts, and their claims.
+    /// Number of the article that repeats all of its texts and claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
     pub claims: Vec<Claim>,
@@ -39,7 +39,7 @@ pub struct Text {
     pub again: Vec<RunIt>,
 }
 
-/// A command that does the work again, or why there is none.
+/// A command that repeats the work, or the reason why none exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunIt {
     pub command: Option<String>,
@@ -65,7 +65,7 @@ pub struct ArticleTable {
 
 pub fn all() -> Outcome<Vec<Article>> {
     let library = Library::shipped();
-    // That each can be read is tested where presets are.
+    // The tests of presets check that each preset can be read.
     let studies: Vec<_> = presets::all().filter_map(|(name, study)| Some((name, study.ok()?))).collect();
     let mut articles: Vec<Article> = Vec::new();
     for row in library.sheet(TEXTS)?.rows() {
@@ -136,7 +136,7 @@ fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {
     })
 }
 
-/// How to run a preset: on scratch devices if it makes filesystems or links. A card is overwritten, so show its plan.
+/// How to run a preset: on scratch devices if it creates filesystems or links. It overwrites a card, so show its plan.
 fn run_it(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
         let text = format!("{}; the plan shows the command and which data is lost", study.title);
@@ -152,10 +152,10 @@ fn run_it(name: &str, study: &Study) -> RunIt {
     RunIt { command: Some(format!("assay run {name}{place}")), text: study.title.clone() }
 }
 
-/// The articles that a word names: a number, a word of a title, or a word of a table's name.
+/// Articles that match a number, a word of a title, or a word of a table's name.
 ///
 /// # Errors
-/// The user's mistake where there is none; it lists the names.
+/// An unknown name is a user's mistake; the message lists the names.
 pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article>> {
     let wanted = name.to_lowercase();
     let mut found = Vec::new();

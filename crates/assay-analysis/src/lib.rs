@@ -1,12 +1,12 @@
 //! From records to findings, by pure functions: the same records give the same bytes.
 //!
-//! Here belongs every rule of trust ([`rules`], one a file) and every verdict with the sentence that tells it
-//! ([`inference`]); output files of other tools as measurements ([`import`]); claims of articles ([`articles`],
-//! [`beside`]) and the table of many results ([`collection`]). Statistics without a study do not (`assay_core::stats`),
-//! nor how findings look on a page (`assay-report`). The form of findings is data of `assay-study`.
+//! It contains every trust rule ([`rules`], one per file) and every verdict with its sentence ([`inference`]);
+//! importers of other tools' output files ([`import`]); claims of articles ([`articles`], [`beside`]) and the table of
+//! many results ([`collection`]). Statistics without a study are in `assay_core::stats`, the layout of findings in
+//! `assay-report`. `assay-study` defines the data of findings.
 //!
-//! The types to know: [`rules::Rule`], [`inference::Analysis`], [`inference::Enough`] (whether more trials are needed),
-//! [`inference::Foresight`] (what a study will be able to see), and [`Findings`](assay_study::findings::Findings),
+//! Main types: [`rules::Rule`], [`inference::Analysis`], [`inference::Enough`] (whether more trials are needed),
+//! [`inference::Foresight`] (what a study will be able to detect), and [`Findings`](assay_study::findings::Findings),
 //! which [`inference::judge`] draws.
 
 #![forbid(unsafe_code)]

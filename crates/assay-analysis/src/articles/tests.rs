@@ -1,4 +1,4 @@
-//! The tables of claims and texts. What the verdicts are is tested in `tests/program/articles`.
+//! The tables of claims and texts. `tests/program/articles` tests the verdicts.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn each_claim_belongs_to_a_text_and_presets_are_told_at_theirs() {
     }
 }
 
-/// What a device loses its data by is told by the plan alone.
+/// Only the plan shows how a device loses its data.
 #[test]
 fn no_article_tells_to_overwrite_a_device() {
     let mut cards = 0;

@@ -1,4 +1,4 @@
-//! Findings -> rows, one a target. Who and where is left behind.
+//! Converts findings to rows, one per target. Contributor and machine are left out.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::numbers::{self, ENERGY};
 use super::row::{CollectionRow, FORMAT, Identity, Number};
 
 const MOST_TRIALS: usize = 100;
-/// Latencies that a row keeps, by the metrics that they are.
+/// Latencies that a row stores, with their metrics.
 const QUANTILES: [(&str, f64); 4] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
@@ -33,7 +33,7 @@ pub struct Extra {
 /// The rows of a result, one per target.
 ///
 /// # Errors
-/// The result has no number of a row, or its study varied settings, so that no configuration is *the* device.
+/// Fails if the result has no number for a row, or if its study varied settings: then no configuration is *the* device.
 pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, String> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;
@@ -69,7 +69,7 @@ fn row(
         if !arms.contains(&&workload.configuration) {
             arms.push(&workload.configuration);
         }
-        // Of several depths the best: a queue is as deep as it needs to be.
+        // Of several queue depths, the best one counts.
         let better = measured.get(kind.name).is_none_or(|known| known.value < number.value);
         if better {
             measured.insert(kind.name.to_owned(), number);
@@ -93,7 +93,7 @@ fn row(
     let price = card.price.map(|price| price.text);
     Ok(CollectionRow {
         format: FORMAT.to_owned(),
-        // What no drive did is never called by the name of one.
+        // Numbers of a simulated target never get the name of a drive.
         device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
         capacity_bytes: card.capacity.map(|bytes| bytes.0).or(target.size_bytes),
         claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
@@ -132,7 +132,7 @@ fn name(target: &TargetFacts) -> String {
         if target.on_a_file {
             return "file (loop device)".to_owned();
         }
-        // `vda, virtio`: only the interface is anybody's business, and of another machine not its name.
+        // `vda, virtio`: publish the interface only, not a name of somebody's machine.
         match target.drive.rsplit_once(", ") {
             Some((_, interface)) => format!("{interface} disk"),
             None => target.drive.split(" (").next().unwrap_or_default().to_owned(),
@@ -141,7 +141,7 @@ fn name(target: &TargetFacts) -> String {
     target.model.clone().unwrap_or_else(sort)
 }
 
-/// Kernel, processor and place; of a name of a machine there is nothing in them.
+/// Kernel, processor and place, without the name of the machine.
 fn machine(findings: &Findings) -> String {
     let facts = &findings.environment;
     let place = facts.platform.as_ref().map_or(facts.virtualization.as_str(), |place| &place.name);
@@ -153,14 +153,14 @@ fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<Numb
     let value = cell.value().filter(|value| value.is_finite())?;
     let mut trials = cell.values();
     trials.truncate(MOST_TRIALS);
-    // The mean of very many may lie beside the first of them: then none of them is its evidence.
+    // With very many trials the mean may be outside the range of the stored ones: then store none of them.
     if !lies_among(value, &trials) {
         trials.clear();
     }
     let latency = QUANTILES.iter().filter_map(|(metric, share)| {
         Some([*share, findings.cell(&own.name, &own.configuration, metric)?.value()?])
     });
-    // Of notes only the one that says whose numbers they are.
+    // The only note to publish is the one on a borrowed drive.
     let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
     let because = cell.reasons.iter().filter(tells).map(|one| one.rule.clone());
     Some(Number {

@@ -1,5 +1,4 @@
-//! A row as a file. Its sender is not trusted: only what belongs to a row is read; anything else is refused with a
-//! reason.
+//! A row as a file. The sender is not trusted: unknown content is refused with a reason.
 
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
@@ -12,15 +11,15 @@ use super::row::{CollectionRow, FORMAT, Number};
 
 pub const MOST_BYTES: u64 = 64 << 10;
 const LONGEST: usize = 120;
-/// Claims of a row, rules and quantiles of a number at most.
+/// Limits on claims per row, and on rules and quantiles per number.
 const MOST_CLAIMS: usize = 16;
 const MOST_TRIALS: usize = 200;
-/// No device of this decade does more: bytes or operations a second, joules per GiB.
+/// Upper bound for any current device: bytes or operations per second, joules per GiB.
 const LARGEST: f64 = 1e12;
 const LARGEST_CAPACITY: u64 = 1 << 60;
 const HASH_LETTERS: usize = 32;
 
-/// A row as it is written, and the name of its file below the rows: a hash of what is in it.
+/// Returns a row as text, and its file name below the rows: a hash of the content.
 pub fn write(row: &CollectionRow) -> Result<(String, String), String> {
     checked(row)?;
     let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
@@ -33,7 +32,7 @@ pub fn name(text: &str) -> String {
     format!("{}/{}.json", &hash[..2], &hash[..HASH_LETTERS])
 }
 
-/// What is read first: another format may have other fields.
+/// Read before all other fields, which depend on the format.
 #[derive(serde::Deserialize)]
 struct Head {
     #[serde(default)]
@@ -56,17 +55,17 @@ pub fn read(text: &str) -> Result<CollectionRow, String> {
     Ok(row)
 }
 
-/// The same of a file of a collection, which is called by its hash.
+/// Reads a file of a collection and checks that its name is the hash of its content.
 pub fn read_named(path: &str, text: &str) -> Result<CollectionRow, String> {
     let row = read(text)?;
-    // Who checks out with other line ends has the same row.
+    // A checkout with CRLF line ends is the same row.
     if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
         return Ok(row);
     }
     Err("the file name is not the hash of the content; the file was edited or moved".to_owned())
 }
 
-/// Removes characters that change the text direction, so that rows with them stay readable.
+/// Removes characters that change the text direction: they make rows unreadable.
 fn clean(row: &mut CollectionRow) {
     let published = row.published.iter_mut();
     let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);
@@ -122,7 +121,7 @@ fn need(holds: bool, why: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }
 
-/// A device has a name that no page, no path and no spreadsheet would take for anything else.
+/// Rejects a device name that a page, a path or a spreadsheet would misread.
 fn name_of_a_device(name: &str) -> Result<(), String> {
     plain("device", name)?;
     let name = name.trim_start();
@@ -162,7 +161,7 @@ fn day(date: &str) -> Result<(), String> {
     if is_one { Ok(()) } else { Err(format!("the date `{}` is invalid", outside::spelled(date))) }
 }
 
-/// Whether a number may sum up these trials; nobody asks for trials of a number that has none.
+/// Whether a number is within the range of its trials, or has none.
 pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
     let least = trials.iter().copied().fold(f64::INFINITY, f64::min);
     let most = trials.iter().copied().fold(0.0, f64::max);
@@ -265,7 +264,7 @@ mod tests {
         }
     }
 
-    /// A row with this change, as a stranger would send it.
+    /// Reads a row with this change, as if a stranger had sent it.
     fn sent(change: impl FnOnce(&mut CollectionRow)) -> Result<CollectionRow, String> {
         let mut own = row();
         change(&mut own);
@@ -276,7 +275,7 @@ mod tests {
         row.measured.get_mut("write_iops").unwrap()
     }
 
-    /// What a limit lets through just so, and what it does not any more.
+    /// Checks that a change at the limit passes and one beyond it fails with `words`.
     fn limit(what: &str, words: &str, change: impl Fn(&mut CollectionRow, bool)) {
         let within = sent(|row| change(row, false));
         assert!(within.is_ok(), "{what}: {within:?}");
@@ -414,7 +413,7 @@ mod tests {
                 measured(row).trials = if beyond { trials } else { [19.3, 19.3] }.to_vec();
             });
         }
-        // Nobody asks for trials of a number that has none.
+        // A number may come without trials.
         assert!(sent(|row| measured(row).trials.clear()).is_ok());
     }
 

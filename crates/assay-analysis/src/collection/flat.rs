@@ -1,4 +1,4 @@
-//! A row as one line of a table: what lists and exports have of it.
+//! A row as one line of a table, for lists and exports.
 
 use crate::inference::card::{CardClaim, CardNumber};
 use crate::inference::claims::{self, Numbers};
@@ -11,20 +11,20 @@ use super::row::CollectionRow;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flat {
-    /// The file that it is of, below the rows; of a published row its article.
+    /// File name below the rows, or the article of a published row.
     pub file: String,
     pub device: String,
     pub capacity_gb: Option<f64>,
     pub claimed: String,
     /// Claims that are reached, and those that are not.
     pub reached: String,
-    /// In the order and the units of [`NUMBERS`].
+    /// Values in the order and units of [`NUMBERS`].
     pub numbers: [Option<f64>; NUMBERS.len()],
-    /// Joules per GiB of linear writing.
+    /// Joules per GiB of sequential writes.
     pub energy_j_per_gib: Option<f64>,
     pub price_per_gb: Option<f64>,
     pub currency: String,
-    /// `trusted`, `suspect`, `invalid`, `published`; `foreign-io` before it where somebody else measured it.
+    /// `trusted`, `suspect`, `invalid`, `published`; with the prefix `foreign-io` if somebody else measured it.
     pub trust: String,
     pub date: String,
     pub machine: String,
@@ -32,7 +32,7 @@ pub struct Flat {
     pub by: String,
 }
 
-/// What [`Flat::trust`] says of published rows.
+/// [`Flat::trust`] of published rows.
 pub const PUBLISHED: &str = "published";
 const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
 const AFTER: [&str; 8] =
@@ -79,7 +79,7 @@ impl Flat {
         self.trust.ends_with(Trust::Invalid.word())
     }
 
-    /// Its fields as they are written, in the order of [`columns`]; empty where there is none.
+    /// Fields as text, in the order of [`columns`]; missing ones are empty.
     pub fn fields(&self) -> Vec<String> {
         let number = |number: Option<f64>| number.map_or_else(String::new, |own| own.to_string());
         let before = [
@@ -103,7 +103,7 @@ impl Flat {
     }
 }
 
-/// Rows as lines of CSV, below the names of the columns.
+/// Rows as CSV with a header.
 pub fn table(rows: &[Flat]) -> String {
     let mut text = columns().join(",") + "\n";
     for row in rows {
@@ -136,7 +136,7 @@ pub fn held(row: &CollectionRow) -> Vec<CardClaim> {
     claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers)
 }
 
-/// How the claims of a row went, in few words; nothing where nothing was measured.
+/// Outcome of the claims of a row in a few words; empty if nothing was measured.
 fn reached(row: &CollectionRow) -> String {
     if row.measured.is_empty() {
         return String::new();

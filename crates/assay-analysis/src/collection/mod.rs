@@ -1,5 +1,5 @@
-//! The collection: one row per device and measurement, claimed against measured. The name of a row's file is the hash
-//! of its content, so that git merges all. Rows name contributor and machine only on request.
+//! The collection: one row per device and measurement, claimed against measured. A row's file name is the hash of its
+//! content, so git merges all rows without conflicts. Rows name contributor and machine only on request.
 
 mod extract;
 pub mod file;

@@ -9,13 +9,13 @@ pub struct Kind {
     pub title: &'static str,
     pub work: &'static str,
     pub metric: &'static str,
-    /// What one of the shown unit is.
+    /// Size of the shown unit, in the unit of the metric.
     pub unit: f64,
     /// Whether a workload of these facts and this depth measures it.
     fits: fn(&IoFacts, u32) -> bool,
 }
 
-/// What a page keeps of linear rates: smaller operations measure the path and not the medium.
+/// Smallest block size of published sequential rates: smaller operations measure the path, not the medium.
 const LEAST_LINEAR_BYTES: u64 = 128 << 10;
 const SMALL_BYTES: u64 = 4 << 10;
 /// Metrics with the size of the shown unit.
@@ -70,16 +70,16 @@ pub static NUMBERS: [Kind; 7] = [
     }),
 ];
 
-/// Energy of moving data: of linear writing where it was metered.
+/// Energy per GiB of sequential writes.
 pub const ENERGY: &str = "energy_j_per_gib";
 
 pub fn find(name: &str) -> Option<&'static Kind> {
     NUMBERS.iter().find(|kind| kind.name == name)
 }
 
-/// The kind that a workload measures; none of several sizes or of a law of places.
+/// The kind that a workload measures; `None` for mixed block sizes or a distribution of offsets.
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
-    // What starts by a clock or rests in between tells nothing of what a device can.
+    // A rate-limited or paused workload does not show what a device can do.
     NUMBERS.iter().find(|kind| !io.rate_limited && !io.shaped && (kind.fits)(io, depth))
 }
 

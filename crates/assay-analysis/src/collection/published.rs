@@ -1,4 +1,4 @@
-//! The first rows of every collection: what the source articles print of devices.
+//! The first rows of every collection: device figures from the source articles.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("../../reference/collection.csv");
 pub fn rows() -> Vec<CollectionRow> {
     let fields = |line: &str| {
         let mut splitter = Splitter::new();
-        // A line of ours that has no end would be a row without fields, which the test finds.
+        // A bundled line with an unclosed quote becomes a row without fields, which the test finds.
         let _ = splitter.split(line);
         (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect::<Vec<_>>()
     };
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::collection::file;
 
-    /// What the other tables of the reference have of the same devices.
+    /// Figures of the same devices from the other reference tables.
     const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
     const SSD: &str = include_str!("../../../../reference/ssd520.csv");
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub const FORMAT: &str = "assay-collection/1";
 
-/// What was measured of one device at one time, and what it is sold as.
+/// The measurements of one device at one time, and its ratings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectionRow {
@@ -16,10 +16,10 @@ pub struct CollectionRow {
     pub device: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
-    /// What it is sold as, each as it is printed: `95 MB/s`, `1440 IOPS read`, `V30`.
+    /// Printed ratings: `95 MB/s`, `1440 IOPS read`, `V30`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claimed: Vec<String>,
-    /// What it cost: `12.50 GBP`.
+    /// Purchase price: `12.50 GBP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Numbers by the names of [`super::numbers::NUMBERS`].
@@ -40,13 +40,13 @@ pub struct CollectionRow {
     pub plan_sha256: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub assay: String,
-    /// Somebody else measured it, and whoever contributed it vouches for nothing.
+    /// Whether somebody else measured it; the contributor does not vouch for it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub foreign: bool,
-    /// Where it was printed, where it was not measured with assay.
+    /// The source, if Assay did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// Which device and machine it was, where the contributor asked for that.
+    /// Device and machine, if the contributor asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
 }
@@ -60,12 +60,12 @@ pub struct Number {
     pub ci95: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Rules that speak against it, by name; what each says is told from the registry.
+    /// Names of the rules that cast doubt on it; the registry has their texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,
-    /// Each trial that counts, in the order of time: the evidence.
+    /// Each trial that counts, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<f64>,
     /// Latency in nanoseconds at shares of the operations (0 to 1).
@@ -78,7 +78,7 @@ pub struct Number {
 pub struct Published {
     pub article: String,
     pub title: String,
-    /// Whose figure it is: measured, vendor, the author's rule.
+    /// Source of the figure: measured, vendor, the author's rule.
     pub kind: String,
 }
 
@@ -91,7 +91,7 @@ pub struct Identity {
 }
 
 impl CollectionRow {
-    /// The least trusted of its numbers; none where nothing was judged.
+    /// The lowest trust of its numbers; `None` if no number was judged.
     pub fn trust(&self) -> Option<Trust> {
         self.measured.values().filter_map(|number| number.trust).max()
     }

@@ -1,4 +1,4 @@
-//! Rows of one device together: shown side by side with their spread, and never made one number.
+//! Rows of one device, side by side with their spread and never averaged.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,14 +24,14 @@ impl Spread {
     }
 }
 
-/// What two rows of one device have in common: its name, however it is spelled, and its size.
+/// Groups rows of one device: by its name, regardless of spelling, and its size.
 pub fn key(device: &str, capacity_gb: Option<f64>) -> String {
     let words: Vec<String> = device.split_whitespace().map(str::to_lowercase).collect();
     let size = capacity_gb.map(|gb| format!(" {gb:.0} GB")).unwrap_or_default();
     words.join(" ") + &size
 }
 
-/// The rows by device, in the order in which devices come first.
+/// Groups rows by device, in the order of first appearance.
 pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<Group<'a>> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
@@ -46,7 +46,7 @@ pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<Group<'a>> {
 }
 
 impl<'a> Group<'a> {
-    /// A row each: one that was added twice, by others or with other claims, has the very same numbers.
+    /// Rows without duplicates: a row added twice has identical numbers.
     fn measurements(&self) -> Vec<&'a Flat> {
         let mut known = HashSet::new();
         let mut is_new = |row: &'a Flat| {

@@ -1,4 +1,4 @@
-//! bonnie++'s CSV: each line is a run of all its tests.
+//! bonnie++'s CSV: one run of all tests per line.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -26,11 +26,11 @@ pub const IMPORTER: Importer = Importer {
 };
 
 const VERSIONS: [&str; 4] = ["1.96", "1.97", "1.98", "2.00"];
-/// Lines in which one of the CSV stands: a table for the eye may stand above it.
+/// The CSV may follow a printed table: one of the first lines has to be CSV.
 const LINES: usize = 40;
-/// Fields of a line at least: without the latencies.
+/// Fewest fields of a line, without the latencies.
 const FIELDS: usize = 36;
-/// Versions without the two fields about seeks, and the first field behind them.
+/// Versions without the two fields on seeks, and the first field after them.
 const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
 const BEHIND_SEEKS: usize = 9;
 
@@ -71,7 +71,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
-    // What has no comma is of the table for the eye.
+    // A line without a comma belongs to the printed table.
     for (line, text) in lines::lines(text).filter(|(_, line)| line.contains(',')) {
         let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
         if !good || !VERSIONS.contains(&splitter.field(0)) {
@@ -129,7 +129,7 @@ fn is_too_fast(field: &str) -> bool {
 
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
-/// A number with one of the units; none where the field is empty or was too fast to time.
+/// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
 fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;

@@ -1,4 +1,4 @@
-//! Inputs of which a number or a difference was lost, and inputs just beside them that were read well.
+//! Inputs from which an importer lost a number or a difference, and similar inputs that were read correctly.
 
 use assay_study::findings::measurements::Series;
 use assay_workloads::command::ImportEvidence;
@@ -29,7 +29,7 @@ fn refusal(name: &str, text: &str) -> String {
     read(importer, &[file], &Options::default()).unwrap_err().message
 }
 
-/// `workload metric: values`, a line per row, without the arm.
+/// `workload metric: values`, one line per row, without the arm.
 fn rows(imported: &Imported) -> Vec<String> {
     let row = |series: &Series| {
         let value =

@@ -38,13 +38,13 @@ pub const IMPORTER: Importer = Importer {
 
 const RAW: &str = "group,function,value,";
 const TIME: &str = "time_per_iteration_ns";
-/// Files that criterion names in the same way for each benchmark.
+/// File names that are the same for each benchmark.
 const FILES: [&str; 3] = ["sample.json", "estimates.json", "raw.csv"];
 const SAVED: [&str; 2] = ["new", "base"];
 /// Parts of a benchmark's name: group, function and value.
 const NAME_PARTS: usize = 3;
 
-/// The end of a path that names the benchmark of a file; none if the path does not name it.
+/// Returns the part of a path that names the benchmark of a file; `None` if the path does not name it.
 pub fn named_path(path: &str) -> Option<String> {
     let parts: Vec<&str> =
         path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -82,7 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Ok(Runs { notes, ..Runs::in_order(runs) })
 }
 
-/// A unit of time in ns; notes of a benchmark that is measured in another unit.
+/// Returns a unit of time in ns; notes benchmarks in another unit.
 fn unit_ns(unit: &str, benchmark: &str, skipped: &mut BTreeSet<String>) -> Option<f64> {
     let unit = match unit {
         "ps" => return Some(1e-3),
@@ -133,7 +133,7 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
         let message: Value = serde_json::from_str(line).ok()?;
         let id = json::word(&message, &["id"])?;
         let mut run = Run::new(id);
-        // The mean has a unit of its own, which may differ from that of the samples.
+        // The mean has a unit field, which may differ from that of the samples.
         let unit =
             json::word(&message, &["mean", "unit"]).or_else(|| json::word(&message, &["unit"]))?;
         let unit = unit_ns(unit, id, skipped)?;

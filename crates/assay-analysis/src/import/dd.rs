@@ -1,4 +1,4 @@
-//! The line that dd ends with: bytes, seconds, and a rate that is computed anew from both.
+//! dd's last line: Assay computes the rate from bytes and seconds.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -58,7 +58,7 @@ fn english(line: &str) -> Option<(f64, f64)> {
 const RATES: [(&str, f64); 5] =
     [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12), ("B/s", 1.0)];
 
-/// GNU's line in another language: bytes first, seconds and rate last. The rate has to agree with both.
+/// GNU's line in another language: bytes first, seconds and rate last. Bytes and seconds have to give the rate.
 fn translated(line: &str) -> Option<(f64, f64)> {
     let line = line.replace(['\u{ff0c}', '\u{3001}', '\u{a0}', '\u{202f}'], " ");
     let digits = line.find(|sign: char| !sign.is_ascii_digit())?;

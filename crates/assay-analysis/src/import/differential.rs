@@ -1,5 +1,5 @@
-//! Every number of a file is in the result, or named as not compared: each number of each fixture is changed, and what
-//! the importer reads has to change with it.
+//! Changes each number of each fixture: the imported values have to change with it, unless the importer names the
+//! number as unused.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::run::Runs;
 use super::tests::{fixtures, not_measured};
 use super::{IMPORTERS, Importer, Reads, decoded, json};
 
-/// Places of a line of bonnie++ that are its processor time, and others that name the run.
+/// Columns of a bonnie++ line with CPU time, and those that identify the run.
 const BONNIE_UNUSED: [usize; 19] =
     [0, 1, 4, 7, 8, 10, 12, 14, 16, 18, 20, 22, 23, 25, 27, 29, 31, 33, 35];
 
@@ -33,7 +33,7 @@ fn is_named(importer: &Importer, label: &str) -> bool {
         || parts.any(|part| part == "#unused")
 }
 
-/// Changes each number below a value in turn, and calls with its path and the changed document.
+/// Changes each number below a value in turn, and calls `change` with its path.
 fn each_number(root: &Value, path: &mut Vec<String>, change: &mut dyn FnMut(&[String])) {
     match root {
         Value::Object(all) => {
@@ -62,7 +62,7 @@ fn number_at<'v>(root: &'v mut Value, path: &[String]) -> &'v mut Value {
     root.pointer_mut(&pointer).unwrap()
 }
 
-/// Paths of the numbers of a document that change nothing and are not named.
+/// Paths of numbers in a document that have no effect and are not named as unused.
 fn lost_in_json(importer: &Importer, name: &str, text: &str) -> Vec<String> {
     let documents = json::documents(name, text).unwrap();
     let whole = |documents: &[Value]| {
@@ -96,7 +96,7 @@ fn lost_in_json(importer: &Importer, name: &str, text: &str) -> Vec<String> {
     lost
 }
 
-/// Numbers of a text as places of their first digit.
+/// Offsets of the first digit of each number in a text.
 fn numbers(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let is_word =
@@ -109,7 +109,7 @@ fn numbers(text: &str) -> Vec<usize> {
     (0..bytes.len()).filter(|at| begins(*at) && has_value(*at)).collect()
 }
 
-/// What names the number at a place of a text: its column, and its line.
+/// Labels the number at an offset of a text by column and line.
 fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
@@ -122,9 +122,9 @@ fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
             let is_unused = BONNIE_UNUSED.contains(&column);
             if is_unused { "#unused".to_owned() } else { format!("column {column}") }
         }
-        // The table above is for the eye.
+        // The printed table above the CSV is unused.
         "bonnie-csv" => "#unused".to_owned(),
-        // Commands have commas of their own.
+        // Commands contain commas.
         name if name == "criterion" || name.ends_with("-csv") => {
             header.split(',').nth(column).unwrap_or("command").to_owned()
         }
@@ -137,7 +137,7 @@ fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
         "dd" if ["(", "MB, ", "GB, ", "s, "].iter().any(|end| text[..at].ends_with(end)) => {
             "#unused".to_owned()
         }
-        // A log of 0 ms has no rate. Of single operations: the latency, the bytes, and how many there are.
+        // A log of 0 ms has no rate. For single operations: the latency, the bytes, and the number of entries.
         "fio-log" => {
             let is_read = (name.contains("_lat") && column == 1)
                 || (name.contains("_bw")
@@ -158,7 +158,7 @@ fn lost_in_text(importer: &Importer, name: &str, text: &str) -> Vec<String> {
             continue;
         }
         let mut changed = text.as_bytes().to_vec();
-        // The first digit that is not 0, so that columns and lengths stay.
+        // Changes the first nonzero digit: columns and lengths stay the same.
         let digit = (at..changed.len()).find(|at| (b'1'..=b'9').contains(&changed[*at])).unwrap();
         changed[digit] = if changed[digit] == b'9' { b'1' } else { changed[digit] + 1 };
         let changed = String::from_utf8(changed).unwrap();

@@ -1,4 +1,4 @@
-//! The text that CrystalDiskMark and KDiskMark copy and save.
+//! The text that CrystalDiskMark and KDiskMark copy or save.
 
 use std::collections::BTreeMap;
 
@@ -33,9 +33,9 @@ pub const K: Importer = Importer {
     unused: &[],
 };
 
-/// Lines that say how all tests of a text were made.
+/// Lines with settings of all tests.
 const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
-/// The first version of KDiskMark without the fault.
+/// The first KDiskMark version without the bug.
 const SOUND: [u32; 2] = [3, 3];
 const BANNER: usize = 5;
 
@@ -106,7 +106,7 @@ fn version(text: &str) -> Option<[u32; 2]> {
     Some([parts.next()?.parse().ok()?, parts.next()?.parse().ok()?])
 }
 
-/// A line without how full the disk is, which CrystalDiskMark writes in brackets: `[C: 50% (116/232GiB)]`.
+/// Removes the disk usage that CrystalDiskMark writes in brackets: `[C: 50% (116/232GiB)]`.
 fn without_fill(value: &str) -> String {
     let mut kept = String::new();
     for part in value.split_inclusive(']') {

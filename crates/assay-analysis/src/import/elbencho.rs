@@ -1,4 +1,4 @@
-//! elbencho's CSV of results: a line a phase, with a header that names its columns.
+//! elbencho's CSV: one line per phase, with a header.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ const MIX: &str = "rwmix read ";
 const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];
 const SETTINGS: &str = "label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,\
                         random aligned,IO depth,shared paths,truncate";
-/// Columns with the metric, and what makes it of the column.
+/// Columns with their metric and the factor to its unit.
 const METRICS: [(&str, &str, f64); 7] = [
     ("MiB/s [last]", "bandwidth_bytes_per_s", 1_048_576.0),
     ("IOPS [last]", "iops", 1.0),

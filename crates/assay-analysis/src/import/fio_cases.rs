@@ -1,4 +1,4 @@
-//! Results of fio: all documents, all directions, and the evidence beside the numbers.
+//! fio's results: all documents, all directions, and the evidence next to the numbers.
 
 use assay_workloads::command::ImportEvidence;
 use serde_json::{Value, json};

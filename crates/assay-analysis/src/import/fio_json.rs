@@ -1,4 +1,4 @@
-//! fio's JSON and JSON+: each job and direction is a run; jobs of one name that ran at once are one.
+//! fio's JSON and JSON+: each job and direction is a run; concurrent jobs of the same name are one run.
 
 use std::collections::BTreeMap;
 
@@ -51,17 +51,17 @@ pub const IMPORTER: Importer = Importer {
     ],
 };
 
-/// Jobs of a file: each is held against the others, for those that ran at once.
+/// Limit on jobs per file: each job is compared with all others to find concurrent ones.
 const MOST_JOBS: usize = 10_000;
-/// Directions with the words of workloads that do both.
+/// Directions, with their word for workloads that do both.
 const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
-/// What fio counts apart: all directions together (unified_rw_reporting), and flushes.
+/// Sections that fio reports separately: all directions together (unified_rw_reporting), and flushes.
 const APART: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
 /// Options that do not change what is measured, in addition to those that only control fio's report.
 const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format randseed unlink \
                     write_iolog";
-/// Options of reports that cost time while fio runs: where they differ, they are settings.
+/// Options of fio's reports that cost time during a run: if they differ, they are settings.
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 
@@ -69,7 +69,7 @@ struct Job<'v> {
     value: &'v Value,
     workload: String,
     settings: BTreeMap<String, String>,
-    /// All options, those that make no setting as well.
+    /// All options, including those that are not settings.
     options: BTreeMap<String, String>,
     group: u64,
 }
@@ -109,7 +109,7 @@ fn is_later_report(before: &Value, after: &Value) -> bool {
     if old.len() != new.len() || !old.iter().zip(new).all(|(one, other)| name(one) == name(other)) {
         return false;
     }
-    // A run of its own would have begun after the report before it.
+    // A separate run would have begun after the report before it.
     old.iter().zip(new).any(|(one, other)| {
         let runtime_ms = |job| whole(job, &["job_runtime"]).unwrap_or_default();
         let is_done = runtime_ms(one) > 0 && one.get("read") == other.get("read");
@@ -185,7 +185,7 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
     let passed = |name: &str| WORK.contains(&name) || is_told(name) || reports(name);
     let all = options.clone();
     options.retain(|name, _| !passed(name));
-    // What is ours says itself what its arm is.
+    // Assay's own exports name their arm.
     if let Some(arm) = json::at(job, &["assay", "arm"]).and_then(Value::as_object) {
         let level = |(name, value): (&String, &Value)| Some((name.clone(), json::level(value)?));
         options = arm.iter().filter_map(level).collect();
@@ -194,13 +194,13 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
     Job { value: job, workload, settings: options, options: all, group }
 }
 
-/// Whether no two runs of the file shared their time: only then do they stand in their order.
+/// Whether no two runs of the file overlap in time: only then does their order count.
 fn alone(groups: &[Vec<Job<'_>>]) -> bool {
     let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
     times.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// When a run began and ended. Where jobs do not tell, groups share the time of their file in order.
+/// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
 fn span(file: &Value, groups: &[Vec<Job<'_>>], group: &[Job<'_>]) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
@@ -211,7 +211,7 @@ fn span(file: &Value, groups: &[Vec<Job<'_>>], group: &[Job<'_>]) -> Option<(u64
         let own = jobs.iter().map(|job| whole(job.value, &["job_runtime"]).unwrap_or_default());
         own.max().unwrap_or_default()
     };
-    // What ran after this group, each group as long as its longest job.
+    // Total runtime of the later groups, each as long as its longest job.
     let mut later: BTreeMap<u64, u64> = BTreeMap::new();
     for other in groups.iter().filter(|other| other[0].group > group[0].group) {
         let longest = later.entry(other[0].group).or_default();
@@ -246,7 +246,7 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
     run.failed = error.map(|error| format!("fio ended with error {error}"));
     match parts.as_slice() {
         [] => {}
-        // Of flushes fio counts times alone.
+        // For flushes, fio reports latencies only.
         [part] if direction == "sync" => latencies(&mut run, part),
         several if direction == "sync" => merged(&mut run, several),
         [part] => {
@@ -272,7 +272,7 @@ fn did(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
 
-/// The joint rate over the time of the longest job, as in fio: a sum of rates would overrate an end with fewer jobs.
+/// The joint rate over the runtime of the longest job, as in fio: a sum of rates would overestimate it.
 fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
     let (mut done, mut longest_ms) = (0.0, 0.0_f64);
     for part in parts {
@@ -283,12 +283,12 @@ fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
     (longest_ms > 0.0).then(|| done / longest_ms)
 }
 
-/// Bytes a second; fio 3.1 tells KiB only.
+/// Bytes per second; fio 3.1 reports KiB only.
 fn bandwidth(part: &Value) -> Option<f64> {
     number(part, &["bw_bytes"]).or_else(|| number(part, &["bw"]).map(|kib| kib * 1024.0))
 }
 
-/// The latencies with percentiles, else those of completions, with the factor to nanoseconds (fio 2: microseconds).
+/// The latencies with percentiles, else completion latencies; and the factor to nanoseconds (fio 2: microseconds).
 fn told_latencies(part: &Value) -> Option<(&Value, f64)> {
     let all = [("clat_ns", 1.0), ("lat_ns", 1.0), ("clat", 1000.0), ("lat", 1000.0)];
     let all = all.into_iter().filter_map(|(name, factor)| Some((part.get(name)?, factor)));
@@ -327,7 +327,7 @@ fn lack_latencies(run: &mut Run) {
     }
 }
 
-/// Adds what the file says of depth, disks and the page cache to a run.
+/// Adds the file's evidence on queue depth, disks and page cache to a run.
 fn weigh(run: &mut Run, group: &[Job<'_>], direction: &str, file: &Value) {
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
@@ -359,7 +359,7 @@ fn weigh(run: &mut Run, group: &[Job<'_>], direction: &str, file: &Value) {
     }
 }
 
-/// The mean number of operations in flight, at the upper ends of the levels that fio counts.
+/// Upper bound of the mean queue depth: fio's levels at their upper ends.
 fn largest_mean_depth(job: &Value, requested: f64) -> Option<f64> {
     let levels = job.get("iodepth_level")?.as_object()?;
     let (mut sum, mut shares) = (0.0, 0.0);
@@ -374,7 +374,7 @@ fn largest_mean_depth(job: &Value, requested: f64) -> Option<f64> {
 
 const LARGEST_REQUEST: f64 = 4_194_304.0;
 
-/// What the disks of a file counted, against what all its jobs needed in a direction.
+/// Disk counters of a file next to the traffic that all its jobs needed in a direction.
 fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<ImportEvidence> {
     let what = match direction {
         "read" => "reads",
@@ -406,7 +406,7 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
     Some(ImportEvidence::Disk { counted, needed, what: what.into() })
 }
 
-/// Means by their counts, the largest maximum, and percentiles of all bins together.
+/// Merges runs: means weighted by count, the largest maximum, and percentiles of all bins together.
 fn merged(run: &mut Run, parts: &[&Value]) {
     let all: Option<Vec<(&Value, f64)>> = parts.iter().map(|part| told_latencies(part)).collect();
     let Some(all) = all else { return };

@@ -1,4 +1,4 @@
-//! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one run per direction; the file name tells the type.
+//! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one run per direction; the file name gives the type.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -18,7 +18,7 @@ pub const IMPORTER: Importer = Importer {
     recognises: |start| {
         let mut lines = lines::lines(start).take(LINES).peekable();
         let some = lines.peek().is_some();
-        // The last line of the beginning may be cut off.
+        // The last line of the head may be truncated.
         let all: Vec<bool> = lines.map(|(_, line)| entry(line).is_some()).collect();
         some && all.iter().rev().skip(1).all(|good| *good) && all.first() == Some(&true)
     },
@@ -28,7 +28,7 @@ pub const IMPORTER: Importer = Importer {
 
 const LINES: usize = 20;
 const LATENCY: &str = "latency_mean_ns";
-/// Ends of names, with the metric of the mean and its factor.
+/// Name suffixes, with the metric of the mean and its factor.
 const KINDS: [(&str, &str, f64); 5] = [
     ("_bw", "bandwidth_bytes_per_s", 1024.0),
     ("_iops", "iops", 1.0),
@@ -57,7 +57,7 @@ fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let stem = last.split('.').next().unwrap_or(last);
-    // fio numbers the logs of jobs that ran at once.
+    // fio numbers the logs of concurrent jobs.
     let number = last.split('.').nth(1).filter(|part| part.parse::<u32>().is_ok());
     let kind = KINDS.iter().find(|(end, ..)| stem.ends_with(end));
     let Some((end, metric, factor)) = kind else {
@@ -97,7 +97,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         } else if last_ms == 0 {
             run.lack(metric, "the log covers less than 1 ms, which is too short for a rate");
         } else {
-            // Entries of single operations are not rates: the total divided by the time is.
+            // Entries of single operations are not rates; the total divided by the time is.
             let done = if *metric == "iops" { values.len() as f64 } else { moved };
             run.add(metric, Some(done / seconds));
         }

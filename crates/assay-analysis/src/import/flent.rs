@@ -1,4 +1,4 @@
-//! flent's data files (JSON, as a rule packed with gzip): each series of a file is a run, by its mean.
+//! flent's data files (JSON, usually gzipped): each series of a file is a run with its mean.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -28,7 +28,7 @@ pub const IMPORTER: Importer = Importer {
     ],
 };
 
-/// What says how a test was made: tests that differ in it are not replicates.
+/// Settings of a test: tests with different settings are not replicates.
 const SETTINGS: [(&str, &str); 4] =
     [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
 
@@ -52,7 +52,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             "" => "value",
             unit => unit,
         };
-        // What is counted or timed, the name of the series says.
+        // The name of the series gives the quantity.
         let better = direction::of_name(&format!("{series} {unit}"));
         let mut run = Run::new(format!("{test}: {series}"));
         for (key, name) in SETTINGS {

@@ -1,4 +1,4 @@
-//! Lines of Go's benchmarks, as `go test -bench` writes them and benchstat reads them.
+//! Output of Go benchmarks, as written by `go test -bench` and read by benchstat.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ pub const IMPORTER: Importer = Importer {
     unused: &[("iterations", "Go divides by them already")],
 };
 
-/// Start of lines by `assay export`: `# assay NAME ORIGINAL` maps a name back; `# assay` alone marks the file.
+/// Line prefix written by `assay export`: `# assay NAME ORIGINAL` maps a name back; `# assay` alone marks the file.
 pub const NAMES: &str = "# assay";
-/// Metrics of ours with the units that benchstat tells with a prefix.
+/// Assay's metrics with units that benchstat prints with a prefix.
 pub const UNITS_OF_METRICS: [(&str, &str); 2] =
     [("bandwidth_bytes_per_s", "B/s"), ("duration_s", "sec/op")];
 
-/// What runs of one file share, as lines `key: value` above them.
+/// Properties of all runs of a file, as `key: value` lines above them.
 const SHARED: [&str; 3] = ["goos", "goarch", "cpu"];
-/// Units with their metric, and what makes it of the unit.
+/// Units with their metric and the factor to it.
 const UNITS: [(&str, &str, f64); 6] = [
     ("ns/op", "time_per_op_ns", 1.0),
     ("sec/op", "time_per_op_ns", 1e9),
@@ -59,7 +59,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         directions.extend(direction(line));
         let Some((benchmark, numbers)) = line_of(line) else { continue };
         let mut run = shared.clone();
-        // The number of processors behind the last hyphen is no part of the name.
+        // The suffix after the last hyphen is the number of processors (GOMAXPROCS).
         let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
         let bare = bare.filter(|_| own.is_none()).map_or(benchmark, |(bare, _)| bare);
         let known = |plain: &str| -> String {
@@ -84,7 +84,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Runs::in_order(runs).require(name, "contains no benchmark line")
 }
 
-/// Names of ours by those that stand in the lines; none where others wrote them.
+/// Maps benchmark names back to Assay's; `None` if another tool wrote the file.
 fn names(text: &str) -> Option<BTreeMap<&str, &str>> {
     let mut own = text.lines().filter_map(|line| line.strip_prefix(NAMES)).peekable();
     own.peek()?;

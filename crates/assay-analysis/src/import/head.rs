@@ -1,4 +1,4 @@
-//! The beginning of a text: what it looks like where no importer knows it.
+//! The beginning of a text in an unknown format: what it resembles.
 
 use assay_core::lines;
 
@@ -7,7 +7,7 @@ use super::words::quoted;
 
 const NAMED: usize = 4;
 
-/// Texts of tools of which another form can be read, by what stands in them.
+/// Recognizes human-readable output of tools that also have an importable format.
 fn for_the_eye(head: &str) -> Option<&'static str> {
     if head.starts_with("\u{7}tae") || head.starts_with("eat\u{7}") {
         return Some(BLKTRACE);
@@ -28,7 +28,7 @@ pub(super) fn of(text: &str) -> &str {
     &text[..end]
 }
 
-/// Whether the beginning of a text is a JSON object with these keys, whatever stands before it.
+/// Whether a text starts with a JSON object with these keys, ignoring any text before it.
 pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
     super::json::start(head).is_some_and(|start| {
         let names = names(&head[start..]);
@@ -36,7 +36,7 @@ pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
     })
 }
 
-/// Texts that are followed by a colon, as the names of a JSON object are.
+/// Quoted strings followed by a colon: the keys of a JSON object.
 fn names(json: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = json;
@@ -60,7 +60,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// What a text of an unknown format looks like, and what is missing; `None` if it may be a table with a mistake.
+/// Describes a text of an unknown format and what is missing; `None` if it may be a table with a mistake.
 pub(super) fn strange(head: &str) -> Option<String> {
     let known = "see assay list importers";
     let start = head.trim_start();

@@ -1,4 +1,4 @@
-//! iozone's table: one row per file size and record size. The column tells the test, as unchosen tests are blank.
+//! iozone's table: one row per file size and record size. The column identifies the test: skipped ones are blank.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -37,7 +37,7 @@ enum Unit {
     Microseconds,
 }
 
-/// Where each column of a header ends; numbers are set flush right below it.
+/// End position of each column of a header; numbers are right-aligned below it.
 fn header(line: &str) -> Option<Vec<usize>> {
     let words = words_with_ends(line);
     let [("kB" | "KB", _), ("reclen", _), ..] = words.as_slice() else { return None };
@@ -75,7 +75,7 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
         words.filter_map(|(word, end)| Some((word.parse().ok()?, end))).collect();
     let [(size, _), (record, _), values @ ..] = numbers.as_slice() else { return };
     for (value, end) in values.iter().filter(|_| plain) {
-        // Flush right below the name of its column: the nearest end.
+        // Right-aligned below the column's name: take the nearest end.
         let near = columns.iter().enumerate().skip(2).min_by_key(|(_, at)| at.abs_diff(*end));
         let Some(test) = near.and_then(|(at, _)| TESTS.split(',').nth(at - 2)) else { continue };
         let mut run = Run::new(test);

@@ -1,4 +1,4 @@
-//! The first JSON document of a text, whatever stands before and after it.
+//! The first JSON document of a text, ignoring any text around it.
 
 use assay_core::failure::Outcome;
 use serde_json::Value;
@@ -6,9 +6,9 @@ use serde_json::error::Category;
 
 use super::mistake_in;
 
-/// Where the document begins: at the first line that begins as one, else at the first brace.
+/// Offset of the document: the first line that looks like one, else the first brace.
 pub(super) fn start(text: &str) -> Option<usize> {
-    // A message such as `[WARN] ...` is none.
+    // A message such as `[WARN] ...` is not a document.
     let begins = |line: &str| {
         let after = line.trim_start().strip_prefix(['{', '[']).map(str::trim);
         after.is_some_and(|after| {
@@ -30,7 +30,7 @@ pub(super) fn start(text: &str) -> Option<usize> {
 /// The only document of a text.
 ///
 /// # Errors
-/// The user's mistake if there is none, or a second one.
+/// None, or a second one, is a user's mistake.
 pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     let (document, end) = first(name, text, 0)?;
     if let Some(second) = following(text, end) {
@@ -41,7 +41,7 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     Ok(document)
 }
 
-/// All documents of a text, of which there is at least one.
+/// All documents of a text, at least one.
 pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
     let (document, mut end) = first(name, text, 0)?;
     let mut all = vec![document];
@@ -53,7 +53,7 @@ pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
     Ok(all)
 }
 
-/// Where another object begins behind a document; messages of tools are none.
+/// Offset of another object after a document, ignoring messages of tools.
 fn following(text: &str, end: usize) -> Option<usize> {
     let mut at = end;
     for line in text[end..].split_inclusive('\n') {
@@ -67,7 +67,7 @@ fn following(text: &str, end: usize) -> Option<usize> {
     None
 }
 
-/// The first document from a place on, and where it ends.
+/// Returns the first document at or after an offset, and its end.
 fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
     let none = || mistake_in(&format!("{name}:1:1"), "not JSON");
     let start = from + start(&text[from..]).ok_or_else(none)?;
@@ -82,7 +82,7 @@ fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
         let text = "the JSON is truncated: the file is incomplete, or the tool was interrupted; run it again";
         return Err(mistake_in(&place, text));
     }
-    // The place in the message is relative to the document.
+    // The position in the message is relative to the document.
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or(&message);
     Err(mistake_in(&place, &format!("not JSON: {message}")))
@@ -100,7 +100,7 @@ pub(super) fn word<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     at(value, keys)?.as_str()
 }
 
-/// The entries of a list below keys; none where it is no list.
+/// Entries of the list at a path of keys; empty if it is not a list.
 pub(super) fn list<'v>(value: &'v Value, keys: &[&str]) -> &'v [Value] {
     at(value, keys).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -1,21 +1,21 @@
-//! Everything that is wrong with a file, told at once.
+//! Collects all mistakes of a file and reports them together.
 
 use assay_core::failure::{Failure, Outcome};
 
 use super::words::quoted;
 
-/// Mistakes that are told; of the others, only how many there are.
+/// Mistakes to report in full; the rest are only counted.
 const TOLD: usize = 20;
-/// Mistakes that are kept, so that a large file that is wrong throughout does not fill the memory.
+/// Mistakes to store: a large broken file must not fill the memory.
 const KEPT: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'a> {
-    /// Line from 1.
+    /// Starts at 1.
     pub line: usize,
-    /// Number of the field from 1.
+    /// Starts at 1.
     pub column: usize,
-    /// Its name in the header; empty where it has none.
+    /// Name in the header; empty if it has none.
     pub name: &'a str,
     pub text: &'a str,
 }
@@ -44,7 +44,7 @@ impl<'a> Mistakes<'a> {
         }
     }
 
-    /// Returns what was read of a field, or `None` after telling why it could not be read.
+    /// Returns the value of a field, or reports the mistake and returns `None`.
     pub(super) fn read<T>(&mut self, cell: &Field<'_>, read: Result<T, String>) -> Option<T> {
         read.map_err(|text| self.at(cell, &text)).ok()
     }
@@ -53,7 +53,7 @@ impl<'a> Mistakes<'a> {
         self.at(&Field { line, column: 1, name: "", text: "" }, text);
     }
 
-    /// A failure with all of them, a line each, unless there are none.
+    /// Fails with all mistakes, one per line, if there are any.
     pub(super) fn outcome(mut self) -> Outcome<()> {
         if self.count == 0 {
             return Ok(());
@@ -97,7 +97,7 @@ mod tests {
         assert!(some.lines().count() == TOLD && !some.contains("more"), "{some}");
         let many = told(&places);
         assert!(many.ends_with("\nand 3 more") && many.lines().count() == TOLD + 1, "{many}");
-        // However many there are, only so many are kept.
+        // The number of stored mistakes is limited.
         let most: Vec<(usize, usize)> = (1..=KEPT + 9).map(|line| (line, 1)).collect();
         assert!(told(&most).ends_with(&format!("and {} more", KEPT + 9 - TOLD)));
     }

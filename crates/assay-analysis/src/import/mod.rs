@@ -1,6 +1,6 @@
 //! Imports numbers of other tools as measurements. An importer only reads a text; it touches no file and judges
-//! nothing. A table of trials states its comparison; of other files, `together` finds what varies among all runs of a
-//! study.
+//! nothing. A table of trials names its comparison; for other files, `together` finds the settings that vary among all
+//! runs of a study.
 
 mod bonnie;
 #[cfg(test)]
@@ -56,12 +56,12 @@ use run::Runs;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Levels that arms are compared with; the arm of the first levels where there are none.
+    /// Baseline levels; by default those of the first arm.
     pub baseline: Arm,
-    /// What counts as equivalent, as a fraction.
+    /// Equivalence margin as a fraction.
     pub margin: Option<f64>,
     pub primary: Option<String>,
-    /// The files were made in the order in which they are named.
+    /// The files were created in the order in which they are named.
     pub in_order: bool,
     pub better: BTreeMap<String, Better>,
 }
@@ -78,9 +78,9 @@ impl Options {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub measurements: Measurements,
-    /// What was taken for granted, one sentence each.
+    /// Assumptions, one sentence each.
     pub notes: Vec<String>,
-    /// Trials, each counted once however many metrics it has.
+    /// Number of trials, each counted once regardless of its metrics.
     pub trials: usize,
 }
 
@@ -93,18 +93,18 @@ pub struct Brought {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Reads {
-    /// A table that says itself what it compares: a study by itself.
+    /// A table that names its comparison: a complete study.
     Table(fn(name: &str, text: &str, options: &Options) -> Outcome<Imported>),
-    /// Runs of another tool; several files are one study. Messages call the text by the name.
+    /// Runs of another tool; several files are one study. Messages refer to the text by `name`.
     Runs(fn(name: &str, text: &str) -> Outcome<Runs>),
-    /// Requests one by one, read line by line: a recording, and nothing to compare.
+    /// Single requests, read line by line: a recording, without a comparison.
     Requests(requests::Begin),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Importer {
     pub about: About,
-    /// Whether the beginning of a text is of its format alone.
+    /// Whether only this format begins like this text.
     pub recognises: fn(head: &str) -> bool,
     pub reads: Reads,
     /// Numbers that Assay does not compare: names separated by commas, and the reason. A quoted name is a whole key.
@@ -140,7 +140,7 @@ pub(crate) fn grouped<T>(
     groups
 }
 
-/// A sentence that names the numbers of a text that are not compared; none if there are none.
+/// Names the numbers of a text that Assay does not compare; `None` if there are none.
 fn unused_note(importer: &Importer, text: &str) -> Option<String> {
     let mut parts = Vec::new();
     for (names, reason) in importer.unused() {
@@ -166,7 +166,7 @@ fn has_number(text: &str, name: &str) -> bool {
     })
 }
 
-/// All importers, the usual one first.
+/// All importers, the default first.
 pub static IMPORTERS: &[Importer] = &[
     trials_csv::IMPORTER,
     fio_json::IMPORTER,
@@ -189,9 +189,9 @@ pub static IMPORTERS: &[Importer] = &[
     requests::iolog::IMPORTER,
 ];
 
-/// Bytes at the beginning of a file that tell its format.
+/// Bytes at the beginning of a file from which Assay recognizes its format.
 pub const HEAD_BYTES: usize = 64 * 1024;
-/// Bytes of a file of another tool: it is held in memory as a whole, several times over.
+/// Size limit for files of other tools: Assay loads the file several times over into memory.
 pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
 
 /// The importer that recognizes the beginning of a text, else the default one, which reports what is wrong.
@@ -211,7 +211,7 @@ pub fn find(name: &str) -> Option<&'static Importer> {
 /// The importer for the beginning of a file.
 ///
 /// # Errors
-/// Says what an unknown file looks like, and what is missing.
+/// Fails with a description of an unknown file and of what is missing.
 pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let text = beginning(head);
@@ -221,10 +221,10 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     head::strange(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
 }
 
-/// The one importer of all files of a study.
+/// The common importer of all files of a study.
 ///
 /// # Errors
-/// No file, an unknown format, or files of two formats.
+/// Fails without files, for an unknown format, or for files of two formats.
 pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
     let mut first: Option<(&Brought, &'static Importer)> = None;
     for file in files {
@@ -335,7 +335,7 @@ pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
     })
 }
 
-/// How two bytes are one unit of UTF-16.
+/// Joins two bytes to a unit of UTF-16.
 type Join = fn([u8; 2]) -> u16;
 
 const UTF_16: [([u8; 2], Join); 2] =
@@ -349,7 +349,7 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// At most so many bytes of what was packed, with whether there are more or it is damaged.
+/// Unpacks at most `most` bytes; also returns whether the data goes beyond them or is damaged.
 fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     let mut whole = Vec::new();
     let read = flate2::read::GzDecoder::new(bytes).take(most + 1).read_to_end(&mut whole);
@@ -358,7 +358,7 @@ fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
     (whole, more || read.is_err())
 }
 
-/// The text of another tool's file: packed with gzip and UTF-16 are understood.
+/// Decodes another tool's file: gzip and UTF-16 are supported.
 fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     if bytes.starts_with(&GZIP) {
         let (whole, is_cut) = unpacked(bytes, LARGEST_RUNS_BYTES);
@@ -377,7 +377,7 @@ fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     }
 }
 
-/// The beginning of a file as text, as far as it is one.
+/// The valid text at the beginning of a file.
 fn beginning(head: &[u8]) -> String {
     if head.starts_with(&GZIP) {
         return String::from_utf8_lossy(&unpacked(head, HEAD_BYTES as u64).0).into_owned();

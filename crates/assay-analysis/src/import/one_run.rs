@@ -1,4 +1,4 @@
-//! What another tool tells of the one run that it was started for: numbers of a command that is measured.
+//! Parses the output of a tool that a measured command ran.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Reads, find, grouped};
 const NAME: &str = "its output";
 
 /// The numbers of one run of a tool, the most important first; equal runs give their mean. If the tool did several
-/// kinds of work, each name starts with what tells them apart.
+/// kinds of work, a prefix distinguishes the names.
 pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {
@@ -45,7 +45,7 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     Ok(ToolOutput { numbers, evidence })
 }
 
-/// What sets a run apart from the others of its text; nothing where there is no other.
+/// The settings that distinguish a run from the others of its text; empty if it is the only one.
 fn apart(run: &Run, all: &[&Run]) -> String {
     let mut words = Vec::new();
     if all.iter().any(|other| other.workload != run.workload) {
@@ -62,7 +62,7 @@ fn apart(run: &Run, all: &[&Run]) -> String {
     words.join(" ")
 }
 
-/// The mean of a metric over equal runs; none where one of them does not tell it.
+/// Mean of a metric over equal runs; `None` if a run lacks it.
 fn mean(group: &[&Run], told: &RunMetric) -> Option<f64> {
     let of = |run: &&Run| run.values.iter().find(|own| own.metric == told.metric)?.value;
     let sum: Option<f64> = group.iter().map(of).sum();

@@ -1,4 +1,4 @@
-//! How the order of trials came about, judged by the order alone.
+//! Detects the order of trials from their positions alone.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_core::quantity::level_number;
 use assay_study::file::Order;
 
-/// Replicates from which the same order in all of them is worth a remark.
+/// Fewest replicates for a remark on an identical order in all of them.
 const TELLING: usize = 3;
 
-/// A trial with its position in time. Workloads and arms are told by number.
+/// A trial with its position in time. Workloads and arms are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub order: u32,
@@ -19,10 +19,10 @@ pub(super) struct Placed {
     pub replicate: u32,
 }
 
-/// Trials of one workload in time: replicate and arm.
+/// Trials of one workload in time order: replicate and arm.
 type Run = Vec<(u32, usize)>;
 
-/// The order of a study: the weakest over its workloads; one sequential workload makes the study sequential.
+/// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
 pub(super) fn order(trials: &[Placed]) -> Order {
     let runs = runs(trials);
     if runs.values().any(is_sequential) {
@@ -38,7 +38,7 @@ pub(super) fn order(trials: &[Placed]) -> Order {
     }
 }
 
-/// Workloads all replicates of which run their arms in one and the same order.
+/// Workloads whose replicates all run their arms in the same order.
 pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
     let same = |run: &Run| {
         passes(run).is_some_and(|passes| {
@@ -48,7 +48,7 @@ pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
     runs(trials).into_iter().filter(|(_, run)| same(run)).map(|(workload, _)| workload).collect()
 }
 
-/// Runs of the workloads that compare something. A trial with several metrics is one trial.
+/// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
 fn runs(trials: &[Placed]) -> BTreeMap<usize, Run> {
     let counted = trials.iter().filter(|trial| !trial.lead_in);
     let in_time: BTreeMap<u32, &Placed> = counted.map(|trial| (trial.order, trial)).collect();
@@ -64,14 +64,14 @@ fn arms(run: &[(u32, usize)]) -> BTreeSet<usize> {
     run.iter().map(|(_, arm)| *arm).collect()
 }
 
-/// Each arm ran all its trials before the next one began.
+/// Whether each arm ran all its trials before the next arm began.
 fn is_sequential(run: &Run) -> bool {
     let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
     let lumps = run.chunk_by(|one, next| one.1 == next.1).count();
     replicates.len() > 1 && lumps == arms(run).len()
 }
 
-/// Arms of each replicate in time; none unless each replicate ends before the next one begins.
+/// Arms of each replicate in time order; `None` unless each replicate ends before the next one begins.
 fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
     let lumps: Vec<_> = run.chunk_by(|one, next| one.0 == next.0).collect();
     let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
@@ -91,12 +91,12 @@ fn is_led(trials: &[Placed]) -> bool {
     !first.is_empty() && first.values().all(|trial| trial.lead_in)
 }
 
-/// Each replicate starts with the arm that ended the one before.
+/// Whether each replicate starts with the last arm of the one before.
 fn is_chained(passes: &[Vec<usize>]) -> bool {
     passes.len() > 1 && passes.windows(2).all(|pair| pair[0].last() == pair[1].first())
 }
 
-/// Numbers and sizes by size, others by name; as positions in what was given.
+/// Sorts numbers and sizes by value and other levels by name; returns their indices.
 pub(super) fn levels_in_order(names: &[String]) -> Vec<usize> {
     let mut levels: Vec<usize> = (0..names.len()).collect();
     let sizes: Option<Vec<f64>> = names.iter().map(|level| level_number(level)).collect();
@@ -111,8 +111,7 @@ pub(super) fn levels_in_order(names: &[String]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// `a1 b1 b2 a2`: arm and replicate in time; capitals are another workload, and `-a1` is a
-    /// lead-in.
+    /// `a1 b1 b2 a2`: arm and replicate in time order; capitals are another workload, and `-a1` is a warm-up.
     fn placed(text: &str) -> Vec<Placed> {
         let trial = |(order, word): (usize, &str)| {
             let lead_in = word.starts_with('-');
@@ -162,7 +161,7 @@ mod tests {
     #[test]
     fn lead_ins_of_all_replicates_are_seen() {
         assert_eq!(of("-a1 a1 b1 -b2 b2 a2"), Order::Random);
-        // By chance it looks like a chain as well.
+        // By chance it is also a chain.
         assert_eq!(of("-a1 a1 b1 -a2 a2 b2 -b3 b3 a3"), Order::Random);
         assert_eq!(of("-a1 a1 b1 b2 a2"), Order::Chained);
         assert_eq!(of("-a1 a1 b1 a2 b2"), Order::Rcbd);

@@ -9,7 +9,7 @@ enum Part<'p> {
     Level(&'p str),
 }
 
-/// The levels that a name holds at the places of a pattern; none where it does not fit.
+/// Returns the levels that a name has at the wildcards of a pattern; `None` if the name does not match.
 pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
     let parts = parts(pattern)?;
     Ok(fits(&parts, name).map(|found| {
@@ -49,7 +49,7 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
     if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
 }
 
-/// An open place takes as little as it can, and at least one letter for a level.
+/// A wildcard matches as little as possible; a level needs at least one letter.
 fn fits<'p>(parts: &[Part<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
     let Some((first, rest)) = parts.split_first() else {
         return text.is_empty().then(Vec::new);
@@ -59,7 +59,7 @@ fn fits<'p>(parts: &[Part<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>
         Part::Any => 0,
         Part::Level(_) => 1,
     };
-    // Only two open places never stand side by side, so the next one is fixed or the end.
+    // Two wildcards are never adjacent, so a fixed part or the end follows.
     let ends =
         text.char_indices().map(|(at, _)| at).chain([text.len()]).filter(|end| *end >= least);
     for end in ends {

@@ -59,7 +59,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Runs { runs, ..Runs::default() }.require(name, missing)
 }
 
-/// The insides of all elements of a name that stand in no other of that name.
+/// The contents of all outermost elements with a name.
 fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut rest = text;

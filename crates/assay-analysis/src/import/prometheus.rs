@@ -9,14 +9,14 @@ const ETCD: (&str, f64) = ("etcd_disk_wal_fsync_duration_seconds", 0.01);
 /// Cumulative counts of a histogram: the upper ends of its buckets in their order, each with its count.
 type Buckets = Vec<(f64, f64)>;
 
-/// One histogram of a file: its name and the labels that all its buckets share, as they are written.
+/// One histogram of a file: its name, and the labels shared by all its buckets.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Histogram<'a> {
     name: &'a str,
     labels: Vec<&'a str>,
 }
 
-/// What a text with such histograms says of its 99th percentiles; nothing where it has none.
+/// Describes the 99th percentiles of the histograms in a text; `None` without histograms.
 pub(super) fn ranges(text: &str) -> Option<String> {
     let mut histograms: BTreeMap<Histogram<'_>, Buckets> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -39,7 +39,7 @@ pub(super) fn ranges(text: &str) -> Option<String> {
 fn bucket(line: &str) -> Option<(Histogram<'_>, f64, f64)> {
     let (name, rest) = line.split_once("_bucket{")?;
     let (labels, count) = rest.rsplit_once('}')?;
-    // A comma ends a label only behind the quotation mark of its value.
+    // A comma ends a label only after the closing quote of its value.
     let (ends, mut labels): (Vec<&str>, Vec<&str>) = labels
         .split_inclusive("\",")
         .map(|label| label.trim().trim_end_matches(','))
@@ -76,7 +76,7 @@ fn range(histogram: &Histogram<'_>, buckets: &Buckets) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// So many of 1,000 requests up to each of these seconds.
+    /// Histogram of 1,000 requests: cumulative counts at these bounds in seconds.
     fn etcd(counts: &[(f64, u32)]) -> String {
         let name = ETCD.0;
         let buckets =

@@ -1,4 +1,4 @@
-//! pytest-benchmark's JSON: each benchmark of a file is one run, by its mean.
+//! pytest-benchmark's JSON: each benchmark of a file is one run with its mean.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -35,14 +35,14 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
         let named = bare.split_once('[').filter(|_| parameters.is_some());
         let mut run = Run::new(named.map_or(bare, |(name, _)| name));
-        // The file and the class of the test stand before the last colons.
+        // The file and the class of the test are before the last colons.
         let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
         let path = path.split_once('[').map_or(path, |(path, _)| path);
         path.rsplit_once("::").map_or("", |(place, _)| place).clone_into(&mut run.place);
         for (parameter, value) in parameters.into_iter().flatten() {
             run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
         }
-        // One after the other, from the first one's end: all that is known of them.
+        // Only the order is known: one after the other, from the end of the first.
         run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
         run.add("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);

@@ -1,4 +1,4 @@
-//! What another tool tells of its runs, before it is known what varies among them.
+//! Runs of another tool, before Assay knows what varies among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use assay_workloads::metrics;
 
 use super::mistake_in;
 
-/// Operations per run up to which a percentile that a run does not have is mentioned: those of a p99.9.
+/// Largest number of operations for which Assay mentions a missing percentile: that of a p99.9.
 const MOST_MENTIONED: u64 = 10_000;
 
-/// Shares of all operations, with the metric of the latency that they stay below.
+/// Quantiles with their latency metric.
 pub(super) const PERCENTILES: [(f64, &str); 5] = [
     (0.5, "latency_p50_ns"),
     (0.9, "latency_p90_ns"),
@@ -27,22 +27,22 @@ pub(super) const PERCENTILES: [(f64, &str); 5] = [
 pub struct RunMetric {
     pub metric: String,
     pub better: Better,
-    /// In the metric's unit; absent where the tool tells none.
+    /// In the metric's unit; `None` if the tool does not report it.
     pub value: Option<f64>,
-    /// Why the tool could not measure it, where its file shows that.
+    /// Why the tool could not measure it, if its file shows that.
     pub why: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub workload: String,
-    /// Package, module or host. Equal names of different places are different workloads.
+    /// Package, module or host. Equal names in different places are different workloads.
     pub place: String,
-    /// What the file says of how it was done. What differs among runs of a workload is a factor.
+    /// Settings from the file. Settings that differ among runs of a workload become factors.
     pub settings: BTreeMap<String, String>,
-    /// When it began and ended, in ms of one clock that all files share.
+    /// Start and end in ms, on a clock common to all files.
     pub span_ms: Option<(u64, u64)>,
-    /// What was measured, the most important first.
+    /// Measured metrics, the primary one first.
     pub values: Vec<RunMetric>,
     pub failed: Option<String>,
     pub evidence: Vec<ImportEvidence>,
@@ -61,7 +61,7 @@ impl Run {
         self.add_as(metric, Better::Unknown, value);
     }
 
-    /// A metric of which the tool may say which direction is better; else its name does, or nobody.
+    /// Adds a metric; its direction comes from Assay's registry, else from the tool, else from its name.
     pub fn add_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
         let own = metrics::better(metric);
         let is_ours = metrics::find(metric).is_some();
@@ -76,20 +76,20 @@ impl Run {
         }
     }
 
-    /// Adds that what a run moved may have passed through the page cache.
+    /// Notes that the page cache may have absorbed the run's traffic.
     pub fn may_be_buffered(&mut self, bytes: f64) {
         if let Some(bytes_per_s) = rate(self) {
             self.evidence.push(ImportEvidence::Buffered { bytes, bytes_per_s });
         }
     }
 
-    /// A percentile of so many operations; too few of them show none.
+    /// Adds a percentile, unless the operations are too few for it.
     pub fn add_percentile(&mut self, metric: &str, share: f64, value: Option<f64>, count: u64) {
         if percentile_is_supported(count, share) {
             return self.add(metric, value);
         }
         let needed = observations_needed(share).unwrap_or(u64::MAX);
-        // Most runs are too short for a p99.99, so a note on it would be in every import.
+        // Most runs are too short for a p99.99: a note on it would be in every import.
         if needed > MOST_MENTIONED {
             return;
         }
@@ -102,7 +102,7 @@ impl Run {
 pub struct Runs {
     pub runs: Vec<Run>,
     pub in_order: bool,
-    /// What was taken for granted, one sentence each.
+    /// Assumptions, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -111,14 +111,13 @@ impl Runs {
         Self { runs, in_order: true, notes: Vec::new() }
     }
 
-    /// # Errors
-    /// The user's mistake if there is no run: the file lacks what `missing` names.
+    /// Fails with the user's mistake if there is no run: the file lacks `missing`.
     pub fn require(self, name: &str, missing: &str) -> Outcome<Self> {
         if self.runs.is_empty() { Err(mistake_in(name, missing)) } else { Ok(self) }
     }
 }
 
-/// Names each workload with its place if a file has the name at several places.
+/// Adds the place to the names of workloads that a file has at several places.
 pub(super) fn name_places(files: &mut [Runs]) {
     let mut ambiguous: BTreeSet<String> = BTreeSet::new();
     for file in files.iter() {
@@ -145,14 +144,14 @@ fn rate(run: &Run) -> Option<f64> {
 /// Settings that may differ between reads and writes of the same kind.
 const NAMES: [&str; 2] = ["name", "filename"];
 
-/// What runs in both directions have in common: the kind of work, and the settings.
+/// The key common to runs of both directions: the kind of work and the settings.
 fn kind(run: &Run) -> (String, BTreeMap<String, String>) {
     let mut settings = run.settings.clone();
     settings.retain(|name, _| !NAMES.contains(&name.as_str()));
     (run.workload.to_lowercase(), settings)
 }
 
-/// Adds to each run that read how fast the same file says that the same was written.
+/// Adds to each reading run the write rate of the same file and settings.
 pub(super) fn compare_directions(runs: &mut [Run]) {
     let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
     for run in runs.iter() {

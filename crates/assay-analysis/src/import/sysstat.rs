@@ -34,7 +34,7 @@ pub const IMPORTER: Importer = Importer {
     ],
 };
 
-/// Fields of waits with the field of their request count: like sysstat, idle seconds weigh nothing.
+/// Fields of latencies with their field of request counts: as in sysstat, idle seconds have no weight.
 const WEIGHTS: [(&str, &str); 5] = [
     ("r_await", "r/s"),
     ("w_await", "w/s"),
@@ -42,7 +42,7 @@ const WEIGHTS: [(&str, &str); 5] = [
     ("f_await", "f/s"),
     ("await", "tps"),
 ];
-/// A field with the metric, and what makes it of the field.
+/// A field, its metric and the factor to it.
 type Field = (&'static str, &'static str, f64);
 
 static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
@@ -80,7 +80,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     runs.require(name, "no report has a `disk`; use iostat -x, or sadf -j -- -d")
 }
 
-/// A run per device; fields that are not known here are noted.
+/// One run per device; notes unknown fields.
 fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
     let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
     let mut unknown: BTreeSet<&str> = BTreeSet::new();

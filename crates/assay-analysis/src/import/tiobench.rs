@@ -1,4 +1,4 @@
-//! tiobench.pl's tables: a section a kind of access, a row a run.
+//! tiobench.pl's tables: one section per kind of access, one row per run.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
@@ -56,7 +56,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Runs::in_order(runs).require(name, "no tiobench section has a row")
 }
 
-/// The identifier and the fields of a row; asterisks stand for what was not told.
+/// The identifier and the fields of a row; asterisks are missing values.
 fn row(line: &str) -> Option<(&str, Vec<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let from = words.len().checked_sub(FIELDS).filter(|from| *from > 0)?;

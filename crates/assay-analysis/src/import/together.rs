@@ -19,10 +19,10 @@ use super::{Brought, Imported, Options, mistake_in};
 
 /// The level of a setting that a run does not name.
 const NOT_SET: &str = "not set";
-/// Limits on runs, and on workloads, levels or arms: more are not a study, and take too long to judge.
+/// Limits on runs, and on workloads, levels or arms: larger inputs take too long to judge.
 const MOST_RUNS: usize = 100_000;
 const MOST_KINDS: usize = 1000;
-/// Numbers above this are a mistake, and their ratios would not be finite.
+/// Larger numbers are mistakes, and their ratios would not be finite.
 const LARGEST: f64 = 1e15;
 
 struct One<'a> {
@@ -103,7 +103,7 @@ fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
     own.map_or(NOT_SET, String::as_str)
 }
 
-/// What varies: what the user names, and settings that differ within a workload and do not follow from the others.
+/// The factors: those that the user names, and settings that differ within a workload and do not follow from others.
 fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
     let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
@@ -158,7 +158,7 @@ fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
 }
 
 impl All<'_> {
-    /// Arms in the order of the levels, the first factor slowest.
+    /// Numbers the arms in the order of the levels, the first factor slowest.
     fn place_arms(&mut self) {
         let rank = |factor: &Factor, word: &str| {
             factor.levels.iter().position(|level| level == word).unwrap_or_default()
@@ -179,7 +179,7 @@ impl All<'_> {
         self.arms = ordered.iter().map(arm).collect();
     }
 
-    /// Positions in time, where the files tell them, and replicates by them.
+    /// Sets positions in time, if the files contain them, and replicates from them.
     fn place_in_time(&mut self, files: &[(&Brought, Runs)], options: &Options) {
         let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
         let stands = files.iter().all(|(_, runs)| runs.in_order);
@@ -198,7 +198,7 @@ impl All<'_> {
         }
     }
 
-    /// Whether all runs have a time and none of a workload ran at once with another.
+    /// Whether all runs have a time and no two runs of a workload overlap.
     fn is_timed(&mut self) -> bool {
         let spans: Option<Vec<(usize, (u64, u64))>> =
             self.runs.iter().map(|one| Some((one.workload, one.run.span_ms?))).collect();
@@ -259,7 +259,7 @@ impl All<'_> {
         if !options.baseline.is_empty() || self.arms.len() < 2 {
             return Ok(options.baseline.clone());
         }
-        // The side that is named first.
+        // The first one named is the baseline.
         let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
@@ -317,7 +317,7 @@ impl All<'_> {
         Ok(series)
     }
 
-    /// Whether a run measured a metric or failed. If the tool could measure it in no run, that is no failure.
+    /// Whether a run measured a metric or failed. A metric that the tool measured in no run is not a failure.
     fn measures(&self, workload: usize, arm: usize, metric: &str) -> bool {
         self.of_row(workload, arm).any(|one| {
             let mut values = one.run.values.iter();
@@ -356,7 +356,7 @@ impl All<'_> {
     }
 }
 
-/// Returns a run as a trial of one metric, or `None` if it says nothing of the metric.
+/// Returns a run as a trial of one metric, or `None` if it does not concern the metric.
 fn trial(one: &One<'_>, metric: &str) -> Option<TrialValue> {
     let told = one.run.values.iter().find(|told| told.metric == metric);
     let failed = one.run.failed.clone();

@@ -17,7 +17,7 @@ use super::{Imported, Importer, Options, Reads};
 use header::Header;
 use table::TrialTable;
 
-/// Bytes of a line: its words are repeated on each page about it.
+/// Limit on the length of a line: pages repeat its words.
 const LONGEST_LINE: usize = 16 * 1024;
 
 pub const IMPORTER: Importer = Importer {
@@ -29,7 +29,7 @@ pub const IMPORTER: Importer = Importer {
                (compared by differences, which allows zeros). The status is ok, failed, disturbed, superseded or \
                warmup. Lines that begin with # are comments.",
     },
-    // What has no header of another format is told what is wrong with it here.
+    // The default for texts without another format's header: it reports the mistakes.
     recognises: |_| false,
     reads: Reads::Table(read),
     unused: &[],
@@ -78,7 +78,7 @@ mod tests {
 
     use super::super::{Brought, Imported, Options, of_text, read};
 
-    /// Two arms that differ in both of their factors.
+    /// Imports two arms that differ in both factors.
     fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
         let rows = (1..=3).flat_map(|replicate| {
             [(1, 1), (2, 2)].map(|(a, b)| format!("{replicate},build,duration_s,{a}.5,{a},{b}\n"))

@@ -15,7 +15,7 @@ pub struct AaTest {
     pub format: String,
     pub id: String,
     pub workloads: Vec<AaWorkload>,
-    /// Comparisons with the first copy that a study would have called better or worse.
+    /// Comparisons with the first copy that would have been called better or worse.
     pub false_verdicts: usize,
     pub verdicts: usize,
     pub checks: Vec<Check>,
@@ -26,16 +26,16 @@ pub struct AaWorkload {
     pub workload: String,
     pub metric: String,
     pub copies: usize,
-    /// Complete replicates of the pair that has the fewest.
+    /// Complete replicates, the minimum over all pairs.
     pub n: usize,
     pub pairs: usize,
-    /// Pairs that differ significantly in a paired t test at 5%. About 5% of all pairs are expected to.
+    /// Pairs with a significant difference in a paired t test at 5%. About 5% of all pairs are expected.
     pub false_positives: usize,
-    /// The largest ratio of two copies, above 1.
+    /// The largest ratio between two copies, above 1.
     pub largest_ratio: f64,
-    /// Standard deviation of the differences within a replicate, as a share.
+    /// Standard deviation of the within-replicate differences, as a fraction.
     pub sd: f64,
-    /// Smallest difference that one comparison of `n` replicates detects with 80% power, as a share.
+    /// Minimum detectable difference of one comparison with `n` replicates (80% power), as a fraction.
     pub min_detectable: Option<f64>,
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let plain = || (1..=4).map(|at| trial(at, Status::Ok)).collect::<Vec<_>>();
         let quiet = rows([plain(), plain(), plain()]);
         assert_eq!((pairs(&quiet, 0, 1), pairs(&quiet, 1, 2)), (4, 4));
-        // The baseline of replicate 3 was disturbed, and all ran once more: each pair has it once.
+        // Something disturbed the baseline of replicate 3, and all arms ran again: each pair counts once.
         let again = |disturbed: bool| {
             let mut trials = plain();
             if disturbed {
@@ -142,7 +142,7 @@ mod tests {
         };
         let repeated = rows([again(true), again(false), again(false)]);
         assert_eq!((pairs(&repeated, 0, 1), pairs(&repeated, 1, 2)), (4, 4));
-        // Where too few are left without the disturbed ones, the rows sum them up.
+        // With too few undisturbed trials, rows summarize the disturbed ones too.
         let loud =
             || vec![trial(1, Status::Ok), trial(2, Status::Disturbed), trial(3, Status::Disturbed)];
         let few = rows([loud(), plain(), plain()]);

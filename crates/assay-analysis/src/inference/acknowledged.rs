@@ -1,4 +1,4 @@
-//! What writes with syncs and the same ones without say of a drive together: no row can say it alone.
+//! Compares rows of writes with and without syncs on one drive: a single row cannot show the difference.
 
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{Because, Trust};
@@ -11,7 +11,7 @@ use crate::rules::{self, WriteTimes};
 
 const SYNC: &str = "sync";
 
-/// What rows have in common of which one is synced and the other is not.
+/// The common properties of a synced row and its counterpart without syncs.
 #[derive(PartialEq)]
 struct Alike {
     target: usize,
@@ -22,7 +22,7 @@ struct Alike {
     direct: bool,
 }
 
-/// A row of writes, one after the other, on a drive that announces a cache.
+/// A row of single writes, one after the other, on a drive that announces a cache.
 pub(super) struct Writes {
     at: usize,
     alike: Alike,
@@ -36,7 +36,7 @@ pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut
         let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
         let remark =
             bare.and_then(|bare| rules::costless(&synced.drive, &synced.times, &bare.times));
-        // It is a note: no trust is changed.
+        // A note does not lower the trust.
         if let Some(remark) = remark {
             rows[synced.at].add_remark(rules::ACKNOWLEDGED, &remark, series);
         }
@@ -66,7 +66,7 @@ pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
     })
 }
 
-/// What the syncs of a row rest on, where something is known of it and the row is not invalid.
+/// The remark on a row's syncs, unless the row is invalid.
 pub(super) fn of_row<'r>(row: &'r WorkloadTrials<'_>) -> Option<&'r str> {
     let own = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
     own.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(told(&found, "random-write-q1"), None);
         assert_eq!(told(&found, "sequential-read"), None);
         assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
-        // Whatever is told of time has it, and amounts have not.
+        // Metrics of time have the remark; amounts do not.
         let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
         assert!(of("latency_p50_ns") && !of("write_amplification"));
         assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
@@ -141,7 +141,7 @@ mod tests {
             drive.write_cache = Presence::Present("write through".to_owned());
         }));
         quiet(&costless().emulated().findings());
-        // The same writes without a sync are not there.
+        // The same writes without syncs are missing.
         let alone = Bench::new(&["."])
             .row(0, "random-write-q1", 512, &[50_000, 50_200, 50_400])
             .row(0, "sync-write", 4096, &[49_800, 50_100, 50_200]);

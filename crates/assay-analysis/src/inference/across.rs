@@ -1,5 +1,5 @@
-//! Two results without common replicates (R13): first what differs around them, then their numbers in weaker words,
-//! never *equivalent*. With one result per side, no direction is suggested (R13d). All compared rows are one family.
+//! Two results without common replicates (R13): what differs around them, then their numbers in weaker words, never
+//! *equivalent*. With one result per side, no direction is suggested (R13d). All compared rows are one family.
 
 use std::collections::BTreeMap;
 
@@ -32,22 +32,22 @@ use super::windows;
 use crate::inference::distinct;
 
 const MOST_IN_ID: usize = 8;
-/// Letters of a time up to its minute; those of the second are three more.
+/// Length of a time up to its minute; the seconds add three letters.
 const MINUTE: usize = 16;
-/// Name of the made-up factor that tells the results apart.
+/// Name of the artificial factor whose levels are the results.
 pub const RESULT: &str = "result";
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unit {
-    /// The trials of one result a side: nothing is ever *equivalent*.
+    /// One result per side, by its trials: never *equivalent*.
     Trials,
-    /// The same, where days scatter by so much: nothing is suggested.
+    /// The same with this spread between days: no direction is suggested.
     OneDay(Days),
-    /// Results, three or more a side, with what counts as equivalent.
+    /// Three or more results per side, with the equivalence margin.
     Sessions { margin: Option<f64> },
 }
 
-/// The ID of what is made of several results, short enough for the name of a file.
+/// ID for a group of results, short enough for a file name.
 pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
     match others {
         [.., last] if others.len() > MOST_IN_ID => {
@@ -57,7 +57,7 @@ pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
     }
 }
 
-/// Later results against the first one, where days scatter by so much.
+/// Compares later results with the first, given the spread between days.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     let unit = Unit::OneDay(days);
     if let Some(seen) = windows::of(first, later) {
@@ -119,7 +119,7 @@ pub fn names(results: &[&Findings]) -> Vec<String> {
     names
 }
 
-/// The name of a result with so many letters of its time; what the user gave no title has the minute at least.
+/// Name of a result with `letters` of its time; without a title it includes the minute.
 fn name(found: &Findings, letters: usize) -> String {
     let StudyFacts { title, started, .. } = &found.study;
     let targets = &found.environment.targets;
@@ -136,7 +136,7 @@ fn name(found: &Findings, letters: usize) -> String {
     format!("{called} {time}").trim().to_owned()
 }
 
-/// What is compared: the drive where both are of one, and the results.
+/// Title of the comparison: the drive, if both results have the same, and the results.
 fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
     let subject = |findings: &Findings| {
         let mut told: Vec<String> = Vec::new();
@@ -168,10 +168,10 @@ pub(super) fn named_cell(cell: &Measurement, name: &str) -> Measurement {
 
 pub(super) struct Fact {
     pub key: String,
-    /// What it is called: what all workloads have in common is told once.
+    /// Name without the part that all workloads share.
     pub name: String,
     pub value: String,
-    /// The times in the value, which a pilot chooses.
+    /// The times in the value, which depend on the pilot.
     times_ns: Vec<u64>,
 }
 
@@ -181,7 +181,7 @@ impl Fact {
         Self { key, name, value: value.into(), times_ns: Vec::new() }
     }
 
-    /// Whether another value is the same, or its times differ by less than 10%.
+    /// Whether another value is equal, or its times differ by less than 10%.
     pub fn is_like(&self, other: &Self) -> bool {
         let is_near = |(one, other): (&u64, &u64)| one.abs_diff(*other) < one / 10 || one == other;
         let has_times = !self.times_ns.is_empty() && self.times_ns.len() == other.times_ns.len();
@@ -190,7 +190,7 @@ impl Fact {
     }
 }
 
-/// What differs around two results: a difference between their numbers may come from any of it.
+/// Differences in the setup of two results: any of them may explain a difference in their numbers.
 fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
     let after: BTreeMap<&str, &Fact> =
@@ -241,7 +241,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
     facts
 }
 
-/// How many hosts its numbers are of: a sum over three is not one over four.
+/// Number of hosts: a sum over three hosts is not comparable with one over four.
 fn hosts(findings: &Findings) -> String {
     match &findings.environment.hosts {
         Some(hosts) if hosts.finished < hosts.started => {
@@ -272,13 +272,13 @@ pub(super) fn work(findings: &Findings) -> Vec<Fact> {
     facts
 }
 
-/// A time to two digits: a pilot that chose 321 ms and then 319 ms chose the same.
+/// Rounds a time to two digits: pilots that choose 321 ms and 319 ms agree.
 fn about(ns: u64) -> String {
     let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
     show::duration((ns.saturating_add(step / 2) / step * step) as f64)
 }
 
-/// How trials were ordered, without the seed, which always differs.
+/// The order of trials, without the seed, which always differs.
 pub(super) fn order(findings: &Findings) -> String {
     let told = findings.checks.iter().find_map(|check| check.order);
     told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
@@ -298,7 +298,7 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
     ]
 }
 
-/// A result whose rows and comparisons are found without going through all of them.
+/// A result with an index of its rows and comparisons.
 pub(super) struct Book<'a> {
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Measurement>,
@@ -337,7 +337,7 @@ impl<'a> Book<'a> {
         Self {
             findings,
             cells,
-            // Of equal ones the first counts.
+            // Of duplicates, the first counts.
             baselines: own.rev().collect(),
             is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
         }
@@ -347,7 +347,7 @@ impl<'a> Book<'a> {
         self.cells.get(key).copied()
     }
 
-    /// Logarithms of the trials that the number of a row sums up; none where it has no baseline of its own.
+    /// Logarithms of the trials behind a row's number; `None` without a baseline for `Way::ToItsBaseline`.
     pub fn values(&self, cell: &Measurement, way: Way) -> Option<Vec<f64>> {
         match way {
             Way::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
@@ -355,15 +355,14 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The baseline of an arm in its own study, and the differences; `None` for baselines and sequential studies.
+    /// An arm's baseline within the same study, and the differences; `None` for baselines and sequential studies.
     fn rerun(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
         }
         let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.configuration))?;
         let baseline = self.cell(&row_of(cell, arm))?;
-        // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
-        // has the first one.
+        // If the arm's first run was disturbed, its repeat pairs with the baseline's repeat; the row has the first run.
         let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
         let partners: Vec<&TrialValue> =
             baseline.counting().into_iter().chain(undisturbed).collect();
@@ -378,16 +377,16 @@ impl<'a> Book<'a> {
 
 type Tested = (Comparison, Option<Tests>);
 
-/// The tests of a row: by its own numbers, and with the days between them.
+/// The tests of a row: by its trials, and with the spread between days.
 #[derive(Clone, Copy)]
 pub(super) struct Tests {
-    /// Of the numbers as they are; none where neither side scatters.
+    /// On the values themselves; `None` if neither side has any spread.
     pub welch: Option<Welch>,
-    /// Where they are the trials of one day.
+    /// Present if each side's trials come from one day.
     pub days: Option<BetweenSessions>,
 }
 
-/// The comparisons of all later results with the first, workload by workload: one family.
+/// Compares all later results with the first, workload by workload, as one family.
 fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
     let of_one: Vec<Vec<Tested>> =
@@ -444,7 +443,7 @@ fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec
     found
 }
 
-/// The tests of two samples; two values have no interval (R4).
+/// Tests two samples; two values have no interval (R4).
 fn tests(before: &Sample, after: &Sample, unit: Unit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;
@@ -456,18 +455,18 @@ fn tests(before: &Sample, after: &Sample, unit: Unit) -> Option<Tests> {
     Some(Tests { welch: welch(before, after), days })
 }
 
-/// Whether a class of requests was that of others' work, whose load nobody set.
+/// Whether a class belongs to live production work, whose load is not controlled.
 fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
     let mut others = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
     others.any(|cell| classes::name(&cell.workload, class) == workload)
 }
 
-/// The logarithm of a trial's value; which trials count, the row says.
+/// Logarithm of a trial's value; the row decides which trials count.
 pub(super) fn level(trial: &TrialValue) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
-/// A comparison with the baseline's cell and the arms, baseline first, as their samples are. It has no text yet.
+/// A comparison with the baseline's cell and the arms, baseline first, as their samples are. Its text is still empty.
 pub(super) fn comparison(
     cell: &Measurement,
     arms: [Arm; 2],
@@ -498,7 +497,7 @@ pub(super) fn doubt(found: &mut Comparison, cells: [&Measurement; 2], names: [&s
     }
 }
 
-/// Adds the intervals and the verdict, which is never *equivalent* if each side is one day.
+/// Adds the intervals and the verdict; never *equivalent* if each side is one day.
 pub(super) fn weighed(
     mut found: Comparison,
     tests: Option<Tests>,
@@ -517,7 +516,7 @@ pub(super) fn weighed(
         let alpha = bonferroni(ALPHA, family);
         found.ci95_simultaneous = ends(alpha);
         found.min_detectable_ratios = tests.and_then(|tests| {
-            // Either way, so that each has half of the error.
+            // Two-sided, so each side gets half of the error.
             let reach = tests.days?.found(alpha / 2.0, POWER)?;
             Some([-reach, reach].map(f64::exp))
         });
@@ -534,7 +533,7 @@ pub(super) fn weighed(
     found
 }
 
-/// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
+/// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
 fn verdict(found: &mut Comparison, family: [f64; 2], one_sided: [f64; 2], unit: Unit) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
@@ -596,7 +595,7 @@ mod tests {
         (1..).zip(all).map(trial).collect()
     }
 
-    /// The last one repeats the third.
+    /// The last trial repeats the third.
     fn repeated(all: &[(f64, Status)]) -> Vec<TrialValue> {
         let mut told = trials(all);
         if let Some(last) = told.last_mut() {
@@ -605,7 +604,7 @@ mod tests {
         told
     }
 
-    /// The values of baseline and arm as they are, and of the arm against its baseline.
+    /// The values of baseline and arm, and the arm's values relative to its baseline.
     fn values(found: &Findings) -> [Vec<f64>; 3] {
         let book = Book::new(found);
         let [baseline, arm] = [&found.measurements[0], &found.measurements[1]];
@@ -645,14 +644,13 @@ mod tests {
         let ok = |value: f64| (value, Status::Ok);
         let quiet = result([trials(&[ok(100.0); 4]), trials(&[ok(200.0); 4])]);
         assert_eq!(values(&quiet), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
-        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no
-        // row.
+        // The third baseline trial was disturbed, so both ran again: the arm's first run is in no row.
         let disturbed = (50.0, Status::Disturbed);
         let base = repeated(&[ok(100.0), ok(100.0), disturbed, ok(100.0), ok(100.0)]);
         let arm = repeated(&[ok(200.0), ok(200.0), ok(300.0), ok(200.0), ok(200.0)]);
         let again = result([base, arm]);
         assert_eq!(values(&again), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
-        // The third of the arm was disturbed: its repeat is relative to that of the baseline.
+        // The arm's third trial was disturbed: its repeat is relative to the baseline's repeat.
         let base = repeated(&[ok(100.0), ok(100.0), ok(130.0), ok(100.0), ok(100.0)]);
         let arm = repeated(&[ok(200.0), ok(200.0), disturbed, ok(200.0), ok(200.0)]);
         let own = vec![100.0, 100.0, 130.0, 100.0];

@@ -1,4 +1,4 @@
-//! What reading and writing of a drive that somebody lends say together: no row can say it alone.
+//! Compares reads and writes of a borrowed drive: a single row cannot show a host cache.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const RATE: &str = "bandwidth_bytes_per_s";
 
 #[derive(Default)]
 pub(super) struct Rates {
-    /// Target -> bytes per second of its fastest row that only reads.
+    /// Target -> bytes per second of its fastest read-only row.
     reading: BTreeMap<usize, f64>,
-    /// Rows that write: the target, and the flush after it that did nothing, where there was one, with bytes per second.
+    /// Rows with writes: the target, and the flush after them that did nothing, if any, with bytes per second.
     writing: BTreeMap<usize, (usize, Option<(IdleFlush, f64)>)>,
 }
 
@@ -26,7 +26,7 @@ impl Rates {
             return;
         };
         let target = row.workload.target;
-        // As the row tells it, so that both stand beside each other.
+        // Use the row's own number: both appear next to each other.
         let rate = series.iter().find(|one| one.metric == RATE);
         let rate = rate.and_then(|one| super::cells::number(&one.trials, None));
         if row.workload.writes() {
@@ -39,7 +39,7 @@ impl Rates {
         }
     }
 
-    /// Tells all rows that write to a drive that keeps what is written, and their series.
+    /// Marks all rows with writes to a drive whose host caches them, and their series.
     pub fn tell(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
         for (target, reading) in &self.reading {
             let own = || self.writing.iter().filter(|(_, (of, _))| of == target);
@@ -53,7 +53,7 @@ impl Rates {
     }
 }
 
-/// The remark in the place of the rule's own, where that was no worse.
+/// Replaces the rule's remark unless that was worse.
 fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &Remark) {
     let rule = HOST_CACHE.about.name;
     let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
@@ -82,7 +82,7 @@ mod tests {
     use super::super::tests::{Bench, cell};
     use super::*;
 
-    /// Reads at 100 MiB/s, and writes of 64 MiB in a second each, with a flush of so many microseconds.
+    /// Reads at 100 MiB/s, and 64 MiB of writes per one-second trial, each with a flush of `flush_us`.
     fn found(reads: u64, flush_us: u64) -> Findings {
         let flush = |trial: &mut Trial| trial.flush_ns = Some(flush_us * 1000);
         let mut bench = Bench::new(&["."])
@@ -99,7 +99,7 @@ mod tests {
         bench.findings()
     }
 
-    /// Pieces that came three times as fast the second time, from a host that says so of its cache.
+    /// A second read three times as fast, on a host that announces this cache.
     fn kept_by_a_host(kind: &str) -> Findings {
         let mut bench = Bench::new(&["."])
             .row(0, "sequential-read", 1 << 20, &[100; 3])
@@ -134,7 +134,7 @@ mod tests {
         };
         assert_eq!(of_rule(&through, "sequential-read", "cached"), suspect);
         assert_eq!(of_rule(&through, "sequential-write", "cached"), None);
-        // Read or written, it is still a lent drive.
+        // Reads and writes are both on a borrowed drive.
         for row in ["sequential-read", "sequential-write"] {
             assert_eq!(of_rule(&through, row, "host-cache"), trusted);
         }
@@ -165,7 +165,7 @@ mod tests {
             "{:?}",
             loud.summary_texts()
         );
-        // How much this machine's device moved is what it is, whoever keeps it.
+        // The traffic of this machine's device is exact, whatever the host caches.
         assert_eq!(cell(&loud, "sequential-write", "write_amplification").trust, trusted);
         assert_eq!(trust(&found(190, 100)), [trusted; 3], "reading is as fast");
         assert_eq!(trust(&found(100, 50_000)), [trusted; 3], "the flush did something");
@@ -200,7 +200,7 @@ mod tests {
         row.remarks = vec![(LENT, Remark::new(Trust::Suspect, "the host caches data"))];
         let note = row.as_given(Nature::Amount).unwrap();
         assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
-        // Of what its rule is about, that says what there is to say.
+        // The remark on its cache already covers these metrics.
         for nature in [Nature::Speed, Nature::Traffic] {
             assert!(row.as_given(nature).is_none());
         }

@@ -1,4 +1,4 @@
-//! Cells: one series with its centre and spread, of the very trials that its comparison rests on.
+//! Cells: the center and spread of one series, over the same trials as its comparison.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use assay_study::results::design::{ALPHA, Design};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
-/// Trials below which every statement about a cell is provisional (R4).
+/// Below this number of trials, every statement on a cell is provisional (R4).
 const SETTLED: usize = 6;
-/// Undisturbed trials from which the disturbed ones are left out: an interval needs as many.
+/// With this many undisturbed trials the disturbed ones are left out: an interval needs as many.
 const ENOUGH: usize = 3;
 
 pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
@@ -21,7 +21,7 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     cells.map(|(at, series)| of(series, baselines.get(&at).map(Vec::as_slice))).collect()
 }
 
-/// The number of a row with these trials of a metric compared by ratio; `baseline` are those of its baseline.
+/// The number of a row from its trials of a ratio metric; `baseline` are the trials of its baseline.
 pub(super) fn number(own: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
     let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
     let values: Vec<f64> =
@@ -33,7 +33,7 @@ fn is_repeated(trials: &[TrialValue]) -> bool {
     trials.iter().any(|trial| trial.repeats.is_some())
 }
 
-/// Trials of the baseline of each series in which something was repeated, by the series' place.
+/// Baseline trials of each series with a repeated trial, by index of the series.
 fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValue>> {
     let repeated = |own: &&Series| is_repeated(&own.trials);
     let key = |own: &Series, arm: Arm| (own.workload.clone(), own.metric.clone(), arm);
@@ -94,7 +94,7 @@ fn of(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
     }
 }
 
-/// Positions of the counted trials among all; `None` if they are the undisturbed ones.
+/// Indices of the counted trials; `None` if they are the undisturbed ones.
 fn places(trials: &[TrialValue], counted: &[&TrialValue]) -> Option<Vec<usize>> {
     let told = trials.iter().filter(|trial| trial.counts_by_itself());
     (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
@@ -114,7 +114,7 @@ pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
     summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
-/// The trials that a cell sums up: one per replicate, as long as enough replicates have an undisturbed one.
+/// The trials behind a cell: one per replicate, if enough replicates have an undisturbed one.
 fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
     let first = || trials.iter().filter(|trial| trial.repeats.is_none());
     let valued = |trial: &&TrialValue| trial.value.is_some();
@@ -129,7 +129,7 @@ fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> V
     first().filter(counts).filter(valued).collect()
 }
 
-/// The trial that comparisons pair with the baseline's: the first run, or the repeat where both are undisturbed.
+/// The trial that pairs with the baseline's: the first run, or the repeat in which both are undisturbed.
 fn paired<'t>(
     trials: &'t [TrialValue],
     first: &'t TrialValue,
@@ -153,7 +153,7 @@ fn paired<'t>(
     rounds(trials, first).find(|round| of_baseline(round.replicate, true))
 }
 
-/// A trial, or its undisturbed repeat where something disturbed it.
+/// A trial, or its undisturbed repeat if it was disturbed.
 fn standing<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Option<&'t TrialValue> {
     match first.status {
         Status::Ok => Some(first),

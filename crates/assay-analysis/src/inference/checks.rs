@@ -1,4 +1,4 @@
-//! What the study as a whole should be read with.
+//! Checks of the study as a whole.
 
 use assay_core::quantity::units::show;
 use assay_study::findings::Check;
@@ -14,13 +14,13 @@ const CUT: &str = "the recording is truncated or still running; export and repla
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// That count or were to count: all but the lead-in.
+    /// Trials that count or will count: all except warm-ups.
     run: usize,
     repeats: usize,
-    /// That repeat none, the lead-in included.
+    /// Trials that repeat no other one, including warm-ups.
     first: usize,
     disturbed: usize,
-    /// What disturbed the first of them.
+    /// The disturbance of the first of them.
     disturbance: Option<String>,
     failed: usize,
     time: Time,
@@ -48,7 +48,7 @@ impl Counts {
 pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
     let &Counts { run, repeats, .. } = counts;
     let watched = plan.is_only_watched();
-    // Disturbed trials count in numbers that nothing is made of.
+    // Disturbed trials only matter to numbers that lead to a verdict.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
     let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
     Some(Check::new("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
 }
 
-/// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
+/// Names what the study does not create again for each trial: replicates do not average out its luck (R1b).
 fn level(plan: &Plan) -> Option<Check> {
     let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
     let on_made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
@@ -136,7 +136,7 @@ fn level(plan: &Plan) -> Option<Check> {
     Some(Check::new("level", text.to_owned()))
 }
 
-/// The rule by which the study could end early; nothing where it could not.
+/// The stopping rule; `None` for a fixed number of replicates.
 fn stopping(plan: &Plan) -> Option<Check> {
     let text = match &plan.design.stopping {
         Stopping::Fixed => return None,
@@ -173,7 +173,7 @@ fn screened(passes: u32) -> String {
     }
 }
 
-/// How the trials were put in order; the seed says which of the orders it was.
+/// How the trials were ordered; the seed identifies the order.
 fn order(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
     let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());

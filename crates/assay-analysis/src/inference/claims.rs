@@ -1,6 +1,6 @@
 //! Ratings printed on a device against its measured numbers, by the CI: reached, not reached, or undetermined.
 //!
-//! The SD Association tests cards in a defined state. A study shows only whether a card reaches the rating here.
+//! The SD Association tests cards in a defined state. A study only shows whether a card reaches the rating now.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
     (at_least(number, *limit), told(what, number, shown))
 }
 
-/// Of each family of classes the highest that is reached, else the first undetermined one, else the lowest.
+/// For each family of classes: the highest one that is reached, else the first undetermined one, else the lowest.
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
         let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
@@ -76,7 +76,7 @@ fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber
     all
 }
 
-/// Where the numbers lie: every limit has to be reached, one that is not is enough.
+/// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
 fn standing(class: &Class, numbers: &Numbers) -> Standing {
     let limits = limits(class, numbers).into_iter();
     let all: Vec<Standing> = limits.map(|(number, limit)| at_least(number, limit)).collect();

@@ -1,5 +1,5 @@
-//! Classes of the requests that reached the target's devices (reads, writes, flushes, discards), each reported,
-//! compared and judged separately: what helps one may starve another.
+//! Request classes of the target's devices (reads, writes, flushes, discards), each reported, compared and judged
+//! separately: a setting that helps one may starve another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ use crate::rules::{Remark, unstable};
 struct Class {
     key: &'static str,
     words: &'static str,
-    /// Classes of records that belong to it: a write that must be on the medium is a write.
+    /// Classes of records that it includes: a FUA write is a write.
     of: &'static [&'static str],
 }
 
@@ -41,7 +41,7 @@ static CLASSES: [Class; 4] = [
     Class { key: "discard", words: "discards", of: &["discard"] },
 ];
 
-/// What stands for all of it where nothing could be seen.
+/// Label for all classes if no request was visible.
 const ALL: &str = "latency by class";
 
 pub(super) fn name(workload: &str, class: &str) -> String {
@@ -49,7 +49,7 @@ pub(super) fn name(workload: &str, class: &str) -> String {
     format!("{workload}, {words}")
 }
 
-/// The devices whose requests are added up, with their name; several devices that are only watched stay separate.
+/// Groups of devices whose requests are added, each with a name; several observed devices stay separate.
 fn parts(
     workload: &PlannedWorkload,
     site: Option<&Site>,
@@ -64,7 +64,7 @@ fn parts(
     }
 }
 
-/// The classes of requests that devices completed, added up over the devices.
+/// Requests that the devices completed, by class, added over the devices.
 fn spans(
     block: &BlockLatency,
     devices: &[String],
@@ -80,7 +80,7 @@ fn spans(
     Ok(sums)
 }
 
-/// Requests of a trial by class, each with the name that its cells have.
+/// Requests of a trial by class, each with its name in cells.
 pub(super) fn of_trial(
     plan: &Plan,
     environment: &Environment,
@@ -100,14 +100,14 @@ pub(super) fn of_trial(
 
 struct ClassSpans<'a> {
     classes: BTreeMap<&'static str, ClassSpan>,
-    /// Length of the span in which they ended, nanoseconds.
+    /// Duration in which they completed, nanoseconds.
     span_ns: u64,
-    /// Why single requests were not seen, where the kernel's own sums stand for them.
+    /// Why single requests were not visible, if the kernel's sums replace them.
     sums_alone: Option<&'a str>,
 }
 
 impl<'a> ClassSpans<'a> {
-    /// What the kernel counts for everybody, of a period of others' work.
+    /// The kernel's counters of all traffic, for a period of production work.
     fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
         let class = |own: &Class| {
@@ -126,12 +126,12 @@ impl<'a> ClassSpans<'a> {
 
 type Spans<'a> = Vec<(&'a Measured<'a>, Result<ClassSpans<'a>, String>)>;
 
-/// What the classes of one row say, before it is known which classes its workload has at all.
+/// Metrics of the classes of one row, before the classes of its workload are known.
 pub(super) struct Classes {
     workload: String,
     untold: Option<AbsentCell>,
     held: Vec<&'static str>,
-    /// Each metric of each class, or that it is not there.
+    /// Each metric of each class, or why it is missing.
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
@@ -158,7 +158,7 @@ fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> Classe
     Classes { workload: part, untold, held: held.collect(), told }
 }
 
-/// Why nothing is told of any class of a row; none where there is something.
+/// Why no class of a row has numbers; `None` if one has.
 fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
@@ -167,12 +167,12 @@ fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell
     is_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
 }
 
-/// Whether the work is not the tool's own: the classes are all that there is.
+/// Whether the work is observed only: then the classes are all of its numbers.
 fn is_looked_at(row: &WorkloadTrials<'_>) -> bool {
     row.workload.work.is_only_watched() || row.workload.work.is_others()
 }
 
-/// Series of every class that any trial of a workload has, and what is not there.
+/// Series of every class with requests in any trial of a workload, and the missing numbers.
 pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     let mut held: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
@@ -212,7 +212,7 @@ fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
     spans.collect()
 }
 
-/// Why no trial that counts has any class; none where one has, or nobody asked.
+/// Why no trial that counts has any class; `None` if one has, or if classes were not requested.
 fn unseen(spans: &Spans<'_>) -> Option<String> {
     let counting = spans.iter().filter(|(trial, _)| trial.counts());
     let reasons: Option<Vec<&String>> = counting.map(|(_, told)| told.as_ref().err()).collect();
@@ -270,10 +270,10 @@ fn one(
     })
 }
 
-/// The rule that looks at each class of others' work by itself.
+/// The rule that judges each class of production work separately.
 const RULE: &str = "unstable";
 
-/// Whether the trials of a class of others' work lie so far apart that their mean says little.
+/// Whether the trials of a class of production work vary too much for their mean.
 fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<Remark> {
     if !row.workload.work.is_others() {
         return None;
@@ -287,7 +287,7 @@ fn none_of(class: &Class, trial: &Measured<'_>) -> String {
     format!("the devices completed no {} in trial {}", class.words, trial.record.order)
 }
 
-/// The value in the trial of a row of a metric that is of a class of requests; none of any other metric.
+/// The value of a class metric in a trial; `None` for all other metrics.
 pub(super) fn in_trial(metric: &str, row: &WorkloadTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
@@ -341,7 +341,7 @@ fn value(metric: &str, span: &ClassSpan, told: &ClassSpans<'_>) -> Result<f64, S
     }
 }
 
-/// What each arm does to the classes: a sentence per arm with a difference between or within its classes.
+/// The effect of each arm on the classes: one sentence per arm with a difference.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let classes = found.comparisons.iter().filter(|one| one.primary && one.class_of.is_some());
     let rows = grouped(classes, |one, other| {
@@ -357,7 +357,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     };
     let differs = |name: &String| first.configuration.get(name) != first.baseline.get(name);
     let levels = |arm: &Arm| arm_in_words(arm.iter().filter(|(name, _)| differs(name)));
-    // Of an arm without a single pair there is nothing to say.
+    // No sentence for an arm without a pair.
     let is_empty = !first.configuration.keys().any(differs);
     if is_empty || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
         return None;
@@ -420,7 +420,7 @@ mod tests {
     use super::super::tests::Bench;
     use super::*;
 
-    /// As many requests of each class of one device with one latency.
+    /// The same number of requests of each class on one device, with one latency.
     fn block(classes: [(usize, u64, u64); 2]) -> BlockLatency {
         let mut after = DeviceTotals::default();
         for (class, requests, ns) in classes {
@@ -438,8 +438,7 @@ mod tests {
         }
     }
 
-    /// Two arms of which the second has reads that take so many times as long, and writes that take
-    /// as long.
+    /// Two arms; the second has reads that take `times` as long, and equal writes.
     fn bench(times: u64) -> Bench {
         let with = |times: u64| {
             move |trial: &mut Trial| {
@@ -500,7 +499,7 @@ mod tests {
         let (reads, writes) = (told("block_read_mean_ns"), told("block_write_mean_ns"));
         assert!(reads.contains("for read requests") && writes.contains("for write requests"));
         assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
-        // Of what confirms no race nothing is said.
+        // A study that confirms no race has no sentence on one.
         findings.study.race_ratio = None;
         assert!(super::super::race::confirmed(&findings, None).is_none());
     }
@@ -527,7 +526,7 @@ mod tests {
         assert!((shared - (2.0 * single).min(1.0)).abs() < 1e-12, "{shared} {single}");
     }
 
-    /// The same as others' work: nothing was run, and it was looked at.
+    /// The same as production work: observed only.
     fn live(mut bench: Bench) -> Findings {
         for workload in &mut bench.plan.workloads {
             let settle = "1s".parse().unwrap();
@@ -540,7 +539,7 @@ mod tests {
     #[test]
     fn others_work_is_unstable_by_the_class_and_not_by_how_much_there_was() {
         let trust = |found: &Findings, metric: &str| {
-            // The second arm is the one that is changed below.
+            // The test changes the second arm.
             let cell = found.measurements.iter().rfind(|cell| cell.metric == metric).unwrap();
             let rules: Vec<&str> = cell.reasons.iter().map(|one| &*one.rule).collect();
             (cell.trust, rules.contains(&RULE))
@@ -557,9 +556,9 @@ mod tests {
         assert_eq!(trust(&found, "block_read_mean_ns"), (Some(Trust::Suspect), true));
         assert!(!trust(&found, "block_write_mean_ns").1);
         assert!(!trust(&found, "block_read_p99_ns").1, "tails may jump");
-        // Of a program the rule looks at its operations.
+        // For a program, the rule judges its operations.
         assert!(!trust(&jumping().findings(), "block_read_mean_ns").1);
-        // Another load at the same latency is no spread.
+        // A varying load with a constant latency is not unstable.
         let loads = live(bench(1).each(|trial| {
             let reads = if trial.replicate % 2 == 0 { 20_000 } else { 1_000 };
             trial.evidence.block_latency =

@@ -1,5 +1,5 @@
-//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or
-//! usual.
+//! The spread between sessions (R13d), which trials of one session do not show: from earlier results, the user, or a
+//! default.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use assay_study::findings::Findings;
 
 use super::across::{Book, Key, Way, key};
 
-/// What sessions scatter by where nothing else is known.
+/// Default spread between sessions.
 const USUAL: f64 = 0.03;
-/// Results of one study from which on its sessions are known.
+/// Fewest results of a study for its spread between sessions.
 const ENOUGH: usize = 5;
 pub(super) const POWER: f64 = 0.8;
 
-/// The spread of a session's mean, as a share, and who says so.
+/// The spread of session means, as a fraction, and its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Days {
     pub sd: f64,
@@ -26,7 +26,7 @@ pub struct Days {
 pub enum Source {
     Usual,
     Asked,
-    /// So many earlier results of the study.
+    /// This number of earlier results.
     Results(usize),
 }
 

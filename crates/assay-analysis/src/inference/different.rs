@@ -1,4 +1,4 @@
-//! Whether commands that are compared did the same work: no row can say it alone.
+//! Whether the compared commands did the same work: a single row cannot show a difference.
 
 use assay_study::findings::measurements::Series;
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -38,7 +38,7 @@ pub(super) fn tell(all: &[WorkOfRow], rows: &mut [WorkloadTrials<'_>], series: &
     }
 }
 
-/// What settings have in common that are compared with each other: where commands are, all but the command.
+/// The settings that compared rows share: with several commands, all except the command.
 fn compared(arm: &Arm) -> Arm {
     let mut others = arm.clone();
     others.remove(COMMAND).map(|_| others).unwrap_or_default()
@@ -58,7 +58,7 @@ mod tests {
             arm(&[("block_size", "1")])
         );
         assert_eq!(compared(&arm(&[("command", "a")])), arm(&[]));
-        // Without several commands every setting is to do the same.
+        // Without several commands, nothing has to do the same work.
         assert_eq!(compared(&arm(&[("filesystem", "ext4")])), arm(&[]));
     }
 }

@@ -1,4 +1,4 @@
-//! The machine, the targets and the workloads in words.
+//! Describes the machine, the targets and the workloads.
 
 use assay_core::presence::Presence;
 use assay_machine::system::machine::Machine;
@@ -21,7 +21,7 @@ const TELLING_OPTIONS: &str = "noatime strictatime lazytime sync dirsync ro disc
                                alloc_mode= fsync_mode= checkpoint=";
 
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
-    // Drives of virtual machines that a study makes lie in memory: where it was called says nothing of them.
+    // Drives of the study's virtual machines are in memory: the current directory says nothing about them.
     let looked_at = !plan.is_in_machines();
     let targets = environment.sites.iter().zip(&plan.surveys).filter(|_| looked_at);
     EnvironmentFacts {
@@ -48,7 +48,7 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
     }
 }
 
-/// Where it runs; what happened to the processors meanwhile is told by trials.
+/// Describes the place; trials report the state of its processors.
 fn place(machine: &Machine) -> Option<PlaceFacts> {
     let place = machine.place.value()?;
     let told = |seen: &Presence<String>| seen.value().cloned();
@@ -99,7 +99,7 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
         direct: survey.direct.value().is_some(),
         writes_buffered: survey.dirtied.is_some_and(|own| own.is_through_cache()),
         rotational: one.and_then(rotational),
-        // Fall-backs stand beside the workloads that they concern.
+        // Fallbacks are notes of the workloads.
         notes: survey.notes.clone(),
         filesystems: filesystems(site),
         on_a_file: is_on_a_file(site),
@@ -107,7 +107,7 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
     }
 }
 
-/// Turning platters; virtual disks say so whatever they are made of, so they are not believed.
+/// Whether it is a hard disk; `None` for virtual disks, whose flag is not reliable.
 fn rotational(drive: &Drive) -> Option<bool> {
     let virtual_disk = drive.bus.value().is_some_and(|bus| bus == "virtio");
     drive.rotational.value().copied().filter(|_| !virtual_disk)
@@ -122,7 +122,7 @@ fn drive_words(site: &Site) -> String {
         (_, Backing::Remote, []) => format!("another machine{}", reason()),
         (_, _, []) => format!("not known{}", reason()),
         (_, _, [drive]) => one_drive(drive),
-        // A loop device is no drive of its own: its file lies on one.
+        // A loop device is a file on a drive.
         (_, _, [first, below @ ..]) if is_on_a_file(site) => {
             let below: Vec<String> = below.iter().map(one_drive).collect();
             format!("{} on {}", first.name, below.join("; "))
@@ -135,7 +135,7 @@ fn drive_words(site: &Site) -> String {
     }
 }
 
-/// Whether the drive is a loop device and the others are what its file lies on.
+/// Whether the drive is a loop device, and the others are the drives below its file.
 fn is_on_a_file(site: &Site) -> bool {
     match site.drives.as_slice() {
         [first, below @ ..] if site.backing != Backing::Memory => {
@@ -157,7 +157,7 @@ fn one_drive(drive: &Drive) -> String {
     interface.map_or_else(|| name.clone(), |interface| format!("{name}, {interface}"))
 }
 
-/// What a target stands on, top first; nothing of a device.
+/// File systems below a target, top first; empty for a device.
 fn filesystems(site: &Site) -> Vec<FilesystemFacts> {
     let of = |mount: &Mount| FilesystemFacts {
         name: mount.filesystem.clone(),
@@ -193,7 +193,7 @@ fn options(mount: &Mount) -> Vec<&str> {
     distinct(mount.options.iter().map(String::as_str).filter(|option| tells(option)))
 }
 
-/// What a planned workload reads and writes; `None` for other kinds, and if it was only watched.
+/// The I/O of a planned workload; `None` for other kinds, and for observed ones.
 pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     let io = io::IoPlan::of(&workload.work).filter(|_| !workload.work.is_only_watched())?;
     Some(IoFacts {
@@ -207,7 +207,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
     })
 }
 
-/// How far the schedule of an open loop was held in the trials of a row that count.
+/// Schedule deviations of an open loop, over the trials of a row that count.
 pub(super) fn pace(row: &WorkloadTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
     let own = counted.filter_map(|measured| io::IoDetail::of(measured)?.pace);

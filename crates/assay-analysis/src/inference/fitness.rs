@@ -1,4 +1,4 @@
-//! Whether a place meets the requirements of a study. The CI answers each bound; doubt about the numbers leaves it
+//! Whether a target meets the requirements of a study. The CI decides each bound; doubt about the numbers leaves it
 //! open.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use assay_study::results::record::Status;
 use super::acknowledged::of_because;
 use crate::inference::distinct;
 
-/// Puts the outcome before all other findings. The answers belong to the questions of the design, one by one.
+/// Puts the outcome before all other findings. The answers have the order of the design's questions.
 pub(super) fn tell(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
     let seen: &Findings = found;
@@ -67,7 +67,7 @@ fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) ->
     let doubt = doubt(found, ask, shown);
     let ended = if doubt.is_some() { Fit::Inconclusive } else { shown };
     if let Some(why) = doubt {
-        // Suspect numbers say so themselves.
+        // Suspect numbers have a separate message.
         let of_ask = |cell: &&Measurement| ask.workloads.contains(&cell.workload);
         let mut cells = found.measurements.iter().filter(of_ask);
         let is_suspect = cells.any(|cell| cell.primary && cell.trust == Some(Trust::Suspect));
@@ -102,7 +102,7 @@ fn asked_for(ask: &Ask) -> Option<String> {
     least.chain(most).reduce(|one, other| format!("{one} and {other}"))
 }
 
-/// What keeps numbers from being believed, however clear their interval is.
+/// Why the numbers are doubtful, even with a narrow interval.
 fn doubt(found: &Findings, ask: &Ask, shown: Fit) -> Option<String> {
     let dying = found.environment.activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
@@ -121,12 +121,12 @@ fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Meas
     })
 }
 
-/// What syncs rest on whose numbers are asked for: it decides nothing, and stands beside the answer.
+/// The remark on the syncs behind the requested numbers: printed with the answer, without effect on it.
 fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
     distinct(asked(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(as_sentence))
 }
 
-/// Suspect numbers pass only if they were slowed at most: so were the disturbed trials.
+/// Suspect numbers may pass only if they were slowed; the same holds for disturbed trials.
 fn doubted(cell: &Measurement, passes: bool) -> Option<String> {
     let name = &cell.workload;
     let is_slowed = passes && cell.trust == Some(Trust::Suspect);

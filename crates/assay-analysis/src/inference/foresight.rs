@@ -1,4 +1,4 @@
-//! The smallest difference that a study will detect with 80% power (R5, R6), given the spread of earlier trials.
+//! The smallest difference that a study will detect with 80% power (R5, R6), from the spread of earlier trials.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use serde::Serialize;
 use super::verdicts::error_of_family;
 
 const POWER: f64 = 0.8;
-/// Where a spread is from that no earlier result tells.
+/// Source of a spread without an earlier result.
 const PILOT: &str = "pilot";
-/// Spreads that are shown where nothing is known of the real one.
+/// Example spreads if the real one is unknown.
 const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
-/// A study that can only detect larger differences than this answers hardly any question.
+/// A study that detects only larger differences is hardly useful.
 const LARGEST_USEFUL: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,16 +27,16 @@ pub struct Foresight {
     pub workload: String,
     pub replicates: u32,
     pub comparisons: usize,
-    /// SD of the differences within a replicate, and the smallest difference that is detectable with it (80% power).
+    /// SD of the within-replicate differences, and the minimum detectable difference (80% power).
     pub sd_and_min_detectable: Vec<(f64, f64)>,
-    /// Id of the result that the spread was taken from, or `pilot`.
+    /// ID of the result with the spread, or `pilot`.
     pub sd_source: Option<String>,
     pub text: String,
     #[serde(skip)]
     pub sight: String,
 }
 
-/// What a plan can detect in each workload; `earlier` is a result to take the spread from.
+/// What a plan can detect in each workload, given the spread of an `earlier` result or a pilot.
 pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
     let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
     names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
@@ -48,7 +48,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     let comparisons = own.filter(|one| !matches(&one.arm, baseline)).count();
     let margin = plan.design.margin.filter(|_| comparisons > 0)?;
     if matches!(plan.design.stopping, Stopping::Open { .. } | Stopping::Race { .. }) {
-        // They have no fixed number of replicates to promise anything for.
+        // Without a fixed number of replicates, Assay cannot predict a difference.
         return None;
     }
     let alpha = error_of_family(&plan.design, comparisons);
@@ -77,7 +77,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     Some(told)
 }
 
-/// SD of the differences within a replicate that the pilot predicts, as a share: the widest of all targets.
+/// SD of the within-replicate differences that the pilot predicts, as a fraction: the largest of all targets.
 fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
     let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
     let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
@@ -85,7 +85,7 @@ fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
 }
 
-/// What a plan can detect by its pilot, in one sentence for all workloads.
+/// The minimum detectable differences from the pilot, in one sentence for all workloads.
 pub fn foreseen(plan: &Plan) -> Option<String> {
     let told = foresee(plan, None);
     let known = told.iter().filter(|one| one.sd_source.is_some());
@@ -108,7 +108,7 @@ pub fn foreseen(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// SD of the differences within a replicate of an earlier result, as a share; by default of the primary metric.
+/// SD of the within-replicate differences of an earlier result, as a fraction; by default of the primary metric.
 fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64> {
     let is_judged = |own: &str, primary: bool| metric.map_or(primary, |name| name == own);
     let own = found.comparisons.iter().filter(|one| one.workload == workload);
@@ -117,10 +117,10 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
     if !squares.is_empty() {
         return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
     }
-    // A rate that was asked for hardly scatters, and is not what is compared.
+    // A requested rate hardly varies, and is not the compared metric.
     let facts = found.workloads.iter().filter(|facts| facts.name == workload);
     let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
-    // Two arms that scatter alike differ by the root of two more than one.
+    // The difference of two arms with equal spread has sqrt(2) times the spread of one.
     let is_own = |cell: &&Measurement| match metric {
         None if !asks_for_rate => ["iops", "bandwidth_bytes_per_s"].contains(&&*cell.metric),
         _ => is_judged(&cell.metric, cell.primary),

@@ -1,6 +1,6 @@
-//! Gates (R13c): whether a later side is worse than an earlier one by more than allowed. A row fails if its one-sided
-//! bound, adjusted for all rows, lies beyond the limit. With three or more results per side, sessions are the unit;
-//! with fewer, the error includes a given spread between days (R13d).
+//! Gates (R13c): whether the later side is worse than the earlier one by more than allowed. A row fails if its
+//! one-sided bound, adjusted for all rows, is beyond the limit. With three or more results per side, sessions are the
+//! unit; with fewer, the error includes a given spread between days (R13d).
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,26 @@ use super::days::{Days, POWER};
 use super::verdicts::words;
 use super::with_levels;
 
-/// Error of the whole gate, shared by its rows.
+/// Error rate of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
-/// The usual limit, and the loss that a gate must detect: three trials with a spread of 3% do, with 10% rarely (R13c).
+/// Default limit, and the loss that a gate must detect: three trials suffice at a spread of 3%, rarely at 10% (R13c).
 const USUAL_ALLOWED: f64 = 0.05;
 const USUAL_SEEN: f64 = 0.3;
-/// Rules whose word makes a row blind.
+/// Rules that make a row inconclusive.
 const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
 #[derive(Clone, Debug)]
 pub struct Gate {
     pub max_regression: f64,
-    /// A row that would not have found a loss of this makes no statement.
+    /// A row that could not detect a loss of this size is inconclusive.
     pub must_detect: f64,
-    /// The metric that is judged; by default the one that verdicts are about.
+    /// The metric to judge; by default the primary metric of each workload.
     pub metric: Option<String>,
     pub days: Days,
 }
 
 impl Gate {
-    /// A gate that must see 30%, and where it allows more than 5%, as far beyond that.
+    /// A gate that must detect a loss of 30%; with a limit above 5%, of correspondingly more.
     pub fn new(max_regression: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
         let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
@@ -44,12 +44,12 @@ impl Gate {
     }
 }
 
-/// Whether each result is one number: the sides then tell days from differences by themselves.
+/// Whether each result counts as one number: then the variation between days is known.
 pub fn are_sessions(sides: [usize; 2]) -> bool {
     sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
 }
 
-/// Every row that either side has, judged. So many gates of one answer share its error.
+/// Judges every row of either side. `gates` of one answer share its error.
 pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
@@ -77,11 +77,11 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &
     Gated { metric: Some(metric.clone()), ..row }
 }
 
-/// The data of both sides, or why they make no statement.
+/// The samples of both sides, or why they are inconclusive.
 fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
     let all = || sides.into_iter().flatten();
     all().try_for_each(|one| cell(one, key).map(drop))?;
-    // Against a baseline of its own only where every result has one.
+    // Relative to a baseline only if every result has one.
     let has_own = |one: &Book<'_>| {
         cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
     };
@@ -110,7 +110,7 @@ fn few(values: &[f64], id: &str) -> String {
     format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
 }
 
-/// The cell of a result, or why it makes no statement.
+/// The cell of a result, or why it is inconclusive.
 fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Measurement, String> {
     let id = &one.findings.study.id;
     let Some(found) = one.cell(key) else {
@@ -130,7 +130,7 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Measurement, String> {
     blinded(found, id).map_or(Ok(found), Err)
 }
 
-/// Why the number of a row makes no statement by its trust; `whose` it is.
+/// Why the trust in a number makes its row inconclusive; `whose` number it is.
 pub(super) fn blinded(cell: &Measurement, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
@@ -140,7 +140,8 @@ pub(super) fn blinded(cell: &Measurement, whose: &str) -> Option<String> {
     Some(format!("rule {} flags {whose}: {}", blind.rule, blind.text))
 }
 
-/// Distances from the limit at which a row fails and a loss is found. `few`: results per side if trials are the data.
+/// Distances from the limit at which a row fails, and at which a loss is detected. `few`: results per side if trials
+/// are the data.
 fn reach(
     sides: [&Sample; 2],
     few: Option<[usize; 2]>,
@@ -152,7 +153,7 @@ fn reach(
         let between = days.between(sides, results)?;
         return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
     }
-    // Where neither side scatters, nothing is left to chance.
+    // Without spread on either side there is no error.
     let Some(test) = welch(sides[0], sides[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
     let bound = quantile(1.0 - alpha)? * test.standard_error;
@@ -175,21 +176,21 @@ fn judged(
     allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
 }
 
-/// Why a row makes no statement whose trials are too few, or allow no logarithm.
+/// Reason of an inconclusive row with too few trials, or with values that have no logarithm.
 pub(super) const NO_INTERVAL: &str = "too few trials for a confidence interval";
-/// Why a row makes no statement whose interval holds what is allowed.
+/// Reason of an inconclusive row whose interval contains the limit.
 pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
 
-/// What a gate allows of a metric, as logarithms of which more is worse.
+/// The limit of a gate for a metric, as a logarithm; larger is worse.
 pub(super) struct Allowed {
     better: Better,
     most: f64,
 }
 
-/// When a row that did not fail passes.
+/// Condition for a row to pass if it did not fail.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Green {
-    /// Where a loss of this share would have been found.
+    /// It would have detected a loss of this fraction.
     Sees(f64),
     Within,
 }
@@ -197,19 +198,19 @@ pub(super) enum Green {
 impl Allowed {
     pub fn new(better: Better, share: f64) -> Self {
         let most = match better {
-            // A rate cannot lose more than all.
+            // A rate cannot fall by more than 100%.
             Better::Higher | Better::Unknown => -(1.0 - share).max(0.0).ln(),
             Better::Lower => share.ln_1p(),
         };
         Self { better, most }
     }
 
-    /// By how much a difference of logarithms, later less earlier, is worse.
+    /// How much worse a difference of logarithms (later minus earlier) is.
     pub fn worse(&self, difference: f64) -> f64 {
         -self.better.sign() * difference
     }
 
-    /// Whether a difference is a loss of more than is allowed.
+    /// Whether a difference is a loss beyond the limit.
     pub fn is_passed_by(&self, difference: f64) -> bool {
         self.worse(difference) > self.most
     }
@@ -221,7 +222,7 @@ impl Allowed {
         }
     }
 
-    /// What becomes of a row with a difference, which is sure beyond one reach and found beyond the other.
+    /// Judges a difference: significant beyond the first reach, detectable beyond the second.
     pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], green: Green) -> Gated {
         let [bound, found] = reach;
         let worse = self.worse(difference);
@@ -233,7 +234,7 @@ impl Allowed {
             Green::Sees(sees) if seen > sees => blind(seen, sees),
             Green::Sees(_) => Ended::Pass,
         };
-        // What it would have found does not matter to a row that is decided.
+        // The detectable loss is irrelevant if the row is decided.
         let min_detectable = matches!(green, Green::Sees(_)).then_some(seen);
         Gated { loss: Some(self.share(worse)), min_detectable, ..Gated::bare(name, ended) }
     }
@@ -241,7 +242,7 @@ impl Allowed {
 
 fn blind(seen: f64, must_detect: f64) -> Ended {
     let [seen, must_detect] = [seen, must_detect].map(percent);
-    // Rounded they may look the same.
+    // Both may look equal after rounding.
     let more = if seen == must_detect { "slightly more than " } else { "" };
     Ended::Inconclusive(format!(
         "smallest detectable regression {more}{seen}, must_detect is {must_detect}"
@@ -263,7 +264,7 @@ mod tests {
     /// One result per side.
     const ONE: Option<[usize; 2]> = Some([1, 1]);
 
-    /// Normal draws by the method of Box and Muller.
+    /// Normal draws by the Box-Muller transform.
     struct Normal(Draws);
 
     impl Normal {
@@ -280,7 +281,7 @@ mod tests {
         }
     }
 
-    /// The rows of one pair of checks of which the first row lost a share.
+    /// The rows of two checks; the first row lost a fraction.
     fn pair(draws: &mut Normal, trials: usize, [sd, session]: [f64; 2], lost: f64) -> Vec<Ended> {
         let row = |index: usize| {
             let shift = if index == 0 { (1.0_f64 - lost).ln() } else { 0.0 };
@@ -321,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_loss_that_it_says_it_sees_is_found_in_four_of_five() {
-        // At the loss that an average row of this spread prints.
+        // At the loss that an average row with this spread reports.
         let mut draws = Normal(Draws::new(3, "gate"));
         let seen = |draws: &mut Normal| {
             let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
@@ -345,7 +346,7 @@ mod tests {
         judged("it".to_owned(), [&sides[0], &sides[1]], few, better, 1, &five())
     }
 
-    /// Of one result a side.
+    /// One result per side.
     fn told(better: Better, earlier: &[f64], later: &[f64]) -> Gated {
         told_of(ONE, better, [earlier, later])
     }
@@ -379,7 +380,7 @@ mod tests {
     #[test]
     fn what_does_not_scatter_is_judged_as_it_stands() {
         let same = [500.0; 3];
-        // Of sessions, that is; days lie apart where no trial tells so.
+        // Between sessions; one session per side does not show the variation between days.
         let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).outcome;
         assert_eq!(ended(None, 500.0), Ended::Pass);
         assert_eq!(ended(None, 470.0), Ended::Fail);

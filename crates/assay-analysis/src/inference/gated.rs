@@ -1,6 +1,6 @@
 //! Gates inside a study (R13c): whether an arm is worse than its baseline by more than allowed, judged by pairs. All
-//! workloads and arms share the error. The bound is the one-sided t bound; a study that is looked at after every
-//! replicate uses the confidence sequence of R8.
+//! workloads and arms share the error. The bound is the one-sided t bound; a study with a look after every replicate
+//! uses the confidence sequence of R8.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(super) fn tell(
     found.answers.gate = Some(answer);
 }
 
-/// The rows of findings that have no plan: those that they have numbers of.
+/// Rows of findings without a plan: those with numbers.
 pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
     let own = found.measurements.iter().filter(|cell| !cell.control);
     own.map(|cell| (cell.workload.clone(), cell.configuration.clone())).collect()
@@ -85,11 +85,11 @@ fn answer(
     answer.of_study(asked.metric.clone(), asked.more, replicates)
 }
 
-/// Classes of a replayed load without a number in an arm, but with one in its baseline: the gate must not pass then.
+/// Classes of a replayed load with a number in the baseline but not in the arm: then the gate must not pass.
 fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned> {
     let named = asked.metric.as_deref().or(design.primary.as_deref());
     if named.is_some_and(|metric| played::of(metric).is_some()) {
-        // The workload itself is missed then.
+        // Then the workload itself is reported as missing.
         return BTreeSet::new();
     }
     let is_judged = |own: &AbsentCell, baseline: &Arm| {
@@ -116,7 +116,7 @@ struct Judge<'a> {
     found: &'a Findings,
     unfinished: bool,
     must_detect: f64,
-    /// Error of a row, as its share of that of all.
+    /// Error of a row, its share of the total.
     alpha: f64,
     replicates: u32,
 }
@@ -128,10 +128,10 @@ impl Judge<'_> {
             Some(reason) => Gated { is_final: self.is_lasting(one), ..Gated::silent(name, reason) },
             None => self.judged(name, one),
         };
-        // What was left out of the ratio may be the worst of all: a pass needs all of it, a loss does not.
+        // The trials without a ratio may be the worst of all: a pass needs every trial, a failure does not.
         let row = match row.outcome {
             Ended::Pass if has_zeros(one) => {
-                // A zero stays: it will not pass, and what is surely within the gate will not fail.
+                // A zero remains: the row cannot pass any more, and one within the limit cannot fail.
                 let lasting = row.bound95.is_some_and(|most| most < self.asked.max_regression);
                 Gated { is_final: lasting, ..Gated::silent(row.name, ZEROS.to_owned()) }
             }
@@ -149,7 +149,7 @@ impl Judge<'_> {
         with_levels(workload, &self.found.arm_words(arm))
     }
 
-    /// Why a comparison makes no statement, whatever its interval is.
+    /// Why a comparison is inconclusive regardless of its interval.
     fn silenced(&self, one: &Comparison) -> Option<String> {
         if self.unfinished {
             return Some("trials are pending".to_owned());
@@ -161,7 +161,7 @@ impl Judge<'_> {
         if !self.design.order.tells_arms_from_time() {
             return Some("the order of the trials confounds configurations with time".to_owned());
         }
-        // A side that has nothing has no numbers to be trusted either.
+        // A side without numbers has no trust to check.
         if one.n == 0
             && let Some(why) = self.absence(&one.workload, &one.configuration)
         {
@@ -191,7 +191,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Why what is allowed says nothing of how a metric is compared.
+    /// Why the limit does not apply to the way in which a metric is compared.
     fn misfit(&self, one: &Comparison) -> Option<&'static str> {
         match self.asked.more {
             None if one.difference.is_some() => Some(
@@ -204,7 +204,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether more replicates would not decide a comparison. Few trials may mislead, so that they do not count yet.
+    /// Whether more replicates cannot decide a comparison. Few trials do not count: they may be chance.
     fn is_lasting(&self, one: &Comparison) -> bool {
         let is_invalid = || self.sides(one).any(|(cell, _)| cell.trust == Some(Trust::Invalid));
         !self.unfinished
@@ -217,7 +217,7 @@ impl Judge<'_> {
                     && (is_invalid() || self.is_zero_throughout(one)))
     }
 
-    /// Whether every replicate had a value of zero on one of the two sides, so that none gave a ratio.
+    /// Whether no replicate gave a ratio, because each has a zero on one side.
     fn is_zero_throughout(&self, one: &Comparison) -> bool {
         let is_zero = |trial: &&TrialValue| {
             trial.status.counts() && trial.value.is_some_and(|value| value <= 0.0)
@@ -241,7 +241,7 @@ impl Judge<'_> {
         })
     }
 
-    /// What is to be said beside numbers that are suspect and count all the same.
+    /// Note on a suspect number that counts nevertheless.
     fn suspect(&self, one: &Comparison) -> Option<String> {
         let (cell, whose) = self.sides(one).find(|(cell, _)| cell.trust == Some(Trust::Suspect))?;
         let why = cell.reasons.iter().find(|because| because.trust == Trust::Suspect);
@@ -291,7 +291,7 @@ impl Judge<'_> {
         Gated { amount: Some(Amount { loss, bound95: surely }), ..Gated::bare(name, ended) }
     }
 
-    /// Distances of a mean from the limit at which it is significantly beyond, and at which a loss is found.
+    /// Distances of a mean from the limit beyond which it is significant, and beyond which a loss is detected.
     fn reach(&self, pairs: usize, sd: f64) -> Option<[f64; 2]> {
         let freedom = pairs.checked_sub(1)? as f64;
         let error = sd / (pairs as f64).sqrt();
@@ -316,21 +316,21 @@ impl Judge<'_> {
         Gated { metric, is_final: lasting, ..Gated::silent(self.name(workload, arm), why) }
     }
 
-    /// Why a row has no number, or its baseline has none.
+    /// Why a row or its baseline has no number.
     fn absence(&self, workload: &str, arm: &Arm) -> Option<String> {
         let (whose, own) = self.absent(workload, arm)?;
         let why = own.obstacle.as_ref().unwrap_or(&own.reason);
         Some(format!("{whose} has no number: {why}"))
     }
 
-    /// Whether a number will not come: the plan left it out, or enough replicates gave none.
+    /// Whether a number will never exist: the plan excluded it, or enough replicates gave none.
     fn stays_away(&self, workload: &str, arm: &Arm) -> bool {
         let has_seen = !self.unfinished && self.replicates >= FEWEST_TO_END;
         let own = self.absent(workload, arm);
         own.is_some_and(|(_, own)| own.obstacle.is_some() || has_seen)
     }
 
-    /// What is not there of a row, or else of its baseline, and whose it is.
+    /// The missing number of a row, or else of its baseline, and the name of its owner.
     fn absent(&self, workload: &str, arm: &Arm) -> Option<(&'static str, &AbsentCell)> {
         let mut baseline = arm.clone();
         baseline.extend(self.design.baseline.clone());
@@ -353,12 +353,12 @@ impl Judge<'_> {
 
 const ZEROS: &str = "zero values have no ratio";
 
-/// Whether trials are left out of a comparison because their values allow no ratio.
+/// Whether a comparison excludes trials because their values have no ratio.
 fn has_zeros(one: &Comparison) -> bool {
     one.note_facts.iter().any(|note| matches!(note, Note::NoRatio { .. }))
 }
 
-/// Why two arms with carry-over make no statement: only one of the two orders exceeds the limit (R2d).
+/// Why two arms with carry-over are inconclusive: only one of the two orders exceeds the limit (R2d).
 fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String> {
     let orders = one.note_facts.iter().find_map(|note| match note {
         Note::TwoOrders { first, second, .. } => Some([*first, *second]),
@@ -375,7 +375,7 @@ fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String>
     ))
 }
 
-/// The gate as a question. That it passed shows the claim only where each row is surely within it.
+/// The gate as a question. A pass supports the claim only if each row is significantly within the limit.
 fn question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
     let verdict = match answer.outcome {

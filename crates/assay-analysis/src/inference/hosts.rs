@@ -1,4 +1,4 @@
-//! Several hosts that ran a study together: what each did, what its own rules said of it, and what was lost.
+//! Several hosts that ran a study together: the work and the trust rules of each, and lost hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::rules::{self, Case, Remark};
 
 const MOST_NAMES: usize = 4;
 
-/// The fleet whose result it is; none of one host, be it one of a fleet.
+/// The fleet of a combined result; `None` for the result of one host, even of a fleet.
 fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
     fleet.filter(|fleet| fleet.is_of_all())
 }
@@ -25,7 +25,7 @@ pub(super) fn stage(fleet: Option<&Fleet>, stage: Stage) -> Stage {
     if fleet.is_some() && stage == Stage::Measured { Stage::Together } else { stage }
 }
 
-/// What the rules say of a row that several hosts ran; none where one host did.
+/// The remarks on a row that several hosts ran; `None` for one host.
 pub(super) fn remarks(
     fleet: Option<&Fleet>,
     plan: &Plan,
@@ -44,7 +44,7 @@ pub(super) fn remarks(
     Some(found)
 }
 
-/// What rules said on hosts of a workload, each rule once, with the first host of the gravest word.
+/// Remarks of the hosts' own rules on a workload: each rule once, from the first host with the lowest trust.
 fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'static str, Remark)> {
     let Some(index) = plan.workloads.iter().position(|own| std::ptr::eq(own, workload)) else {
         return Vec::new();
@@ -71,7 +71,7 @@ fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'sta
     by_rule.into_iter().map(remark).collect()
 }
 
-/// Replicates of which nothing counts: some of their trials had more hosts than others.
+/// Replicates that do not count: some of their trials had more hosts than others.
 pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
     let Some(fleet) = of_all(fleet) else { return BTreeSet::new() };
     let is_cut = |order: u32, replicate: u32| {
@@ -88,9 +88,9 @@ pub(super) const BROKEN: &str =
 
 #[derive(Default)]
 pub(super) struct HostRates {
-    /// By rank, its rate over the mean of the hosts of a trial.
+    /// By rank, its rate divided by the mean over the hosts of a trial.
     paces: BTreeMap<u32, Vec<f64>>,
-    /// Between the first and the last start of a trial.
+    /// Time between the first and the last start of a trial.
     starts_ns: Vec<u64>,
     ranges: Vec<HostRange>,
 }
@@ -133,7 +133,7 @@ impl HostRates {
         }
     }
 
-    /// All of it; none where one host ran the study.
+    /// All facts; `None` if one host ran the study.
     pub fn told(mut self, fleet: Option<&Fleet>) -> Option<Hosts> {
         let fleet = of_all(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
@@ -210,7 +210,7 @@ mod tests {
     use super::super::tests::Bench;
     use super::*;
 
-    /// Random reads on two hosts, of which the second has half the rate of the first.
+    /// Random reads on two hosts; the second has half the rate of the first.
     fn bench() -> Bench {
         let mut bench =
             Bench::new(&["."]).row(0, "random-read", 4096, &[300, 600, 900]).each(|trial| {
@@ -317,7 +317,7 @@ mod tests {
     fn a_replicate_in_which_a_host_was_lost_does_not_count() {
         let mut bench = bench();
         let lost = |order| Lost { order, replicate: 2, why: "the connection is closed".to_owned() };
-        // The trials of the bench are counted from 1: nothing of the second replicate ran before it.
+        // Trials count from 1: no trial of the second replicate ran before this one.
         hosts_of(&mut bench).hosts[1].lost = Some(lost(2));
         assert_eq!(iops(&bench.findings()), [Some(300.0), Some(600.0), Some(900.0)]);
         hosts_of(&mut bench).hosts[1].lost = Some(lost(3));

@@ -1,4 +1,4 @@
-//! Facts that kinds of work extract from their rows, with doubts about the numbers, and their sentences.
+//! Facts that kinds of work extract from their rows, doubts about their numbers, and their sentences.
 
 use assay_core::exhibit::Subject;
 use assay_core::presence::Presence;
@@ -15,7 +15,7 @@ use assay_workloads::{Measured, WorkFacts};
 use super::rows::WorkloadTrials;
 use crate::rules::Remark;
 
-/// What the trials of a row say; a second copy of the baseline would say it twice under one name.
+/// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
 pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
@@ -41,7 +41,7 @@ fn of_failed(record: &Trial) -> Failed<'_> {
     Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
 }
 
-/// A metric that what the rules say may change; none of all others.
+/// A metric whose trust the rules may change; `None` for all others.
 pub(super) fn as_judged(
     metric: &str,
     row: &WorkloadTrials<'_>,
@@ -50,7 +50,7 @@ pub(super) fn as_judged(
     row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
 }
 
-/// What the rules say of a row, as kinds of work hear it.
+/// The remarks on a row in the form for kinds of work.
 fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<Spoken<'a>> {
     let of = |(rule, remark): &'a (&'static str, Remark)| {
         let invalid = remark.trust == Trust::Invalid;
@@ -59,7 +59,7 @@ fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<Spoken<'a>> {
     row.remarks.iter().map(of).collect()
 }
 
-/// The sensor that came nearest to its throttling temperature; `None` if temperatures were not recorded.
+/// The sensor closest to its throttling temperature; `None` if temperatures were not recorded.
 fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
     if is_not_recorded(seen) {
         return None;
@@ -81,7 +81,7 @@ fn nearest(temperature: &Temperature) -> Option<NearLimit> {
     sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
 }
 
-/// Fills facts with the numbers of their rows, and marks what rests on untrusted numbers.
+/// Fills facts with the numbers of their rows, and marks those with untrusted numbers.
 pub(super) fn settle(found: &mut Findings) {
     let Findings { measurements: cells, of_kinds, .. } = found;
     for facts in of_kinds.all_mut() {
@@ -89,7 +89,7 @@ pub(super) fn settle(found: &mut Findings) {
         facts.settle(&|metric| number(cells, &subject, metric));
         let Some(because) = worst(cells, &subject) else { continue };
         let Some(Resting { text, unsaid }) = facts.resting() else { continue };
-        // Where a kind says so, nothing is said from an invalid row but that it is invalid.
+        // If the kind defines a text for invalid rows, it replaces all others.
         if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
             instead.clone_into(text);
         }
@@ -102,14 +102,14 @@ fn number(cells: &[Measurement], subject: &Subject, metric: &str) -> Option<f64>
     own.and_then(Measurement::value)
 }
 
-/// What speaks most against the number that a row is known by.
+/// The remark with the lowest trust on a row's primary number.
 fn worst<'a>(cells: &'a [Measurement], subject: &Subject) -> Option<&'a Because> {
     let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
     let because = own.flat_map(|cell| &cell.reasons);
     because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
 }
 
-/// Whether a number is of a row itself, and not of the second copy of it that a control is.
+/// Whether a number belongs to the row itself, not to its A/A control.
 fn is_of(cell: &Measurement, subject: &Subject) -> bool {
     cell.workload == subject.workload && cell.configuration == subject.arm && !cell.control
 }
@@ -135,7 +135,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     sentences
 }
 
-/// A sentence for the first trial in which the level of a row was taken back.
+/// A sentence on the first trial in which Assay rolled back the level of a row.
 pub(super) fn rollback(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
     let first = trials.iter().copied().find_map(|record| {
         let measured = record.measured.as_ref()?;
@@ -216,7 +216,7 @@ mod tests {
         );
     }
 
-    /// Work of the kind whose trials are recorded, as it is planned.
+    /// A planned workload of the kind whose trials are recorded.
     fn recorded_work() -> Option<WorkPlan> {
         let (entry, _) = recorded::kind()?;
         let work = (entry.sample)();
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(near_limit(&not_recorded()), None);
     }
 
-    /// A warm-up and a disturbed trial as well: what is gone without a cut is gone, whatever the trial is worth.
+    /// Includes a warm-up and a disturbed trial: data lost without a power cut counts in any trial.
     #[test]
     fn what_a_trial_that_is_left_out_has_lost_is_told() {
         let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "acknowledged_writes": 9,
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(failure(Status::Warmup, &kept), None);
     }
 
-    /// They did not run on the machine as it is now, and no rule looked at them.
+    /// They ran elsewhere, and no rule judged them.
     #[test]
     fn of_what_others_recorded_failures_are_told_and_no_trust_and_no_emulator() {
         let failed = |record: &mut Trial| {
@@ -321,14 +321,14 @@ mod tests {
         let found = bench.findings();
         let told: Vec<&WorkFacts> = found.of_kinds.all().collect();
         let [told] = told[..] else { panic!("{told:?}") };
-        // All three are told to the kind, which says one sentence of them, and nobody else says one.
+        // The kind gets all three and writes one sentence; nothing else mentions them.
         let [sentence] = &found.summary[..] else { panic!("{:?}", found.summary) };
         assert_eq!(sentence.topic, told.key());
         assert!(sentence.text.starts_with("own: ") && sentence.text.contains('3'));
         assert_eq!(format!("{told:?}").matches("it was cut off").count(), 3);
     }
 
-    /// Work that tells nothing of its own is as it was.
+    /// Work without facts is unchanged.
     #[test]
     fn rows_of_other_kinds_tell_nothing() {
         let found = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 3]).findings();

@@ -1,4 +1,4 @@
-//! Layers that a study makes: how long it took to encrypt a device in place, and how fast arrays resync.
+//! Layers that a study creates: the time to encrypt a device in place, and the resync rates of arrays.
 
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{self, CONVERSION};
@@ -12,7 +12,7 @@ use super::rows::WorkloadTrials;
 
 const CRYPT: &str = "crypt";
 
-/// A device that was encrypted with what lay on it.
+/// A device that was encrypted in place.
 pub(super) struct Conversion {
     bytes: u64,
     took_ns: u64,
@@ -26,7 +26,7 @@ pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Conversion> {
     made.map(|took_ns| Conversion { bytes, took_ns }).collect()
 }
 
-/// A sentence where devices of one size were.
+/// A sentence if all devices have the same size.
 pub(super) fn encryption(all: &[Conversion]) -> Option<Sentence> {
     let bytes = all.first()?.bytes;
     if all.iter().any(|one| one.bytes != bytes) {
@@ -60,7 +60,7 @@ fn encrypted(site: &Site) -> Option<u64> {
 
 const ARRAY: &str = "raid";
 
-/// A sentence for each arm in which an array did.
+/// One sentence per arm with a resyncing array.
 pub(super) fn resyncs(found: &Findings) -> Vec<Sentence> {
     let rates =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));

@@ -1,5 +1,5 @@
-//! Sentences on memory: what a limit held with each kind of swap, and what threads with stacks of several sizes reserve
-//! and use.
+//! Sentences on memory: the working set within a limit for each kind of swap, and the memory that threads reserve and
+//! use for each stack size.
 
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
@@ -9,7 +9,7 @@ use assay_workloads::stacks;
 
 use super::rows::WorkloadTrials;
 
-/// A compressor that saves less than this saves nothing worth telling.
+/// Smaller savings of a compressor are not worth a sentence.
 const SMALL: f64 = 0.1;
 
 struct Held {
@@ -18,9 +18,9 @@ struct Held {
     reached_bytes: f64,
     killed: (usize, usize),
     rate: Option<f64>,
-    /// Bytes of the set per byte of memory.
+    /// Bytes of the working set per byte of memory.
     per_memory: Option<f64>,
-    /// Whether anything lay packed in memory.
+    /// Whether memory contained compressed pages.
     packs: bool,
     trust: Trust,
 }
@@ -50,7 +50,7 @@ pub(super) fn swap_sentence(
         let rate = show::per_second(one.rate?);
         let per = one.per_memory.filter(|_| one.packs).map(|per| one.taken(per));
         let per = per.unwrap_or_default();
-        // An arm that is killed now and then has it in the others.
+        // If some trials were killed, the data fits in the others only.
         let where_not = match one.killed {
             (0, _) => String::new(),
             (killed, all) => format!(" in the other {} trials", all.saturating_sub(killed)),
@@ -67,7 +67,7 @@ pub(super) fn swap_sentence(
 }
 
 impl Held {
-    /// What of memory the set took, what lies packed outside of the limit included.
+    /// Memory used by the working set, including compressed pages outside the limit.
     fn taken(&self, per: f64) -> String {
         let memory = show::bytes((self.set_bytes as f64 / per) as u64);
         if per < 1.0 + SMALL {
@@ -103,7 +103,7 @@ fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
     })
 }
 
-/// One size: bytes of a stack, and of all threads what they reserve and use.
+/// One stack size, and the bytes that all threads reserve and use.
 struct Size {
     limit_bytes: u64,
     threads: u32,
@@ -119,7 +119,7 @@ pub(super) fn stacks_sentence(
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let mut sizes: Vec<Size> = own.filter_map(|row| size(found, row)).collect();
-    // The largest first: it is the one that is feared.
+    // The largest first: users worry about it most.
     sizes.sort_by_key(|size| std::cmp::Reverse(size.limit_bytes));
     sizes.dedup_by_key(|size| size.limit_bytes);
     let (first, others) = sizes.split_first()?;
@@ -162,7 +162,7 @@ fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
 }
 
 impl Size {
-    /// `2.31 MiB of memory (11.8 KiB a thread, 0.144% of it)`.
+    /// `2.31 MiB (11.8 KiB per thread, 0.144% of the reservation)`.
     fn used(&self) -> String {
         let each = (self.used / f64::from(self.threads.max(1))) as u64;
         format!(
@@ -174,7 +174,7 @@ impl Size {
     }
 
     fn lesson(&self) -> &'static str {
-        /// A share that nobody would call using it.
+        /// A share of memory that is negligible.
         const SMALL: f64 = 0.05;
         if self.used < SMALL * self.reserved {
             ": reserved stack uses no memory unless the kernel forbids overcommit (vm.overcommit_memory = 2)"
@@ -193,7 +193,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Sizes with what their threads reserve and use, bytes.
+    /// Stack sizes with the bytes that their threads reserve and use.
     fn told(sizes: &[(u64, f64, f64)]) -> Vec<String> {
         let mut bench = Bench::new(&["."]);
         for (at, (limit_bytes, reserved, used)) in sizes.iter().enumerate() {

@@ -19,7 +19,7 @@ use super::rows::{Measured, WorkloadTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Quantiles by the name of their metric.
+/// Quantiles by metric name.
 const QUANTILES: [(&str, f64); 14] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
@@ -37,28 +37,28 @@ const QUANTILES: [(&str, f64); 14] = [
     ("fdatasync_p999_ns", 0.999),
 ];
 
-/// Whether a metric is of response times: there are some in an open loop alone.
+/// Whether a metric is a response time, which only open loops have.
 fn is_response(metric: &str) -> bool {
     RESPONSE.iter().any(|own| own.name == metric)
 }
 
-/// Whether a metric is of syncs alone: there are some where writes are synced and the engine times that.
+/// Whether a metric is a sync latency, which needs synced writes and an engine that times the syncs.
 fn is_fdatasync(metric: &str) -> bool {
     FDATASYNC.iter().any(|own| own.name == metric)
 }
 
-/// Which of the times of a class of a load that was played again a metric is; none of every other metric.
+/// The latency statistic of a class metric of a replayed load; `None` for other metrics.
 fn of_class(metric: &str) -> Option<LatencyPoint> {
     played::of(metric).and_then(|(_, told)| told.point())
 }
 
-/// The share of all times that stay below a metric; none where it is no quantile.
+/// The quantile of a latency metric; `None` for other metrics.
 fn quantile(metric: &str) -> Option<f64> {
     let own = QUANTILES.iter().find(|(name, _)| *name == metric).map(|(_, q)| *q);
     own.or_else(|| of_class(metric)?.quantile())
 }
 
-/// The times that a metric is taken from: service, response, those of syncs alone, or those of one class.
+/// The times behind a metric: service, response, sync, or those of one class.
 fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
     if let Some((class, told)) = played::of(metric) {
         return trial.times_of(class.key, told.is_response());
@@ -72,7 +72,7 @@ fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
 
 pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
     if played::of(metric).is_some() {
-        // Each class has a row of its own.
+        // Each class has a separate row.
         return false;
     }
     if is_of_energy(metric) {
@@ -95,15 +95,15 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
     match metric {
         "write_amplification" => row.workload.writes(),
         "background_bandwidth_bytes_per_s" => row.workload.background.is_some(),
-        // Whoever is only watched does nothing of his own.
+        // An observed program runs no operations of Assay.
         _ if row.workload.work.is_only_watched() => false,
         _ if is_own() => true,
-        // What is told of bytes needs a claim of them.
+        // Metrics per byte need a number of bytes.
         _ => is_shared() && kind.judged.contains(&Judged::Bytes),
     }
 }
 
-/// The value of a metric in a trial, always a finite number; or the reason why there is none.
+/// The value of a metric in a trial, always finite, or the reason why it is missing.
 pub(super) fn value(
     metric: &str,
     row: &WorkloadTrials<'_>,
@@ -112,7 +112,7 @@ pub(super) fn value(
     let record = trial.record;
     let measured = record.measured.as_ref().ok_or("the trial failed")?;
     if let Some(rate) = record.together.as_ref().and_then(|own| own.rate(metric)) {
-        // Over the window that all hosts share.
+        // Over the window common to all hosts.
         return if rate.is_finite() { Ok(rate) } else { Err("no data was moved".to_owned()) };
     }
     let evidence = &record.evidence;
@@ -161,7 +161,7 @@ pub(super) fn value(
     if found.is_finite() { Ok(found) } else { Err("no data was moved".to_owned()) }
 }
 
-/// CPU and device time of the whole run per GiB that the run moved.
+/// CPU and device time of the whole run per GiB moved in the run.
 fn seconds_per_gib(ns: u64, record: &Trial) -> f64 {
     (ns as f64 / 1e9) / (record.claims().bytes() as f64 / GIB)
 }
@@ -189,7 +189,7 @@ fn counted(site: &Site) -> Vec<&str> {
     site.counted.iter().map(String::as_str).collect()
 }
 
-/// The same of the devices that carry what was asked for: of an array of md its members.
+/// The same for the devices that carry the requested data: for an md array, its members.
 fn of_carriers(
     row: &WorkloadTrials<'_>,
     trial: &Measured<'_>,
@@ -308,7 +308,7 @@ fn too_few(q: f64, had: u64) -> String {
     format!("needs {} operations per trial, but had only {}", show::count(needed), show::count(had))
 }
 
-/// Why a percentile is not told of a row: the trial with the fewest operations decides.
+/// Why a row has no percentile: the trial with the fewest operations decides.
 pub(super) fn unsupported(metric: &str, row: &WorkloadTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
     let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);

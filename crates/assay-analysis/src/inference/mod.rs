@@ -71,7 +71,7 @@ fn with_levels(workload: &str, levels: &str) -> String {
     if levels.is_empty() { workload.to_owned() } else { format!("{workload} ({levels})") }
 }
 
-/// Everything that the trials of a study say, in the order of its plan.
+/// Draws the findings from all trials of a study, in the order of its plan.
 pub fn findings(
     study: StudyFacts,
     plan: &Plan,
@@ -89,7 +89,7 @@ pub fn findings(
     analysis.findings()
 }
 
-/// The metric by which a trial's workload is compared, with its value or the reason why there is none.
+/// The primary metric of a trial's workload, with its value or the reason why it is missing.
 fn trial_value(
     plan: &Plan,
     environment: &Environment,
@@ -103,7 +103,7 @@ fn trial_value(
     (metric.to_owned(), classes::in_trial(metric, &row).unwrap_or_else(own))
 }
 
-/// The value of one metric in one trial, or why there is none. The trial's workload is one of the plan's.
+/// The value of one metric in one trial, or why there is none. The trial's workload must be one of the plan's.
 pub fn trial_metric(
     plan: &Plan,
     environment: &Environment,
@@ -115,7 +115,7 @@ pub fn trial_metric(
     metrics::value(metric, &row, measured)
 }
 
-/// Where those trials of a workload under an arm stand that the numbers of its row sum up.
+/// Indices of the trials that the number of a row summarizes.
 pub fn counting(trials: &[&Trial]) -> Vec<usize> {
     let told = |record: &&Trial| {
         let value = record.measured.as_ref().map(|_| 1.0);
@@ -131,7 +131,7 @@ pub struct ClassOfTrial {
     pub span: ClassSpan,
 }
 
-/// The requests of a trial by class, where they were looked at.
+/// The requests of a trial by class, if they were recorded.
 pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
     let found = classes::of_trial(plan, environment, trial).into_iter();
     found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
@@ -151,13 +151,13 @@ pub fn judge(
     found
 }
 
-/// Answers whether the place is good enough and how the gate ended, if the study asks.
+/// Answers whether the target meets the requirements and how the gate ended, if the study asks.
 fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
     fitness::tell(found, &measured.design);
     gated::tell(found, &measured.design, planned, measured.unfinished);
 }
 
-/// How far numbers have been confirmed, and whether they can be.
+/// Whether the numbers are confirmed, or can be.
 fn stage(study: &StudyFacts) -> Stage {
     match (&study.confirms, study.kind.as_str()) {
         (Some(_), _) => Stage::Confirming,
@@ -166,13 +166,13 @@ fn stage(study: &StudyFacts) -> Stage {
     }
 }
 
-/// Adds the numbers and what comparing them says, and returns the sentences on it.
+/// Adds the numbers and their comparisons; returns the sentences on them.
 fn judged(found: &mut Findings, stage: Stage, measured: &mut Measurements) -> Vec<Sentence> {
     measured.compare_zeros_by_difference(is_told);
     measured.series.iter_mut().for_each(rules::weigh);
     verdicts::mark(&mut measured.series);
     let mut sentences = Vec::new();
-    // Numbers of arms that a race selected flatter the winner and wrong the others (R15).
+    // A race that selects arms overestimates the winner and underestimates the others (R15).
     if !matches!(measured.design.stopping, Stopping::Race { .. }) {
         let factors = verdicts::compare(found, measured, stage);
         sentences = sentences::of_verdicts(found, &factors, stage);

@@ -8,10 +8,10 @@ use assay_study::results::design::Design;
 use super::rows::WorkloadTrials;
 use super::series::of_metric;
 
-/// Series of the classes of a row, and what is not there; nothing of work that tells no classes.
+/// Series of the classes of a row, and the missing numbers; empty for work without classes.
 pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
-    // Where nothing was measured, the row itself says so.
+    // If nothing was measured, the row itself reports it.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_told(class, row));
     for class in classes {
         let (primary, name) = (primary(design, row, class), name(&row.workload.name, class));
@@ -48,7 +48,7 @@ pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
     played::of(metric).map(|(class, _)| name(workload, class))
 }
 
-/// Whether the kind of work of a row tells its classes.
+/// Whether the kind of work of a row reports its classes.
 fn is_told(class: &Class, row: &WorkloadTrials<'_>) -> bool {
     let mut own = row.workload.work.kind().metrics.iter().copied().flatten();
     class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
@@ -56,13 +56,13 @@ fn is_told(class: &Class, row: &WorkloadTrials<'_>) -> bool {
 
 const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
-/// There are response times of work by the clock alone.
+/// Only work on a schedule has response times.
 fn means_something(metric: &str, row: &WorkloadTrials<'_>) -> bool {
     let is_response = played::of(metric).is_some_and(|(_, told)| told.is_response());
     !is_response || row.workload.work.is_by_clock()
 }
 
-/// What classes are compared by where the study names none: each has a mean, however few operations.
+/// Default metric for comparing classes: a mean, which needs few operations.
 fn usual(row: &WorkloadTrials<'_>) -> Told {
     if row.workload.work.is_by_clock() {
         Told::Response(LatencyPoint::Mean)
@@ -71,7 +71,7 @@ fn usual(row: &WorkloadTrials<'_>) -> Told {
     }
 }
 
-/// The metric by which a class is compared; where the study names one of a class, nothing else is compared.
+/// The metric for comparing a class; if the study names one class's metric, only that one is compared.
 fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &Class) -> Option<&'static str> {
     let told = match design.primary.as_deref().and_then(played::of) {
         Some((named, told)) => (named.key == class.key).then_some(told)?,
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// A play whose starts are so far from the recorded ones.
+    /// A replay whose starts deviate this much from the recorded ones.
     fn detail(distance: f64) -> ReplayDetail {
         let count = |operations: u64, bytes: u64| Count { operations, bytes: operations * bytes };
         let classes = [("read", count(2_000, 4096)), ("write", count(500, 8192))];
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Two arms of which the second has writes that take so many times as long, and all else as long.
+    /// Two arms; writes of the second take `slower` times as long, everything else is equal.
     fn bench(clock: Clock, slower: u64, distance: f64) -> Bench {
         let rates = [2000, 2010, 1990, 2005, 1995, 2002];
         let mut bench = Bench::new(&["/a", "/b"]).row(0, "mixed-read", 4096, &rates).row(
@@ -247,7 +247,7 @@ mod tests {
             }
             assert!(findings.measurements.iter().all(|cell| cell.workload != name));
         }
-        // Of what is there, percentiles need their operations.
+        // Percentiles need enough operations.
         let few = findings
             .absent
             .iter()
@@ -272,7 +272,7 @@ mod tests {
         let findings = bench.findings();
         assert_eq!(primaries(&findings), ["write_latency_p50_ns"]);
         assert_eq!(compared(&findings, "write_latency_p50_ns").verdict, Some(Verdict::Worse));
-        // Without a clock there is none, and it says so.
+        // Without a schedule it is missing, with a reason.
         bench.plan.design.primary = Some("write_response_p50_ns".to_owned());
         for workload in &mut bench.plan.workloads {
             workload.work = planned(Clock::Closed).into();
@@ -286,7 +286,7 @@ mod tests {
         for workload in &mut bench.plan.workloads {
             workload.work = planned(Clock::Open).into();
         }
-        // One of all classes leaves theirs.
+        // A metric of all classes does not change their primary metrics.
         bench.plan.design.primary = Some("iops".to_owned());
         let own = bench.findings();
         assert_eq!(primaries(&own).len(), 4);

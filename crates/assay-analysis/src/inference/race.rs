@@ -1,4 +1,4 @@
-//! A race as it is told (R15): the rule of `plan::race` on what every trial measured, and its words.
+//! The answer of a race (R15): the rule of `plan::race` on the measured trials, and its text.
 
 use assay_core::quantity::Better;
 use assay_core::quantity::metric::class;
@@ -18,7 +18,7 @@ use assay_workloads::metrics::{self, change, is_of_speed};
 use super::trial_value;
 use super::verdicts::words::{counted, load};
 
-/// The logarithm of what a trial counts by in a race, the higher the better; none where it has no such value.
+/// Logarithm of a trial's value in a race, higher is better; `None` without such a value.
 pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
     measured(plan, environment, trial).map(|(_, _, log)| log)
 }
@@ -33,7 +33,7 @@ fn measured(
     }
     let (metric, value) = trial_value(plan, environment, trial);
     let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
-    // A race has no winner where nobody says which way one wins.
+    // A race needs a metric with a known direction.
     let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;
     let log = better.sign() * value.ln();
     Some((metric, better, log))
@@ -51,7 +51,7 @@ pub(super) struct RaceRuns {
 }
 
 impl RaceRuns {
-    /// Takes a trial; nothing of a study that is no race.
+    /// Adds a trial; does nothing if the study is not a race.
     pub fn add(&mut self, plan: &Plan, environment: &Environment, trial: &Trial) {
         if !race::is_one(plan) {
             return;
@@ -63,7 +63,7 @@ impl RaceRuns {
         }
     }
 
-    /// What became of the race; none of a study that is none, or of which nothing was measured.
+    /// The outcome of the race; `None` if the study is not a race or nothing was measured.
     pub fn answer(&self, plan: &Plan, found: &Findings) -> Option<RaceAnswer> {
         let Stopping::Race { closeness, .. } = plan.design.stopping else { return None };
         let (metric, better) = self.metric.clone()?;
@@ -71,7 +71,7 @@ impl RaceRuns {
         let rules = race::rules(plan)?;
         let teller = Teller { plan, race: &race, better };
         let arm = |index: usize| plan.workloads[index].arm.clone();
-        // An emulator's times say nothing of hardware, nor of settings.
+        // An emulator's times do not describe hardware or settings.
         let is_told = !(found.environment.is_emulated() && is_of_speed(&metric));
         let leader = race.standing.leader.filter(|_| is_told);
         let counted = |run: &&Run| run.status != Status::Warmup;
@@ -104,7 +104,7 @@ impl RaceRuns {
     }
 }
 
-/// Why it is over: by its rule, or else because the study ended before.
+/// Why the race ended: by its rule, or because the study ended early.
 fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
     let by_rule = race.standing.over.map(|over| match over {
         Over::One => RaceEnd::OneLeft,
@@ -126,12 +126,12 @@ struct Teller<'a> {
     better: Better,
 }
 
-/// The ratio that is meant by a difference of logarithms, of which the higher is the better.
+/// Converts a difference of logarithms (higher is better) to the ratio of the metric.
 fn ratio_of(better: Better, difference: f64) -> f64 {
     (better.sign() * difference).exp()
 }
 
-/// The ends of a ratio, the lower one first.
+/// Ends of a ratio's interval, the lower one first.
 fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
     let mut ends = [by - width, by + width].map(|end| ratio_of(better, end));
     ends.sort_by(f64::total_cmp);
@@ -187,10 +187,10 @@ pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
     sentences
 }
 
-/// What a race promised next to what fresh trials of the same metric show; `None` if no race is confirmed.
+/// The race's estimate next to that of fresh trials of the same metric; `None` if no race is confirmed.
 pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
     let promised = found.study.race_ratio?;
-    // Each class of requests is compared, and the promise is of one.
+    // Classes of requests are compared separately; the estimate is for one of them.
     let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());
     let fresh = fresh.find(|one| metric.map_or(one.primary, |metric| one.metric == metric))?;
     let ends = fresh.ci95_simultaneous.or(fresh.ci95)?;
@@ -261,7 +261,7 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
 }
 
-/// Who stayed to the end where one is left; the baseline stays whatever it does.
+/// Text on the last remaining arm; the baseline always remains.
 fn alone(answer: &RaceAnswer, left: usize) -> String {
     let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
     let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
@@ -293,10 +293,10 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     )
 }
 
-/// Levels that a sentence names; of more it tells how many.
+/// Up to this number of levels, a sentence lists their names; otherwise it gives their count.
 const MOST_NAMED: usize = 6;
 
-/// What came of it; none where there is none, or it is under way.
+/// The outcome of the screening; `None` if there was none, or it is not finished.
 fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswer> {
     let screen = race.screen.as_ref()?;
     let is_there = |own: &DroppedLevel| {
@@ -304,7 +304,7 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         arms.any(|arm| arm.get(&own.factor) == Some(&own.level))
     };
     let told = |own: &Level| {
-        // Of what cannot be had here the plan tells.
+        // The plan reports levels that are unavailable here.
         let DroppedLevel { factor, level } =
             dropped_level(plan, own.factor, own.level).filter(is_there)?;
         Some(ScreenedLevel {
@@ -312,7 +312,7 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
             level,
             n: own.n,
             ratio_to_best: own.beside.map(|own| ratio_of(better, own.by)),
-            // Of the best itself there are none.
+            // The best level has no interval relative to itself.
             ends: (own.beside.filter(|own| own.by < 0.0 || own.width > 0.0))
                 .map(|own| ends_of(better, own.by, own.width)),
             eliminated: own.left,

@@ -1,4 +1,4 @@
-//! One row a workload and target: its trials in order, and how far they can be trusted.
+//! One row per workload and target: its trials in order, and their trust.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,17 +24,17 @@ use crate::rules::{self, Case, Remark, Unquiet};
 pub(super) struct WorkloadTrials<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
-    /// What its target stands on; none in a bundle that lost it.
+    /// The target's device stack; `None` in a bundle without it.
     pub site: Option<&'a Site>,
     pub idle: &'a Presence<Energy>,
-    /// Every trial that was started, in the order of the plan.
+    /// Every started trial, in the order of the plan.
     pub trials: Vec<Measured<'a>>,
     pub remarks: Vec<(&'static str, Remark)>,
-    /// Trials that count during which others were at work.
+    /// Counted trials with activity of other programs.
     pub unquiet: Unquiet,
-    /// The trust in the metric by which the row is compared; `None` if nothing was measured.
+    /// The trust in the row's primary metric; `None` if nothing was measured.
     pub trust: Option<Trust>,
-    /// Replicates of which nothing counts, as hosts were lost in them.
+    /// Replicates that do not count, because they lost hosts.
     pub broken: BTreeSet<u32>,
 }
 
@@ -42,16 +42,16 @@ pub(super) struct Measured<'a> {
     pub record: &'a Trial,
     /// Service times in nanoseconds.
     pub latency_ns: Option<Cow<'a, Tally>>,
-    /// Of an open loop response times in nanoseconds, from intended starts.
+    /// Response times of an open loop in nanoseconds, from intended starts.
     pub response_ns: Option<Cow<'a, Tally>>,
-    /// Nanoseconds of each `fdatasync` behind a write, without the write.
+    /// Nanoseconds of each `fdatasync` after a write, without the write.
     pub sync_ns: Option<Cow<'a, Tally>>,
-    /// All of them by class, as they are stored; none where only the record matters.
+    /// All times by class, as stored; `None` if only the record is needed.
     classes: Option<&'a BTreeMap<String, Tally>>,
 }
 
 impl<'a> Measured<'a> {
-    /// A trial of which only the record matters.
+    /// A trial with its record only.
     pub fn without_times(record: &'a Trial) -> Self {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }
@@ -68,7 +68,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The response times of one class of operations, or its service times; none where it has none.
+    /// The response or service times of one class of operations; `None` if it has none.
     pub fn times_of(&self, class: &str, is_response: bool) -> Option<&'a Tally> {
         let is_own = |name: &str| {
             if is_response { io::of_response(name) == Some(class) } else { name == class }
@@ -77,14 +77,14 @@ impl<'a> Measured<'a> {
         all.find(|(name, own)| is_own(name) && !own.is_empty()).map(|(_, own)| own)
     }
 
-    /// Whether the trial counts: not failed, not left out by design.
+    /// Whether the trial counts: neither failed nor left out by design.
     pub fn counts(&self) -> bool {
         self.record.status.counts()
     }
 }
 
 impl<'a> WorkloadTrials<'a> {
-    /// Its series among those of all rows, those of its classes included.
+    /// Series of this row among those of all rows, including its classes.
     pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
         let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
         series.iter_mut().filter(move |one| {
@@ -93,7 +93,7 @@ impl<'a> WorkloadTrials<'a> {
         })
     }
 
-    /// Adds a remark of a rule on several rows, and what it takes from the trust in the row and its series.
+    /// Adds a remark of a cross-row rule, and lowers the trust in the row and its series.
     pub fn add_remark(&mut self, rule: &'static str, remark: &Remark, series: &mut [Series]) {
         self.trust = self.trust.max(Some(remark.trust));
         for one in self.own_series(series) {
@@ -113,14 +113,14 @@ impl<'a> WorkloadTrials<'a> {
         self.trials.iter().filter(|trial| trial.counts())
     }
 
-    /// Trials that its numbers sum up, of those of which something is told.
+    /// Trials that the row's numbers summarize, among those with data.
     pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
         let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
         let told: Vec<TrialValue> = self.trials.iter().map(told).collect();
         cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
     }
 
-    /// Whether its drive is lent by somebody whose caches cannot be seen from here.
+    /// Whether a host provides the drive, whose caches are invisible here.
     pub fn is_borrowed(&self) -> bool {
         self.site.is_some_and(|site| site.drives.iter().any(rules::hides_its_cache))
     }
@@ -136,7 +136,7 @@ impl<'a> WorkloadTrials<'a> {
         found
     }
 
-    /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
+    /// The trust in a metric of the row, and the remarks that affect it.
     pub fn judged(&self, nature: Nature, side: Side) -> (Option<Trust>, Vec<Because>) {
         let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
@@ -146,7 +146,7 @@ impl<'a> WorkloadTrials<'a> {
         (self.trust.map(|_| worst), told)
     }
 
-    /// Marks an amount of a virtual drive as what this machine gets: the rule is about speed, and takes no trust away.
+    /// Notes that an amount is that of a virtual drive: the rule is about speed and does not lower its trust.
     pub fn as_given(&self, nature: Nature) -> Option<Because> {
         let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
         let apart = nature == Nature::Amount && !remark.is_about(rule, nature);
@@ -161,7 +161,7 @@ pub(super) fn row<'a>(
     trials: &[&'a Trial],
 ) -> WorkloadTrials<'a> {
     let mut own = trials.to_vec();
-    // Sums of floating point numbers depend on their order; the order of the plan decides it.
+    // Floating-point sums depend on the order; use that of the plan.
     own.sort_by_key(|trial| (trial.order, trial.replicate));
     let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::new).collect();
     let site = environment.sites.get(workload.target);
@@ -215,7 +215,7 @@ pub(super) fn one<'a>(
     }
 }
 
-/// What the rules say of a row, one by one and of others' work; none where no trial of it counts.
+/// Remarks of all rules on a row, and its trials with activity of others; `None` if no trial counts.
 fn judged(
     workload: &PlannedWorkload,
     plan: &Plan,
@@ -232,7 +232,7 @@ fn judged(
         return Some((rules::remarks_on_recording(&counting), Unquiet::default()));
     }
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
-        // A bundle without its site cannot be judged, and what is not judged is not trusted.
+        // Without a site in the bundle there is no evidence, so the row is not trusted.
         let text = "the record does not contain the target's devices".to_owned();
         let told = vec![("device-bytes", Remark::new(Trust::Suspect, text))];
         return Some((told, Unquiet::default()));

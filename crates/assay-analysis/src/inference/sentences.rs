@@ -1,5 +1,5 @@
-//! One to five sentences for the owner, chosen by rules. An invalid row gives nothing else; a suspect row is marked,
-//! and gives no advice. Each yardstick is named with its number.
+//! One to five sentences for the owner, chosen by rules. An invalid row only gets a sentence on its invalidity; a
+//! suspect row is marked, and gets no advice. Each comparison with a yardstick includes the number.
 
 mod owner;
 
@@ -11,10 +11,10 @@ const BLAMED: [(&str, &str); 5] = [
     ("throttled", "the CPUs or the drive throttled"),
 ];
 
-/// More replicates than this would take longer than to wait for a quiet machine.
+/// Waiting for a quiet machine is faster than running more replicates than this.
 const MOST_ADVISED: u32 = 100;
 
-/// One sentence if over half of the trials were disturbed, with advice: how many replicates decide, if they may grow.
+/// One sentence if over half of the trials were disturbed, with advice: the number of replicates, if it may grow.
 fn disturbance(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
@@ -58,16 +58,16 @@ use crate::rules::WRONG_DATA;
 const MOST: usize = 5;
 const MOST_INVALID: usize = 2;
 
-/// Of a drive that is none there is nothing to tell its owner.
+/// A simulated drive has no owner's sentences.
 fn simulated() -> Sentence {
     let text = "Simulated: the numbers describe the simulated drive, not a real drive.";
     Sentence::new(SentenceRole::Warning, "simulated", text)
 }
 
-/// Topics of what a study was run for: they precede what limits the numbers.
+/// Topics that answer the study's question: they precede the caveats.
 const LEADS: [&str; 2] = ["factor", "max-rate"];
 
-/// What comes before all numbers of a machine that a program makes up.
+/// Precedes all numbers of an emulated machine.
 fn emulated(story: &Story<'_>) -> Option<Sentence> {
     let name = story.environment.machine.emulator()?;
     let text = format!(
@@ -84,12 +84,12 @@ pub(super) struct Story<'a> {
     pub told: Vec<Sentence>,
 }
 
-/// The sentences, the most important first, the trust of the whole last.
+/// The sentences, the most important first, the overall trust last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let is_simulated =
         story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     let invalid = invalid(story);
-    // Where every row is invalid for one reason, that says how far the whole can be trusted.
+    // If every row is invalid for the same reason, that sentence also covers the overall trust.
     let all_invalid = story.plan.absent.is_empty()
         && story.rows.len() > 1
         && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
@@ -101,7 +101,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     };
     let of_kinds = super::kinds::sentences(story.found);
     if !of_kinds.is_empty() {
-        // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
+        // Production work did not run on the current machine, and no rule has evidence of it.
         let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
         let mut told: Vec<Sentence> = emulated(story).filter(|_| !recorded).into_iter().collect();
         told.extend(of_kinds);
@@ -113,7 +113,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         return told;
     }
     let judged = story.plan.design.margin.is_some();
-    // What a study was run for leads, with its trust in it.
+    // The answer to the study's question comes first, with its trust.
     let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
     let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
         story.told.iter().cloned().partition(is_lead);
@@ -122,8 +122,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
         return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
     }
-    // Where more than is told by its number would be needed, a quiet machine is all there is to ask for. Of a
-    // study with declared looks no number can be asked for.
+    // If the number of replicates would be too large, the only advice is a quiet machine. A study with declared looks
+    // gets no such number.
     let can_grow = judged && story.plan.design.stopping == Stopping::Fixed;
     let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
     let limits = [wrong_data(story), emulated(story)].into_iter().flatten();
@@ -137,23 +137,23 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
         told.extend(others);
     } else {
         told.extend(of_a_check(story));
-        // Those of verdicts are few already, and say where there is more.
+        // Sentences on verdicts are already limited, and refer to the tables.
         told.truncate(most);
     }
     told.extend(Some(last).filter(|_| is_simulated || !all_invalid));
     told
 }
 
-/// What a check tells its owner: its workloads are known to be comparable with those yardsticks.
+/// The sentences of a check for the owner: its workloads are comparable with the yardsticks.
 fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
-    // Of an emulator's numbers there is nothing to tell an owner: no yardstick is held against them.
+    // Emulated numbers are not comparable with a yardstick.
     if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
     }
     let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
     let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
-        // Which target is faster comes first, and of several each may have its own to say of syncs.
+        // The faster target comes first; each of several targets may have a sentence on syncs.
         let all = &story.found.comparisons;
         let targets = distinct(all.iter().filter_map(|found| found.configuration.get("target")));
         told.extend(targets.iter().filter_map(|target| faster(story, target)));
@@ -166,14 +166,14 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     told
 }
 
-/// What stands where fresh trials do not show what the first ones did.
+/// Text if fresh trials do not confirm the first ones.
 const NOT_CONFIRMED: &str =
     "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
 
-/// Where there is more to say than fits above the tables.
+/// Text if more sentences exist than fit above the tables.
 const MORE: &str = "See the tables below for more workloads.";
 
-/// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
+/// Sentences on comparisons: the A/A control, each factor of a grid, then the best arm of each workload.
 pub(super) fn of_verdicts(
     found: &Findings,
     factors: &[(String, String)],
@@ -199,7 +199,7 @@ pub(super) fn of_verdicts(
         sentences.truncate(MOST - 1);
         sentences.push(Sentence::finding("more", MORE));
     }
-    // That none of them tells anything has been said.
+    // The sentence on undecided comparisons already covers this case.
     let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
     let none = found.effects.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
     let counts = counted(&found.comparisons).filter(|_| !none);
@@ -222,7 +222,7 @@ fn of_comparison(found: &Comparison) -> Sentence {
     Sentence::of_comparison(found, format!("{}: {}", found.workload, found.text))
 }
 
-/// Each comparison that was judged; those that need more replicates together.
+/// One sentence per judged comparison; those that need more replicates share one.
 fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
     let undecided = undecided(comparisons);
     let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
@@ -235,7 +235,7 @@ fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
     sentences
 }
 
-/// Who ranks first in each workload, with the comparison that advice rests on.
+/// The best arm of each workload, with the comparison behind the advice.
 fn of_ranks(found: &Findings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let evidence: Vec<&String> = found.advice.iter().flat_map(|advice| &advice.evidence).collect();
@@ -248,7 +248,7 @@ fn of_ranks(found: &Findings) -> Vec<Sentence> {
         let best = advised.find(|found| found.workload == rank.workload);
         sentences.extend(best.map(of_comparison));
     }
-    // Where the load differed between some arms, there are no places: what is sure is told alone.
+    // If the load differed between some arms, there are no ranks: report only significant comparisons.
     for one in found.comparisons.iter().filter(|one| one.primary) {
         let is_sure = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
         if is_sure && found.effects.ranks.iter().all(|rank| rank.workload != one.workload) {
@@ -258,14 +258,14 @@ fn of_ranks(found: &Findings) -> Vec<Sentence> {
     sentences
 }
 
-/// Comparisons that need more replicates: two or more share one sentence, and the table has their numbers.
+/// Comparisons that need more replicates: two or more share one sentence; the table has their numbers.
 fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
     let open = comparisons.iter().filter(|found| found.is_open());
     let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
     if found.len() > 1 { found } else { Vec::new() }
 }
 
-/// How many comparisons ended how, where there are more than two.
+/// Counts of verdicts, if there are more than two comparisons.
 fn counted(comparisons: &[Comparison]) -> Option<String> {
     let of = |verdict| comparisons.iter().filter(|found| found.verdict == Some(verdict)).count();
     let counts = [
@@ -279,7 +279,7 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
     (all > 2).then(|| format!("{all} comparisons with the baseline: {told}."))
 }
 
-/// What comes before all numbers: that data were lost or changed.
+/// Precedes all numbers: data was lost or corrupted.
 fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
     let rows: Vec<&WorkloadTrials<'_>> =
         story.rows.iter().filter(|row| has_wrong_data(row)).collect();
@@ -291,7 +291,7 @@ fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
     row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
 }
 
-/// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
+/// One sentence per rule that invalidated rows, with their number: what those rows measure instead.
 fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
     let rows = story.rows.iter().filter(|row| !has_wrong_data(row));
     let invalid = rows.filter_map(|row| {
@@ -332,7 +332,7 @@ fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sen
     Sentence::new(SentenceRole::Warning, "invalid", text)
 }
 
-/// `random-write-q1`, with its target where there are several.
+/// `random-write-q1`, with its target if there are several.
 fn row_name(row: &WorkloadTrials<'_>) -> String {
     let levels = arm_in_words(without_target(&row.arm).iter());
     let name = with_levels(&row.workload.name, &levels);
@@ -342,7 +342,7 @@ fn row_name(row: &WorkloadTrials<'_>) -> String {
     }
 }
 
-/// In how many workloads a target is faster than the first one, and where it differs most; nothing from invalid rows.
+/// The number of workloads in which a target is faster than the first one, and the largest difference; valid rows only.
 fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
     let mut own: Vec<(&Comparison, f64)> = Vec::new();
     for found in &story.found.comparisons {
@@ -350,7 +350,7 @@ fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
             own.extend(usable(story, found).map(|(ratio, _)| (found, ratio)));
         }
     }
-    // Of equal ones the first counts.
+    // Of equal ones, the first counts.
     own.sort_by(|one, other| other.1.ln().abs().total_cmp(&one.1.ln().abs()));
     own.sort_by_key(|(found, _)| !differs(found));
     let most = own.first()?.0;
@@ -384,7 +384,7 @@ fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
     Some(Sentence { interval: sure > 0, ..Sentence::of_comparison(most, text) })
 }
 
-/// The ratio of a comparison, of few replicates that of the means, and the worse trust of its sides.
+/// The ratio of a comparison (of the means, for few replicates), and the lower trust of its sides.
 fn usable(story: &Story<'_>, found: &Comparison) -> Option<(f64, Trust)> {
     let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
     let [own, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
@@ -393,18 +393,18 @@ fn usable(story: &Story<'_>, found: &Comparison) -> Option<(f64, Trust)> {
     (worst != Trust::Invalid && ratio.is_finite() && ratio > 0.0).then_some((ratio, worst))
 }
 
-/// Whether the interval of a comparison excludes that there is no difference.
+/// Whether the CI of a comparison excludes 1.
 fn differs(found: &Comparison) -> bool {
     found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
-/// What the syncs of a row rest on, with its target.
+/// The remark on a row's syncs, with its target.
 fn acknowledged_on(row: &WorkloadTrials<'_>) -> Option<Sentence> {
     let text = acknowledged::of_row(row)?;
     Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
 
-/// The word before a number: `about ` if the number is suspect; `None` for an invalid number, which says nothing.
+/// Prefix of a number: `about ` if it is suspect; `None` if it is invalid.
 fn about(trust: Trust) -> Option<&'static str> {
     match trust {
         Trust::Trusted => Some(""),
@@ -413,7 +413,7 @@ fn about(trust: Trust) -> Option<&'static str> {
     }
 }
 
-/// The trust in a row, and whether its drive is virtual, by its primary number, or else the first that was judged.
+/// The trust in a row's primary number, or else in its first judged one, and whether the drive is virtual.
 fn stands(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let row_key = (&row.workload.name, &row.arm, row.workload.control);
@@ -425,7 +425,7 @@ fn stands(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
     Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
 }
 
-/// Whether all numbers are of one trial. Amounts, such as a capacity or lost cuts, are counted once by nature.
+/// Whether each number comes from a single trial. Amounts, such as a capacity, do not count.
 fn are_of_one_trial(found: &Findings) -> bool {
     let is_rate = |cell: &&Measurement| cell.primary && nature(&cell.metric) != Nature::Amount;
     let mut rates = found.measurements.iter().filter(is_rate).peekable();
@@ -433,7 +433,7 @@ fn are_of_one_trial(found: &Findings) -> bool {
 }
 
 fn trust_words(story: &Story<'_>) -> String {
-    // A class of requests is a row of its own, as in the counts of pages and warnings.
+    // Each class of requests counts as a row, as on pages and in warnings.
     let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();
     let classes = story.found.measurements.iter().filter(is_class);
     let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));

@@ -33,7 +33,7 @@ impl<'m> What<'m> {
     }
 }
 
-/// All series of a row, and all its numbers that are not there.
+/// All series of a row, and its missing numbers.
 pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(nothing_measured(row));
@@ -51,7 +51,7 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     (series, absent)
 }
 
-/// One of our metrics of a row, or why it is not there.
+/// One of Assay's metrics of a row, or why it is missing.
 pub(super) fn of_metric(
     design: &Design,
     row: &WorkloadTrials<'_>,
@@ -92,7 +92,7 @@ fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Ser
         let value = metrics::value(what.metric, row, trial);
         let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
         match (&value, why) {
-            // It is told of this trial, and counts as one that gave no number.
+            // It counts as a trial without a number, for this reason.
             (Err(_), Some(why)) if trial.counts() => {
                 trials.push(failed(trial, &why));
                 cut = Some(why);
@@ -132,7 +132,7 @@ pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> TrialValue
     }
 }
 
-/// The default primary metric of a row: the first that its programs report, else that of its kind of work.
+/// The default primary metric of a row: the first that its programs report, else the default of its kind.
 pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     let told = row.told().into_iter().next();

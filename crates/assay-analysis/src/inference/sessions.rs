@@ -1,5 +1,5 @@
 //! Sides of three or more results each (R13c): a result is one session with one number. Sessions on both sides show the
-//! variation between days, so that the sides may be *equivalent*.
+//! variation between days, so the verdict can be *equivalent*.
 
 use assay_core::stats::Sample;
 use assay_study::findings::measurements::Series;
@@ -38,7 +38,7 @@ fn side(results: &[Findings]) -> Option<Findings> {
     let books: Vec<Book<'_>> = results.iter().map(Book::new).collect();
     let plain = first.measurements.iter().filter(|cell| !cell.control);
     let cells = plain.filter_map(|cell| session_cell(cell, &key(cell), &books)).collect();
-    // An order that leaves no verdict in one of them leaves none in all.
+    // An order that rules out verdicts in one result rules them out in all.
     let checks = more.iter().flat_map(|one| &one.checks).filter(|check| check.leaves_no_verdict());
     Some(Findings {
         study: StudyFacts {
@@ -52,7 +52,7 @@ fn side(results: &[Findings]) -> Option<Findings> {
     })
 }
 
-/// A row whose trials are the sessions' means; none where one of them has no number.
+/// A row with session means as its trials; `None` if a session has no number.
 fn session_cell(cell: &Measurement, key: &Key, books: &[Book<'_>]) -> Option<Measurement> {
     let own: Option<Vec<&Measurement>> = books.iter().map(|book| book.cell(key)).collect();
     let own = own?;
@@ -70,7 +70,7 @@ mod tests {
     use super::super::tests::Bench;
     use super::*;
 
-    /// Three days of a drive of this speed, each with its own luck.
+    /// Three days of a drive with this rate, each with its own factor.
     fn week(name: &str, rate: f64, days: [f64; 3]) -> Vec<Findings> {
         let day = |(at, day): (usize, f64)| {
             let rates = [0.99, 1.0, 1.01].map(|trial| (rate * day * trial) as u64);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_difference_must_stand_out_of_the_days_and_not_of_their_trials() {
         assert_eq!(compared(7_000.0, [1.0; 3], Some(0.05)).verdict, Some(Verdict::Worse));
-        // Trials of a day agree within 1%, days do not.
+        // Trials within a day agree within 1%, days do not.
         let wild = compared(9_000.0, [0.9, 1.0, 1.1], Some(0.05));
         assert_eq!(wild.verdict, Some(Verdict::Inconclusive));
     }

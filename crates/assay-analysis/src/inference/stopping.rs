@@ -7,15 +7,15 @@ use assay_study::results::design::Stopping;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Enough {
     Decided,
-    /// Every interval is within this share of its middle.
+    /// Every interval is within this fraction of its center.
     Narrow(f64),
-    /// Every row of the gate is surely beyond it or surely within it.
+    /// Every row of the gate is significantly beyond or within the limit.
     Gated,
-    /// The same but for rows that no replicate would decide.
+    /// The same, except for rows that no replicate can decide.
     GatedBut,
 }
 
-/// Judges a look; `None` if the study continues. A study that ends by its gate ends by nothing else.
+/// Judges a look; `None` if the study continues. A study with a gate ends only by that gate.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates
@@ -23,7 +23,7 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
         return gated(gate, replicates);
     }
     let half_width = match stopping {
-        // A race ends by its own rule.
+        // A race has a separate rule.
         Stopping::Fixed | Stopping::Race { .. } => return None,
         Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,
     };
@@ -36,7 +36,7 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
     is_enough.then_some(enough)
 }
 
-/// Whether a gate that ends its study is decided as far as it will ever be.
+/// Whether a gate that ends its study is decided as far as possible.
 fn gated(gate: &GateAnswer, replicates: u32) -> Option<Enough> {
     if replicates < FEWEST_TO_END || gate.rows.is_empty() || gate.rows.iter().any(Gated::is_open) {
         return None;

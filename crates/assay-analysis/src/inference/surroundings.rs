@@ -1,4 +1,4 @@
-//! The machine around the target, over the trials of each row, and the drives before and after.
+//! Activity of the machine during the trials of each row, and the drives before and after.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::rows::WorkloadTrials;
 
-/// Counters whose growth is no wear but what every drive counts.
+/// Counters that grow on every drive without wear.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
 pub(super) fn add(found: &mut Activity, row: &WorkloadTrials<'_>) {
@@ -82,7 +82,7 @@ fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
     }
     let after = environment.surroundings.health_after.get(&drive.drive).and_then(Presence::value);
     if let Some(bytes) = after.and_then(|after| after.written_bytes) {
-        // Sellers rate drives in TB.
+        // Vendors rate drives in TB.
         told.push(format!("{} TB written in total", show::three_digits(bytes as f64 / 1e12)));
     }
     let date = environment.started.chars().take(10).collect::<String>();
@@ -178,7 +178,7 @@ fn pressures(all: &[&Evidence]) -> BTreeMap<String, f64> {
         }
     }
     let told = sums.into_iter().filter(|(_, (_, span))| *span > 0);
-    // The kernel counts in its own steps, which may reach beyond the ends.
+    // The kernel counts in steps, which may extend beyond the ends.
     told.map(|(name, (some, span))| (name.to_owned(), (some as f64 / span as f64).min(1.0)))
         .collect()
 }
@@ -270,7 +270,7 @@ mod tests {
     use super::super::tests::Bench;
     use super::*;
 
-    /// Three trials of a second each, on a machine with two processors.
+    /// Three one-second trials on a machine with two processors.
     fn watched() -> Bench {
         Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]).each(|trial| {
             let cpu = |cpu, busy| CpuTicks { cpu, busy, iowait: 0, steal: 2, total: 100 };

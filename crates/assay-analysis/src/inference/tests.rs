@@ -68,8 +68,8 @@ impl Bench {
         }
     }
 
-    /// Adds a workload at a target with one trial a rate; each moves that many operations of
-    /// `size` bytes in one second.
+    /// Adds a workload on a target with one trial per rate; each trial runs that many operations of `size` bytes in 1
+    /// s.
     pub fn row(mut self, target: usize, name: &str, size: u32, rates: &[u64]) -> Self {
         let index = self.plan.workloads.len();
         let mut workload = testing::workload(name, if name.contains("read") { 100 } else { 0 });
@@ -235,7 +235,7 @@ fn others_work_beside_belongs_to_both_sides_of_a_share() {
     let value = |found: &Findings, metric: &str| cell(found, "random-read-q1", metric).min.unwrap();
     let (alone, with) = (bench().findings(), with.findings());
     let share = |metric: &str| value(&with, metric) / value(&alone, metric);
-    // Four times the processor time for twice the bytes; the same requests for twice as many.
+    // Four times the CPU time for twice the bytes; the same requests for twice the bytes.
     assert!((share("cpu_s_per_gib") - 2.0).abs() < 1e-9);
     assert!((share("device_requests_per_operation") - 0.5).abs() < 1e-9);
     assert!((share("iops") - 1.0).abs() < 1e-9);
@@ -313,7 +313,7 @@ fn rows_without_a_number_say_why() {
     assert_eq!(found.summary_texts(), ["Nothing was measured."]);
 }
 
-/// What figures draw of single trials is of those that the row sums up.
+/// Figures of single trials show the trials that the row summarizes.
 #[test]
 fn the_trials_that_count_are_those_of_the_row() {
     let counted = |disturbed: &[u32]| {
@@ -347,7 +347,7 @@ fn busy_processors_make_no_count_of_bytes_suspect() {
     assert_eq!((rate.trust, rate.reasons.len()), (Some(Trust::Suspect), 1));
     let factor = cell(&found, "sync-write", "write_amplification");
     assert_eq!((factor.trust, factor.reasons.len()), (Some(Trust::Trusted), 0));
-    // What others moved is in the count as well.
+    // The count includes the traffic of others.
     let foreign = Bench::new(&["."])
         .row(0, "sync-write", 4096, &[1000, 1000, 1000])
         .each(|trial| testing::device(trial).run.read_bytes = 1 << 30)
@@ -405,7 +405,7 @@ fn what_a_probe_did_not_read_is_absent_with_its_reason() {
         testing::cpu(trial).kernel_threads_ns = Presence::absent("a container");
         testing::cpu(trial).busy_ns = Presence::absent("no /proc/stat");
     });
-    // One of two counted devices tells nothing.
+    // One of two counted devices has no counters.
     blind.environment.sites[0].counted.push("sdb".to_owned());
     let found = blind.findings();
     for (metric, why) in [

@@ -1,24 +1,24 @@
-//! Where the time of a study went: how much of it was measuring.
+//! Breakdown of a study's time: the share spent measuring.
 
 use assay_core::quantity::units::show;
 use assay_study::results::record::{Status, Trial};
 
-/// Time of the trials so far, nanoseconds.
+/// Time of all trials, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Time {
     whole: u64,
-    /// Inside the windows of trials that are not left out by design.
+    /// Windows of trials that are not left out by design.
     measuring: u64,
-    /// Lead-ins, and what trials run before and after their window.
+    /// Warm-ups, and the time of trials before and after their window.
     around: u64,
-    /// Rests before trials, in which others' traffic is looked for; readings fall into them.
+    /// Rests before trials, in which Assay looks for traffic of others; includes readings.
     resting: u64,
-    /// Areas filled, file systems made, levels set, trials stored.
+    /// Filling areas, creating file systems, setting levels, storing trials.
     between: u64,
 }
 
 impl Time {
-    /// Counts one more trial; one that does not tell its time counts nothing.
+    /// Adds a trial; a trial without times adds nothing.
     pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
         self.whole += spent.before_ns + spent.trial_ns;
@@ -32,7 +32,7 @@ impl Time {
         self.resting += devices.map(|(_, device)| device.gap.span_ns).max().unwrap_or(0);
     }
 
-    /// In a sentence; nothing where no trial told its time.
+    /// A sentence; `None` if no trial recorded times.
     pub fn text(&self) -> Option<String> {
         if self.whole == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! What the probes tell beside the metrics: each device of a stack, and their own cost.
+//! Metrics from probes: each device of a stack, and the cost of the probes.
 
 use std::collections::BTreeMap;
 
@@ -37,14 +37,14 @@ fn member(row: &WorkloadTrials<'_>, layer: &Layer) -> Member {
         n: told.len(),
         read_per_byte: moved(|device| device.run.read_bytes + device.settle.read_bytes),
         written_per_byte: moved(|device| device.run.write_bytes + device.settle.write_bytes),
-        // The kernel's steps may reach beyond the ends of the run.
+        // The kernel counts in steps, which may extend beyond the run.
         busy_share: (span_ns > 0).then(|| (busy_ms as f64 * 1e6 / span_ns as f64).min(1.0)),
         request_mean_ns: request_mean_ns(&layer.name, &told),
         reason: told.is_empty().then(|| reason(row)),
     }
 }
 
-/// Mean time of a read or write over all trials; none where one of them does not tell.
+/// Mean time of a read or write over all trials; `None` if a trial lacks the counters.
 fn request_mean_ns(device: &str, told: &[(u64, DeviceEvidence)]) -> Option<f64> {
     let work = |(_, seen): &(u64, DeviceEvidence)| Work::of_evidence(device, seen);
     let all: Vec<Work> = told.iter().map(work).collect::<Option<_>>()?;
@@ -53,7 +53,7 @@ fn request_mean_ns(device: &str, told: &[(u64, DeviceEvidence)]) -> Option<f64> 
     (requests > 0).then(|| sum_ns / requests as f64)
 }
 
-/// Bytes that a trial claims, with the counters of a device around it.
+/// Bytes claimed by a trial, with the counters of a device around it.
 fn counters(trial: &Measured<'_>, name: &str) -> Option<(u64, DeviceEvidence)> {
     let evidence = &trial.record.evidence;
     let maps = [&evidence.disk, &evidence.members];
@@ -74,7 +74,7 @@ fn reason(row: &WorkloadTrials<'_>) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<String, Cost>);
 
-/// How many there were, their sum and the longest, nanoseconds.
+/// Number of readings, their total and their longest time, nanoseconds.
 #[derive(Debug, Default)]
 struct Cost {
     n: usize,
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Writes of 4 MiB in each of three trials to `sda`, which lies on `vda`.
+    /// 4 MiB of writes in each of three trials to `sda`, which is on top of `vda`.
     fn stacked() -> Bench {
         const ASKED: u64 = 1024 * 4096;
         let mut bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]).each(|trial| {

@@ -19,16 +19,16 @@ pub(super) static ABOUT: About = About {
            completions later.",
 };
 
-/// Shares of the time that lie further apart are not alike.
+/// Shares of time that differ by more than this are not similar.
 const APART: f64 = 0.10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
     pub before: Window,
     pub after: Window,
-    /// Whether work waited so differently for a processor that latencies say little of the device.
+    /// Whether CPU waits differed too much to attribute latencies to the device.
     pub unequal_pressure: bool,
-    /// What the two shares say of each other, a sentence without its end.
+    /// Comparison of the two shares, without a final period.
     pub pressure: String,
 }
 
@@ -38,11 +38,11 @@ pub struct Window {
     /// When it began, RFC 3339.
     pub started: String,
     pub seconds: f64,
-    /// Share, 0 to 1, of it in which something waited for a processor; none where that was not recorded.
+    /// Fraction of its time in which something waited for a processor; `None` if not recorded.
     pub cpu_pressure: Option<f64>,
 }
 
-/// Before and after, where exactly two windows are compared.
+/// Before and after, if exactly two windows are compared.
 pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
     let [other] = later else { return None };
     let [before, after] = [window(first)?, window(other)?];
@@ -77,7 +77,7 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
     })
 }
 
-/// Adds the windows to what was found of them, with every number that was seen of each class.
+/// Adds the windows to their findings, with every number of each class.
 pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
         let seen = |cell: &&Measurement| {
@@ -119,7 +119,7 @@ mod tests {
     use super::super::tests::Bench;
     use super::*;
 
-    /// A window in which work waited for a processor in such a share of the time.
+    /// A window in which work waited for a processor for this fraction of the time.
     fn watched(id: &str, share: Option<f64>) -> Findings {
         let mut found = Bench::new(&["."]).row(0, WATCHED, 4096, &[1024; 3]).findings();
         found.study.id = id.to_owned();

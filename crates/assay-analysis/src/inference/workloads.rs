@@ -1,4 +1,4 @@
-//! Findings of a study, workload by workload, so that only the trials of one workload are in memory.
+//! Draws the findings of a study workload by workload: only the trials of one workload are in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub struct Analysis<'a> {
     of_rows: OfRows<'a>,
 }
 
-/// What is kept of each row.
+/// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
     /// Rows without their trials.
@@ -55,7 +55,7 @@ struct OfRows<'a> {
     accesses: Vec<surfaces::Accesses>,
 }
 
-/// What is counted over all trials, the search for a load included.
+/// Counters over all trials, including the search for a load.
 #[derive(Default)]
 struct Trials {
     counts: checks::Counts,
@@ -81,7 +81,7 @@ impl<'a> Analysis<'a> {
         let (plan, environment, own) = (self.plan, self.environment, &mut self.of_rows);
         let Some(workload) = plan.workloads.get(own.rows.len()) else { return };
         own.trials.add(plan, environment, trials);
-        // What only found where to look is told of by nothing but its number.
+        // Trials of a search only report their number.
         let searches = course::is_of(plan);
         let mut trials = trials.to_vec();
         trials.retain(|trial| !searches || !course::is_search(trial));
@@ -112,7 +112,7 @@ impl<'a> Analysis<'a> {
         });
     }
 
-    /// Everything that the trials say, in the order of the plan.
+    /// Draws the findings of all trials, in the order of the plan.
     pub fn findings(self) -> Findings {
         let Self { plan, environment, mut found, of_rows: mut own, .. } = self;
         let OfRows { mut rows, mut series, trials, .. } = own;
@@ -208,7 +208,7 @@ impl RowRules {
     }
 }
 
-/// Rules on several rows may have lowered the trust in a row after its surface was made.
+/// Copies the rows' trust to surfaces: cross-row rules may have lowered it since.
 fn trust_surfaces(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
@@ -244,7 +244,7 @@ fn add_checks(
     found.checks = all;
 }
 
-/// Every workload under every arm that was planned, or left out where others of the workload were not.
+/// Every planned workload and arm, and those excluded while another arm of the workload was not.
 fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned> {
     let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
@@ -253,7 +253,7 @@ fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned>
     own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
 }
 
-/// A note if two arms of the same requested queue depth kept different numbers of operations in flight.
+/// A note if two arms with the same requested queue depth had different numbers of operations in flight.
 fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
     let of = |arm: &Arm| {
         let own =
@@ -297,7 +297,7 @@ fn workload_facts(row: &WorkloadTrials<'_>) -> WorkloadFacts {
     }
 }
 
-/// Adds to each advice for an arm what one would type to have it.
+/// Adds the commands that apply an advised arm.
 fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
     let comparisons = &found.comparisons;
     for advice in found.advice.iter_mut().filter(|advice| advice.kind == AdviceKind::Use) {
@@ -309,7 +309,7 @@ fn add_lines(found: &mut Findings, plan: &Plan, environment: &Environment) {
         if !lines.is_empty() {
             advice.text = format!("{} To apply: {}.", advice.text, lines.join("; "));
         }
-        // Who copies the lines alone reads it, too.
+        // A reader of the copied lines needs it, too.
         advice.lines = lost.iter().map(|lost| format!("# {lost}")).chain(lines).collect();
         let cautions = cautions(arm).into_iter().map(str::to_owned);
         let cautions: Vec<String> = lost.into_iter().chain(cautions).collect();

@@ -1,4 +1,4 @@
-//! `cached-sync`: syncs end before their medium can hold what was written.
+//! `cached-sync`: syncs complete before the medium can store the data.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -17,15 +17,15 @@ use super::{Case, Check, Remark, Rule};
 
 pub const NAME: &str = "cached-sync";
 
-/// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
-/// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
+/// Fastest page program of flash, nanoseconds: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash Memory to Improve Random
+/// Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
-/// Bytes of a write up to which few writes end at the end of a track, where the next one starts early.
+/// Larger writes often end at the end of a track, where the next one starts early.
 const MOST_OF_A_TRACK: u32 = 64 << 10;
 const MINUTE_NS: f64 = 60e9;
-/// Share of what a medium needs below which a time is surely shorter: neither clocks nor motors are perfect.
+/// Tolerance on the medium's minimum time: neither clocks nor motors are exact.
 const SURELY: f64 = 0.9;
-/// A sync that does nothing makes a write take at most this many times as long.
+/// With a sync that does nothing, a write takes at most this many times as long.
 const COSTLESS: f64 = 1.25;
 const UNSEEN: &str = "power-loss protection is unknown";
 
@@ -62,7 +62,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if let Some(memory) = memory(case.site) {
         return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
-    // Times of an emulator say nothing of a medium.
+    // An emulator's times do not describe a medium.
     let times = WriteTimes::new(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
     let needed = Needed::new(&case.site.drives, io)?;
     let (mean, [low, high]) = times.told()?;
@@ -95,7 +95,7 @@ fn is_on(drive: &Drive, buses: &[&str]) -> bool {
     drive.bus.value().is_some_and(|bus| buses.contains(&bus.as_str()))
 }
 
-/// What a sync would take that waits for the medium.
+/// Duration of a sync that waits for the medium.
 struct Needed {
     least_ns: f64,
     words: String,
@@ -122,7 +122,7 @@ impl Needed {
         Some(Self { least_ns: PROGRAM_NS, words })
     }
 
-    /// The time on hard disks, by the fastest of them. Several disks may alternate: their waits overlap.
+    /// Minimum time on hard disks, by the fastest of them. Several disks may alternate: their waits overlap.
     fn of_turning(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
         let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
         let turns = all?.into_iter().max()?;
@@ -149,7 +149,7 @@ impl Needed {
     }
 }
 
-/// Who has what was written where there is one disk.
+/// Subject of the message for a single disk.
 const DISK_HAS: &str = "disk or its controller stores";
 
 /// Revolutions per minute of a local disk; `None` if unknown, as flash and virtual disks also report rotation.
@@ -165,7 +165,7 @@ pub struct WriteTimes {
 }
 
 impl WriteTimes {
-    /// None where the work is anything else, and where a trial does not tell.
+    /// `None` for other work, and if a trial lacks the count.
     pub fn new(workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let io = one_by_one(workload)?;
         let writes = f64::from(io.sync.every().unwrap_or(1));
@@ -178,7 +178,7 @@ impl WriteTimes {
         each_ns.map(|each_ns| Self { each_ns })
     }
 
-    /// Their mean with its 95% CI; none below three trials.
+    /// The mean with its 95% CI; `None` below three trials.
     fn told(&self) -> Option<(f64, [f64; 2])> {
         let centre = geometric_mean(&self.each_ns)?;
         Some((centre.mean, centre.ci95?))
@@ -189,7 +189,7 @@ impl WriteTimes {
     }
 }
 
-/// The writes, where nothing else is done, one at a time and as fast as they end.
+/// The plan of the writes, if they are the only work, at queue depth 1 and closed loop.
 pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::IoPlan> {
     let alone = workload.background.is_none() && workload.writes() && !workload.reads();
     let io = io::IoPlan::of(&workload.work).filter(|_| alone)?;
@@ -212,7 +212,7 @@ pub fn with_a_cache(site: &Site) -> Option<&Drive> {
     site.drives.first().filter(|_| all)
 }
 
-/// What the same writes with and without syncs say of such a drive together.
+/// Judges the same writes with and without syncs.
 pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<Remark> {
     let (mean, [_, high]) = synced.told()?;
     bare.told()?;

@@ -1,4 +1,4 @@
-//! `late-submission`: an open loop did not hold its schedule.
+//! `late-submission`: an open loop missed its schedule.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -57,7 +57,7 @@ fn late(pace: &Pace) -> Option<Remark> {
         tolerance(),
         show::duration(pace.max_delay_ns as f64)
     );
-    // What had a place waited for this machine.
+    // Late operations with a free slot waited for this machine.
     let idle = pace.late.saturating_sub(pace.full);
     Some(match share(idle, pace) {
         None => Remark::note(format!(
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(Bench::write().judge(&RULE), None);
         assert_eq!(Bench::read().without_trials().judge(&RULE), None);
         assert_eq!(paced(|_| {}), None);
-        // 0.5% is held.
+        // 0.5% is within the limit.
         assert_eq!(paced(|pace| (pace.late, pace.max_delay_ns) = (5, 9_000_000)), None);
         assert_eq!(paced(|pace| pace.issued = 995), None);
     }

@@ -1,4 +1,4 @@
-//! `cache-state`: some runs of a command were answered from memory and some were not.
+//! `cache-state`: memory served some runs of a command, but not others.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,13 +8,13 @@ use assay_workloads::{command, files};
 use super::evidence::in_trials;
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Bytes from storage that are worth a word.
+/// Fewest bytes from storage for a remark.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Runs differ where one reads this many times what another does.
+/// Runs differ if one reads this many times the bytes of another.
 const FACTOR: u64 = 2;
-/// Bytes of files that may be left in an emptied page cache: those of running programs.
+/// Bytes of files that may remain in the page cache after emptying it: those of running programs.
 const LEFT_BYTES: u64 = 128 << 20;
-/// Share of what was in it, one in so many, that may be left.
+/// Divisor: this fraction of the cache may remain.
 const LEFT_SHARE: u64 = 4;
 
 pub static RULE: Rule = Rule {
@@ -41,7 +41,7 @@ fn detail(trial: &Trial) -> Option<&command::CommandDetail> {
     command::CommandDetail::of(trial.measured.as_ref()?)
 }
 
-/// What the page cache held before and after it was emptied for a trial.
+/// Page cache size in bytes before and after emptying it for a trial.
 fn emptied_bytes(trial: &Trial) -> Option<[u64; 2]> {
     let files = || files::FilesDetail::of(trial.measured.as_ref()?)?.emptied_bytes;
     detail(trial).and_then(|own| own.emptied_bytes).or_else(files)

@@ -1,4 +1,4 @@
-//! `cached`: the bytes came from memory.
+//! `cached`: the data came from memory.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -14,21 +14,21 @@ use super::host_cache::ReadAgain;
 use super::imported::first_objection;
 use super::{Case, Check, MOVED, Remark, Rule, emptied};
 
-/// Share of the claimed reads below which memory must have answered the rest.
+/// Share of the claimed reads below which memory must have served the rest.
 const LEAST_SHARE: f64 = 0.5;
-/// The same where compression lets the device read less than was asked for.
+/// The same if compression lets the device read less than requested.
 const LEAST_SHARE_COMPRESSED: f64 = 0.01;
-/// Reads this many times as fast as writes came from memory. Slow sticks and cards reach forty.
+/// Reads this many times as fast as writes came from memory. Slow sticks and cards reach a factor of forty.
 const FASTEST_OVER_WRITES: f64 = 100.0;
 /// Bytes per second below which reads may come from any medium: cheap sticks write far slower than they read.
 const SLOWEST_MEMORY: f64 = 100e6;
 /// Bytes per second of SATA 6 Gbit/s.
 const SATA: f64 = 600e6;
-/// Bytes that fit into the memory of a common machine.
+/// Memory of a common machine, bytes.
 const MEMORY: f64 = (32_u64 << 30) as f64;
-/// Bytes of a page of the page cache, at least.
+/// Smallest page size of the page cache, bytes.
 const PAGE: u64 = 4096;
-/// Share of cached pages that is too much where no counter tells what the device read.
+/// Largest share of cached pages if no counter shows the device's reads.
 const MOST_CACHED: f64 = 0.1;
 
 pub static RULE: Rule = Rule {
@@ -80,7 +80,7 @@ fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
     invalid.or_else(|| first_objection(runs, doubt).map(Remark::suspect))
 }
 
-/// Why disks that did too little did not serve a run of another tool.
+/// Why the disks served only a part of another tool's run.
 fn idle_disks(own: &ImportEvidence) -> Option<String> {
     let ImportEvidence::Disk { counted, needed, what } = own else { return None };
     (*counted < LEAST_SHARE * needed).then(|| {
@@ -92,7 +92,7 @@ fn idle_disks(own: &ImportEvidence) -> Option<String> {
     })
 }
 
-/// Why reads that are far faster than writes came from memory.
+/// Why reads far faster than writes came from memory.
 fn outrun(read: f64, written: f64) -> Option<String> {
     (read >= FASTEST_OVER_WRITES * written && read >= SLOWEST_MEMORY).then(|| {
         format!(
@@ -104,7 +104,7 @@ fn outrun(read: f64, written: f64) -> Option<String> {
     })
 }
 
-/// Why bytes that moved faster than SATA carries may have stayed in the page cache.
+/// Why data that moved faster than SATA may have stayed in the page cache.
 fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
     (bytes_per_s > SATA && bytes < MEMORY).then(|| {
         format!(
@@ -116,18 +116,18 @@ fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
     })
 }
 
-/// A loop device has its own counters: arms can be compared, but the numbers do not describe a drive.
+/// A loop device has counters: arms are comparable, but the numbers do not describe a drive.
 fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
     is_loop_in_memory(case.site)
         .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
 }
 
-/// Whether a target lies on a loop device whose file is memory.
+/// Whether a target is on a loop device whose file is in memory.
 pub(super) fn is_loop_in_memory(site: &Site) -> bool {
     site.backing_reason.as_ref().is_some_and(|reason| reason.contains(LOOP_IN_MEMORY))
 }
 
-/// A host that writes through has written what it says is written, and keeps what it read all the same.
+/// A host that writes through stores writes on the drive, but still caches reads.
 fn from_the_host(case: &Case<'_>) -> Option<Remark> {
     let again = ReadAgain::new(case).filter(|again| again.drive.writes_through())?;
     let text = format!("{}: the host's memory serves reads", again.words());
@@ -135,7 +135,7 @@ fn from_the_host(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
-    // Past the page cache nothing but blocks that it took away itself explains it: `trimmed-area` says it better.
+    // With direct I/O, only trimmed blocks explain the missing reads: `trimmed-area` reports them.
     let is_taken_away = emptied::clears(case);
     if is_taken_away && case.workload.work.touches().direct {
         return None;
@@ -160,19 +160,19 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-/// Whether each read needs its own page: small random reads through the page cache fetch whole pages.
+/// Whether each read needs a separate page: small random reads through the page cache fetch whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
     let is_small = |io: &io::IoPlan| io.block_size.largest().0 < PAGE;
     case.io().is_some_and(|io| !io.direct && io.pattern == Pattern::Random && is_small(io))
 }
 
-/// Bytes that a device must read for what was read where no memory helps.
+/// Bytes that a device must read for the claimed reads if nothing is cached.
 fn fetched(case: &Case<'_>, claimed: u64) -> u64 {
     let size = case.io().map_or(1, |io| io.block_size.largest().0).max(1);
     if is_scattered(case) { claimed / size * PAGE } else { claimed }
 }
 
-/// Holes are answered without the device as well; then it is not only memory that speaks.
+/// Holes are also read without the device; then memory is not the only explanation.
 fn partly_unwritten(case: &Case<'_>) -> bool {
     let coverage = case.survey.coverage.value();
     coverage.is_some_and(|own| own.hole_bytes + own.unwritten_bytes > 0)
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn small_reads_in_random_order_count_as_pages() {
-        // Each read of 512 bytes that misses fetches 4 KiB: 22% of them did.
+        // Each miss of a 512-byte read fetches 4 KiB: 22% of them missed.
         let bench = Bench::read()
             .io(|io| (io.direct, io.block_size) = (false, Bytes(512).into()))
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(read(true).judge(&RULE), None);
     }
 
-    /// A bench on a loop device whose file lies on another drive, which moved so many bytes.
+    /// A loop device whose file is on another drive, which moved this many bytes.
     fn on_a_loop(bench: Bench, run: u64, settle: u64) -> Bench {
         let bench = bench.site(|site| {
             site.layers[0].kind = "loop".to_owned();
@@ -320,7 +320,7 @@ mod tests {
             "the drive below the loop device delivered 3% of the bytes read: the rest came from memory"
         );
         assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&RULE), None);
-        // What others read there as well takes nothing from it.
+        // Traffic of others on that drive does not matter.
         assert_eq!(on_a_loop(Bench::read(), 9 * MOVED, 0).judge(&RULE), None);
         let writes =
             |run, settle| on_a_loop(Bench::write(), run, settle).judge(&device_bytes::RULE);
@@ -334,7 +334,7 @@ mod tests {
             "{}",
             lost.text
         );
-        // Counters of the drive are missing: nothing is made of it.
+        // Without the drive's counters there is no verdict.
         let untold = on_a_loop(Bench::read(), 0, 0)
             .each(|trial| trial.evidence.members = Presence::absent("not there"));
         assert_eq!(untold.judge(&RULE), None);
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(simulated.judge(&RULE), None);
     }
 
-    /// On a virtual drive that announces this kind of cache, with pieces that came so many times as fast.
+    /// On a virtual drive that announces this kind of cache; a second read is this many times as fast.
     fn lent(bench: Bench, cache: &str, times: u64) -> Bench {
         let bench = bench.site(|site| {
             let own = &mut site.drives[0];
@@ -438,7 +438,7 @@ mod tests {
             assert!(remark.is_about("cached", Nature::Speed));
             assert!(!remark.is_about("cached", Nature::Traffic), "as much was moved");
         }
-        // What the page cache of this machine answered is worse, and told first.
+        // The local page cache is worse, and reported first.
         let own = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
         assert_eq!(lent(own, "write through", 3).judge(&RULE).unwrap().trust, Trust::Invalid);
     }

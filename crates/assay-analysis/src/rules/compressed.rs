@@ -1,4 +1,4 @@
-//! `compressed`: compression makes the bytes fewer than they look.
+//! `compressed`: compression reduces the transferred bytes.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,7 +8,7 @@ use assay_workloads::io::Content;
 use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Share of the claim below which compression has earned part of the speed.
+/// Share of the claim below which compression explains part of the speed.
 const LEAST_SHARE: f64 = 0.9;
 
 pub static RULE: Rule = Rule {
@@ -33,7 +33,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
         return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
     }
-    // A stated share that compresses is the question, and what it saves the answer.
+    // With a stated compressibility, compression is the question, and the savings are the answer.
     let stated =
         case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
     if let Some(content) = stated {
@@ -56,7 +56,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-/// The direction in which the device moved less, writes with what arrived after the run.
+/// The direction in which the device moved less; writes include data that arrived after the run.
 fn fewer(trials: &[Witnessed]) -> Option<Share> {
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let writes = trials.iter().map(|t| {

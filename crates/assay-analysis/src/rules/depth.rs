@@ -1,4 +1,4 @@
-//! `low-queue-depth`: fewer operations were in flight than was asked for.
+//! `low-queue-depth`: fewer operations were in flight than requested.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -10,11 +10,11 @@ use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
 use super::{Case, Check, Remark, Rule, emptied};
 
-/// Share of the asked depth that the device must have had on average.
+/// Lowest mean share of the requested depth at the device.
 const LEAST_SHARE: f64 = 0.5;
 /// Runs shorter than this are not judged: the kernel counts whole milliseconds.
 const SHORTEST_NS: u64 = 50_000_000;
-/// Looks at finished operations below which their share means nothing.
+/// Fewest checks of completed operations for their share to be meaningful.
 const FEWEST_LOOKS: u64 = 8;
 
 pub static RULE: Rule = Rule {
@@ -36,7 +36,7 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let asked = expected(case);
-    // By a clock or after a pause as many are in flight as it comes: the depth is a limit.
+    // On a schedule or with pauses, the depth is only a limit.
     let held_back = case.io().is_some_and(|io| io.is_held_back());
     if asked <= 1 || held_back || is_simulated(case) {
         return None;
@@ -64,7 +64,7 @@ fn shallow_import(requested: f64, reached: f64) -> Option<String> {
     Some(format!("queue depth was {depth}, {requested_words} requested"))
 }
 
-/// What the device should have had: the asked depth, or the smaller one that the plan says it used.
+/// The expected queue depth: the requested one, or the smaller one that the plan used.
 fn expected(case: &Case<'_>) -> u32 {
     let (asked, used) = (case.workload.work.asked_in_flight(), case.workload.work.in_flight());
     if case.workload.note.is_some() && used < asked { used } else { asked }
@@ -72,7 +72,7 @@ fn expected(case: &Case<'_>) -> u32 {
 
 /// Mean queue depth over all trials: single trials are short, and CPU delays can hide the depth.
 fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
-    // The device's queue holds others' work as well, and a filesystem trims and zeroes without a device.
+    // The device's queue includes work of others, and a file system trims and zeroes without a device.
     let is_cleared_by_filesystem = emptied::clears(case) && case.site.kind != TargetKind::Device;
     if case.workload.background.is_some() || is_cleared_by_filesystem {
         return None;
@@ -92,7 +92,7 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
     (in_flight < LEAST_SHARE * f64::from(asked)).then(|| Remark::suspect(text))
 }
 
-/// With depth 1 per thread, every operation completes before submission returns, so only the device's queue tells.
+/// At depth 1 per thread, every operation completes before its submission returns: only the device's queue counts.
 fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;

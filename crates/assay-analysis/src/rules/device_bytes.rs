@@ -1,4 +1,4 @@
-//! `device-bytes`: the device moved less than is claimed.
+//! `device-bytes`: the device moved fewer bytes than claimed.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -13,7 +13,7 @@ use super::evidence::{
 use super::{Case, Check, MOVED, Remark, Rule, cached, emptied};
 
 const LEAST_SHARE: f64 = 0.9;
-/// Bytes written per byte asked for from which on it is worth telling.
+/// Smallest write amplification worth a note.
 const AMPLIFIED: f64 = 1.5;
 
 pub static RULE: Rule = Rule {
@@ -66,7 +66,7 @@ fn is_cached(case: &Case<'_>) -> bool {
 }
 
 fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
-    // Where memory answered, `cached` says it better, and of blocks that are gone `trimmed-area`.
+    // For data from memory, `cached` is more precise; for trimmed blocks, `trimmed-area`.
     if compression(case).is_some() || emptied::clears(case) || is_cached(case) {
         return None;
     }
@@ -79,12 +79,12 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let in_time = |t: &Witnessed| t.device.run.write_bytes;
     let in_all = |t: &Witnessed| in_time(t) + t.device.settle.write_bytes;
     let claimed = |t: &Witnessed| t.claims.write.bytes;
-    // What is stated to be a copy may be spared, as what is stated to compress.
+    // Stated duplicates may be saved, like stated compressible data.
     let copies = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
     let limit = LEAST_SHARE * (1.0 - copies);
     let arrived = |t: &&Witnessed| in_all(t) as f64 >= limit * claimed(t) as f64;
 
-    // What is spared is spared at once: of the rest all must have come in time.
+    // Savings are immediate: all other data must have arrived in time.
     let due = |t: &Witnessed| if copies > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
     let late = trials.iter().filter(arrived).map(|t| (in_time(t), due(t)));
     if let Some(late) = Share::below(LEAST_SHARE, late) {
@@ -102,7 +102,7 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     Some(Remark::invalid(lost.words(case, trials, "received", what)))
 }
 
-/// Trims of a device arrive as discards, or as zeros beyond the written bytes; filesystems may keep trims.
+/// A device's trims arrive as discards, or as zeros beyond the written bytes; file systems may delay trims.
 fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     if case.site.kind != TargetKind::Device {
         return None;
@@ -117,7 +117,7 @@ fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
         .map(|short| Remark::invalid(short.words(case, trials, "received", "trims")))
 }
 
-/// What a count of bytes that crossed a network leaves open.
+/// Note on bytes counted on a network.
 fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
     let filesystem = case.site.filesystem();
@@ -129,7 +129,7 @@ fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
 fn amplified(trials: &[Witnessed]) -> Option<Remark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
-    // Devices count what is zeroed as written; where a file system only notes it, that is no more than room.
+    // Devices count zeroing as writes; file systems may only record it, so it only raises the limit.
     let claimed: u64 =
         trials.iter().map(|t| t.claims.write.bytes.saturating_add(t.claims.zero.bytes)).sum();
     let factor = written as f64 / claimed as f64;
@@ -198,7 +198,7 @@ mod tests {
         let told = trimmed(TargetKind::Device, MOVED).unwrap();
         assert_eq!(told.trust, Trust::Invalid);
         assert_eq!(told.text, "the device received only 50% of the trims");
-        // What it wrote is what was written.
+        // The device only wrote the data of the writes.
         assert_eq!(trimmed(TargetKind::Device, 0).unwrap().trust, Trust::Invalid);
         assert_eq!(trimmed(TargetKind::Device, 2 * MOVED), None);
         assert_eq!(trimmed(TargetKind::Directory, 0), None);
@@ -294,7 +294,7 @@ mod tests {
         let short = served(MOVED * 7 / 10).judge(&RULE).unwrap();
         assert_eq!(short.trust, Trust::Invalid);
         assert!(short.text.starts_with("the server delivered only 70% of the bytes"), "{short:?}");
-        // Without its counters nothing can be checked, as before.
+        // Without the counters there is nothing to check, as before.
         let blind = served(MOVED).each(|trial| {
             trial.evidence.mount_traffic = Presence::absent("no such file");
         });

@@ -1,4 +1,4 @@
-//! `output-mismatch`: runs that were to produce the same did not, so one may have been faster by doing less.
+//! `output-mismatch`: runs with the same expected output differed, so one may be faster because it does less.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use assay_workloads::command;
 
 use super::{ALL, Case, Check, Remark, Rule};
 
-/// Bytes of a run that are worth a word.
+/// Fewest bytes per run for a remark.
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
-/// Amounts differ from this factor on.
+/// Factor from which on amounts differ.
 const FACTOR: f64 = 1.1;
-/// Digits of a hash that tell it from others.
+/// Digits of a hash to print.
 const DIGITS: usize = 12;
 
-/// What is said where a command prints its number among what is compared.
+/// Suffix if the compared output includes the command's number.
 const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
                               set same_output = \"PATH\" to compare a file or directory that the command writes";
 
@@ -47,7 +47,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-/// Whether what is compared is the output that a number is read from.
+/// Whether the compared output includes the number that Assay parses.
 fn prints_its_number(case: &Case<'_>) -> bool {
     command::CommandPlan::of(&case.workload.work).is_some_and(|own| {
         own.same_output == Some(command::Produced::Printed(true))
@@ -55,19 +55,19 @@ fn prints_its_number(case: &Case<'_>) -> bool {
     })
 }
 
-/// What the runs of one side of a comparison did, as far as that can be compared.
+/// The comparable results of the runs on one side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Worked {
     name: String,
     sums: BTreeSet<String>,
     endings: BTreeSet<String>,
-    /// Bytes of a run, mean of its trials.
+    /// Bytes per run, mean over its trials.
     read_bytes: Option<f64>,
     written_bytes: Option<f64>,
 }
 
 impl Worked {
-    /// Of the trials of a side that count; none where they are no commands.
+    /// From the counted trials of a side; `None` if they are not commands.
     pub fn new(name: &str, trials: &[&Trial]) -> Option<Self> {
         let mut own = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
@@ -89,7 +89,7 @@ impl Worked {
 
 type Amount = fn(&Worked) -> Option<f64>;
 
-/// Remarks on sides that are compared. Differences within one side are reported for that side alone.
+/// Remarks on compared sides. Differences within one side are reported for that side alone.
 pub fn between(sides: &[&Worked]) -> Vec<Remark> {
     if sides.len() < 2 {
         return Vec::new();
@@ -160,7 +160,7 @@ mod tests {
         how(command::CommandDetail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
     }
 
-    /// Three trials that produced these, each in two runs that ended well.
+    /// Three trials with these outputs, each with two successful runs.
     fn producing(sums: [&str; 3]) -> Bench {
         let mut bench = Bench::command();
         for (trial, sum) in bench.trials.iter_mut().zip(sums) {

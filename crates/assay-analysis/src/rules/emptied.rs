@@ -1,4 +1,4 @@
-//! `trimmed-area`: work found blocks that its own trims or zeroing had taken away.
+//! `trimmed-area`: reads found blocks that earlier trims or zeroing had removed.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -9,7 +9,7 @@ use assay_workloads::io::{Apart, Class};
 use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Share of the bytes read that the device must have delivered.
+/// Share of the read bytes that the device must have delivered.
 const LEAST_SHARE: f64 = 0.9;
 
 pub static RULE: Rule = Rule {
@@ -38,7 +38,7 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
     case.io().is_some_and(|io| io.mix.clears())
 }
 
-/// Trims that went over all of what they go to, or over the part of it that they go to most, and again.
+/// Trims that covered their whole range, or its hottest part, more than once.
 fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
@@ -87,7 +87,7 @@ mod tests {
         Bench::read().io(|io| io.mix = mix)
     }
 
-    /// The area holds 1 GiB.
+    /// The area has 1 GiB.
     fn taken(mix: &str, bytes: u64) -> Bench {
         of(mix).first(2, move |trial| {
             measured(trial).claims.trim = Count { operations: bytes / 4096, bytes };
@@ -121,7 +121,7 @@ mod tests {
         assert!(read("read").judge(&cached::RULE).is_some());
     }
 
-    /// The half of writes, or a hot spot, is empty sooner than the area.
+    /// The half for writes, or a hot spot, is empty sooner than the area.
     #[test]
     fn speaks_of_the_part_that_trims_go_to_most() {
         let trims = |apart, access: &str| {

@@ -1,4 +1,4 @@
-//! What several rules ask of the evidence.
+//! Evidence for several rules.
 
 use assay_core::quantity::units::show;
 use assay_machine::probes::mount_traffic::Moved;
@@ -8,7 +8,7 @@ use assay_workloads::Claims;
 
 use super::Case;
 
-/// Smaller claims are not judged: of 64 operations of 4 KiB, no single request makes a tenth.
+/// Smaller claims are not judged: in 64 operations of 4 KiB, no single request is a tenth.
 pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
 pub(super) const MIB: u64 = 1 << 20;
 
@@ -21,7 +21,7 @@ pub(super) fn counted_devices(case: &Case<'_>, trial: &Trial) -> Option<DeviceEv
     summed(&case.site.counted, |name| devices.get(name).copied())
 }
 
-/// Traffic of several devices, summed; none where one of them is not told.
+/// Traffic of several devices, summed; `None` if one of them is missing.
 fn summed(
     names: &[String],
     told: impl Fn(&String) -> Option<DeviceEvidence>,
@@ -54,20 +54,20 @@ fn both(left: &Traffic, right: &Traffic) -> Traffic {
 /// A finished trial with what the counted devices moved around it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Witnessed {
-    /// What the tool claims to have moved, others' work in the background included.
+    /// Traffic that the tool claims, including background load.
     pub claims: Claims,
-    /// Traffic of the devices; below a loop device that of its drives if less, as the page cache serves its file.
+    /// Traffic of the devices; below a loop device that of its drives if less, because the page cache serves its file.
     pub device: DeviceEvidence,
     pub mover: Mover,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mover {
-    /// Those of the topmost block devices.
+    /// The topmost block devices.
     Device,
-    /// Those of the drives below a loop device.
+    /// The drives below a loop device.
     BelowLoop,
-    /// Those of the client of a network file system.
+    /// The client of a network file system.
     Server,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
     found
 }
 
-/// What crossed the network for the target's mount: bytes alone, no requests and no times.
+/// Network traffic of the target's mount: bytes only, without requests and times.
 fn of_server(trial: &Trial) -> Option<DeviceEvidence> {
     let told = trial.evidence.mount_traffic.value()?;
     let bytes = |moved: &Moved| Traffic {
@@ -122,7 +122,7 @@ fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     while let Some(name) = waiting.pop() {
         match layer(&name).filter(|layer| !layer.below.is_empty()) {
             Some(layer) => waiting.extend(layer.below.iter().cloned()),
-            // A loop device whose file lies in memory, or elsewhere, has nothing below it.
+            // A loop device with its file in memory, or elsewhere, has no drive below it.
             None if is_loop(&name) => return None,
             None if !bottom.contains(&name) => bottom.push(name),
             None => {}
@@ -134,7 +134,7 @@ fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     })
 }
 
-/// What both say at least: others' traffic on the drive below makes nothing of the missing bytes.
+/// The smaller value of both: others' traffic on the drive below must not hide missing bytes.
 fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
     let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
     let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
@@ -147,7 +147,7 @@ fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
     }
 }
 
-/// Bytes moved against bytes claimed, summed over the trials to which something applies.
+/// Bytes moved against bytes claimed, summed over the affected trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
     pub moved: u64,
@@ -193,7 +193,7 @@ pub(super) fn is_simulated(case: &Case<'_>) -> bool {
     case.site.kind == TargetKind::Simulated
 }
 
-/// `, in 2 of 3 trials`, or nothing where all of them are meant.
+/// `, in 2 of 3 trials`, or empty for all trials.
 pub(super) fn in_trials(hit: usize, case: &Case<'_>) -> String {
     let of = case.trials.len();
     if hit == of { String::new() } else { format!(", in {hit} of {of} trials") }

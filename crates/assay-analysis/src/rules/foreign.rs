@@ -1,4 +1,4 @@
-//! `foreign-io`: somebody else used the device.
+//! `foreign-io`: another program used the device.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn disturbance(case: &Case<'_>, trial: &Trial) -> Option<String> {
         .or_else(|| same_direction(case, trial))
 }
 
-/// The busiest device in the gap before the trial, if one was busy.
+/// The busiest device in the gap before the trial, if any was busy.
 fn in_gap(case: &Case<'_>, trial: &Trial, measured: &Measured) -> Option<String> {
     let own_bytes = trial.claims().bytes();
     let own_rate = if measured.elapsed_ns == 0 {
@@ -84,7 +84,7 @@ fn in_gap(case: &Case<'_>, trial: &Trial, measured: &Measured) -> Option<String>
     ))
 }
 
-/// Devices below arrays whose synchronisation the study looks at: it moves them all the time.
+/// Devices below arrays, if the study observes their resync, which uses them all the time.
 fn synchronised<'c>(case: &'c Case<'_>, trial: &Trial) -> BTreeSet<&'c str> {
     let is_looked_at = !is_not_recorded(&trial.evidence.array_sync);
     if is_looked_at { case.site.below_arrays() } else { BTreeSet::new() }
@@ -93,7 +93,7 @@ fn synchronised<'c>(case: &'c Case<'_>, trial: &Trial) -> BTreeSet<&'c str> {
 /// Traffic in the direction that the workload does not use, beyond this process's own.
 fn other_direction(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let (reads, writes) = (case.workload.reads(), case.workload.writes());
-    // A file system on several devices reads them to compute parity: whose reads those are nothing tells.
+    // A file system on several devices reads them to compute parity: these reads have no known origin.
     let several = case.site.counted.len() > 1;
     if writes && (reads || several) {
         return None;
@@ -112,7 +112,7 @@ fn other_direction(case: &Case<'_>, trial: &Trial) -> Option<String> {
         .then(|| format!("{} {verb} by other programs during the trial", show::bytes(foreign)))
 }
 
-/// Reads beside the workload's own, beyond what this process fetched and what it claims.
+/// Reads beyond those of this process and of the workload.
 fn same_direction(case: &Case<'_>, trial: &Trial) -> Option<String> {
     if !case.workload.reads() || compression(case).is_some() {
         return None;
@@ -201,7 +201,7 @@ mod tests {
             twice(MOVED).disturbances(&RULE)[0].as_deref(),
             Some("the device read 128 MiB during the trial, but the workload claims 64 MiB")
         );
-        // Its own read-ahead.
+        // Read-ahead of the workload.
         assert_eq!(twice(2 * MOVED).judge(&RULE), None);
         let compressed =
             twice(MOVED).site(|site| site.compression = Presence::Present("zstd".into()));
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn silent_on_little_traffic_on_its_own_and_in_a_mix() {
         assert_eq!(gap(200 << 10).judge(&RULE), None);
-        // 64 MiB/s of its own: 1 MiB/s is allowed, a quarter of it in the gap.
+        // At 64 MiB/s, 1 MiB/s is allowed, a quarter of it in the gap.
         assert_eq!(gap(256 << 10).judge(&RULE), None);
         let little = Bench::read().each(|trial| device(trial).run.write_bytes = MIB - 1);
         assert_eq!(little.judge(&RULE), None);

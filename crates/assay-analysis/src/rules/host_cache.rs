@@ -1,4 +1,4 @@
-//! `host-cache`: what lies between this machine and a drive that it only borrows.
+//! `host-cache`: caches between this machine and a virtual drive.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -16,13 +16,13 @@ use super::{Case, Check, Remark, Rule};
 const LOOP: &str = "loop";
 /// A final flush that lowers the write rate below this share shows that most data was not on the drive.
 const KEPT: f64 = 0.7;
-/// Share of the time of the writing below which a flush did nothing.
+/// A flush that takes less than this share of the writing time did nothing.
 const NOTHING: f64 = 0.01;
-/// Writing this many times as fast as the drive was read is not the drive's own.
+/// Writes this many times as fast as reads do not go to the drive.
 const FASTER: f64 = 1.25;
-/// A second reading this many times as fast as the first did not come from the drive.
+/// A second read this many times as fast as the first does not come from the drive.
 const AGAIN: f64 = 2.5;
-/// Less is not held against anybody: a flush takes its time however little there is.
+/// Smaller writes are not judged: a flush has a fixed cost.
 const LEAST_BYTES: u64 = 32 << 20;
 
 pub static RULE: Rule = Rule {
@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
-/// Whether what caches a drive on the other side cannot be seen.
+/// Whether the cache of a drive is on an invisible host.
 pub fn hides_its_cache(drive: &Drive) -> bool {
     let is_loop = drive.bus.value().is_some_and(|bus| bus == LOOP);
     drive.link.value().is_none() && (drive.is_served() || is_loop)
@@ -64,7 +64,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         ));
     }
     lent(case)?;
-    // A host that writes through has written what it says is written: rule `cached` tells of its reads.
+    // A host that writes through stores writes on the drive; rule `cached` reports its reads.
     let kept_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
     let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
     let loud = again.or_else(|| kept(case)).map(Remark::suspect);
@@ -75,15 +75,15 @@ fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
     case.site.drives.iter().find(|drive| hides_its_cache(drive))
 }
 
-/// Pieces of a lent drive that came from somewhere nearer when they were read again.
+/// Reads of a virtual drive that were faster the second time.
 pub(super) struct ReadAgain<'a> {
     pub drive: &'a Drive,
-    /// How many times as fast they were, in the median.
+    /// Speedup of the second read, median.
     times: f64,
 }
 
 impl<'a> ReadAgain<'a> {
-    /// None where no drive is lent, where nothing was read twice, and where a drive may well be like that.
+    /// `None` without a virtual drive or a second read, and for speedups that a drive may have.
     pub fn new(case: &Case<'a>) -> Option<Self> {
         let drive = lent(case)?;
         let read = case.survey.read_twice.value().filter(|read| read.drive == drive.name)?;
@@ -107,7 +107,7 @@ struct Writing {
 }
 
 impl Writing {
-    /// None where each write was synced, and where too little was written.
+    /// `None` with synced writes, and with too few bytes written.
     fn new(workload: &PlannedWorkload, trial: &Trial) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
         let io = io::IoPlan::of(&workload.work).filter(|_| only_writes)?;
@@ -121,7 +121,7 @@ impl Writing {
         })
     }
 
-    /// Share of the rate that is kept when the flush counts.
+    /// Remaining share of the rate if the flush counts.
     fn kept(&self) -> f64 {
         self.wrote_s / (self.wrote_s + self.flush_s)
     }
@@ -145,7 +145,7 @@ fn kept(case: &Case<'_>) -> Option<String> {
     ))
 }
 
-/// Writing to a drive that announces a cache, after which a flush did nothing.
+/// Writes to a drive that announces a cache, followed by a flush that did nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdleFlush {
     pub bytes: u64,
@@ -165,7 +165,7 @@ impl IdleFlush {
             .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
     }
 
-    /// What it says of rows that write and read so many bytes per second: nothing where a drive could write like that.
+    /// The remark for these rates of writes and reads, bytes per second; `None` if a drive could be that fast.
     pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
         (writing > FASTER * reading).then(|| {
             Remark::suspect(format!(
@@ -192,7 +192,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// On a virtual drive, with trials of a second and flushes of so many milliseconds.
+    /// On a virtual drive, with one-second trials and flushes of these times in milliseconds.
     fn bench(bench: Bench, bus: &str, flush_ms: [u64; 3]) -> Bench {
         let bench = bench.site(|site| {
             let own = &mut site.drives[0];
@@ -206,7 +206,7 @@ mod tests {
         })
     }
 
-    /// Pieces of 8 MiB, read in so many milliseconds.
+    /// Pieces of 8 MiB, read in this many milliseconds.
     fn read_twice(bench: Bench, piece_ms: &[[u64; 2]]) -> Bench {
         bench.survey(|survey| {
             survey.read_twice = Presence::Present(ReadTwice {
@@ -217,7 +217,7 @@ mod tests {
         })
     }
 
-    /// Versions before stored pieces without a word, or nothing; this one says why there are none.
+    /// Earlier versions stored pieces without a reason, or nothing; this one stores a reason.
     #[test]
     fn what_older_versions_stored_of_it_is_read() {
         use assay_study::results::plan::Survey;
@@ -291,7 +291,7 @@ mod tests {
             "64 MiB/s without the final flush, 32.8 MiB/s with it: a cache of the drive or the host absorbed the \
              difference, in 2 of 3 trials"
         );
-        // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
+        // Syncs after each write leave nothing to flush, and a flush after few bytes has a fixed cost.
         let synced =
             bench(Bench::write(), "virtio", [900; 3]).io(|io| io.sync = WriteSync::EachWrite);
         assert_eq!(told(&synced), Some(rest()));
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// A host that writes through keeps what is read all the same, which rule `cached` tells.
+    /// A host that writes through still caches reads, which rule `cached` reports.
     #[test]
     fn where_a_host_writes_through_it_speaks_of_what_writing_shows_alone() {
         let on = |kind: Bench, cache: Presence<String>, flush_ms| {
@@ -326,7 +326,7 @@ mod tests {
         let (trust, text) = through(Bench::write(), 900).unwrap();
         assert_eq!(trust, Trust::Suspect);
         assert!(text.contains("without the final flush"), "{text}");
-        // Nobody knows what a drive does that announces nothing at all.
+        // A drive that announces no cache mode is unknown.
         let (trust, text) = told(&on(Bench::write(), Presence::absent("not told"), 100)).unwrap();
         assert_eq!(trust, Trust::Suspect);
         assert!(text.ends_with("the host caches data"), "{text}");
@@ -337,7 +337,7 @@ mod tests {
         let idle = |bench: &Bench| {
             bench.with_case(|case| IdleFlush::new(case.site, case.workload, case.trials))
         };
-        // 64 MiB in a second.
+        // 64 MiB per second.
         let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
         let found = idle(&virtual_drive(1)).unwrap();
         assert_eq!(found.bytes, MOVED_BYTES);

@@ -1,4 +1,4 @@
-//! Runs of other tools: rules that weigh what their files say beside the numbers.
+//! Rules on runs of other tools, by the evidence in their files.
 
 use assay_core::catalogue::About;
 use assay_study::findings::measurements::Series;
@@ -24,7 +24,7 @@ pub fn weigh(series: &mut Series) {
     }
 }
 
-/// Returns the objection of a rule to the first run that it objects to, with the share of the runs.
+/// Returns the objection of a rule to the first affected run, with the share of affected runs.
 pub(super) fn first_objection(
     runs: &[Vec<ImportEvidence>],
     object: impl Fn(&ImportEvidence) -> Option<String>,

@@ -1,4 +1,4 @@
-//! `io-limit`: a control group's limit was measured, and not the drive.
+//! `io-limit`: the number shows a control group's limit, not the drive.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -9,7 +9,7 @@ use assay_workloads::Judged;
 use super::evidence::{in_trials, seconds};
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Share of a limit from which on the limit decides the rate.
+/// From this share of a limit on, the limit determines the rate.
 const NEAR: f64 = 0.8;
 
 pub static RULE: Rule = Rule {
@@ -97,7 +97,7 @@ mod tests {
         })
     }
 
-    /// The bench's trials move this in a second.
+    /// The bench's trials move this many bytes per second.
     #[test]
     fn a_reached_limit_is_named_with_its_place() {
         let bench = limited(Bench::write(), Counted::WrittenBytes, MOVED);

@@ -1,4 +1,4 @@
-//! `kernel-log`: the kernel complained of hardware or of tasks that hung.
+//! `kernel-log`: the kernel logged hardware errors or hung tasks.
 
 use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
@@ -31,7 +31,7 @@ fn event(case: &Case<'_>, trial: &Trial) -> Option<String> {
     Some(format!("the kernel logged: {text}"))
 }
 
-/// Whether a line names no block device and no port, or one that the target stands on.
+/// Whether a line names a device or port of the target, or none at all.
 fn is_ours(case: &Case<'_>, text: &str) -> bool {
     if let Some(port) = port(text) {
         return case.site.drives.iter().any(|drive| drive.ports.iter().any(|own| own == port));
@@ -45,7 +45,7 @@ fn is_ours(case: &Case<'_>, text: &str) -> bool {
     named.peek().is_none() || named.any(is_own)
 }
 
-/// The port that a line begins with: `ata1.00: failed command`, `usb 2-1: reset`.
+/// The port at the beginning of a line: `ata1.00: failed command`, `usb 2-1: reset`.
 fn port(text: &str) -> Option<&str> {
     let (head, _) = text.split_once(": ")?;
     let ata = head.split('.').next().filter(|name| {
@@ -61,7 +61,7 @@ fn called_device(text: &str) -> Option<&str> {
     words.next().map(|word| word.trim_end_matches([',', ':', ')']))
 }
 
-/// Whether a name is a drive's, that of one of its partitions, or of its controller.
+/// Whether a name belongs to a drive, one of its partitions, or its controller.
 fn belongs(word: &str, own: &str) -> bool {
     let numbered = own.ends_with(|sign: char| sign.is_ascii_digit());
     let rest = if numbered { format!("{own}p") } else { own.to_owned() };

@@ -1,4 +1,4 @@
-//! `link-ceiling`: faster than the link to the drive can carry.
+//! `link-ceiling`: the rate exceeds the link to the drive.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,7 +8,7 @@ use assay_workloads::{Judged, Measured, io};
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
+/// Measured rates may exceed the ceiling by this factor: clocks and windows are not exact.
 const TOLERANCE: f64 = 1.01;
 
 pub static RULE: Rule = Rule {
@@ -43,13 +43,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-/// Links carry both directions at once, so each is held against the ceiling on its own.
+/// Links are full duplex, so each direction has the whole ceiling.
 fn fastest_direction(measured: &Measured) -> f64 {
     if measured.window_ns == 0 {
         return 0.0;
     }
     let classes = io::IoDetail::of(measured).into_iter().flat_map(|counted| &counted.classes);
-    // What is trimmed or zeroed crosses no link.
+    // Trims and zeroing transfer no data.
     let crossing = classes.filter(|(name, _)| !["trim", "zero"].contains(&name.as_str()));
     let most = crossing.map(|(_, count)| count.bytes).max().unwrap_or(0);
     most as f64 / seconds(measured.window_ns)

@@ -1,4 +1,4 @@
-//! Trust rules, one per file: pure functions of what the runner recorded, so that new rules can judge old bundles.
+//! Trust rules, one per file: pure functions of recorded evidence, which allows new rules to judge old bundles.
 
 mod acknowledged;
 mod behind;
@@ -62,20 +62,20 @@ pub(crate) use link_ceiling::carried;
 use thresholds::Threshold;
 pub use wrong_data::NAME as WRONG_DATA;
 
-/// Everything that a rule may look at: one workload at one target, with the trials that count.
+/// Input of a rule: one workload at one target, with the trials that count.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub site: &'a Site,
     pub survey: &'a Survey,
     pub workload: &'a PlannedWorkload,
-    /// Its trials, lead-in and failed ones left out.
+    /// Its trials, without warm-ups and failed ones.
     pub trials: &'a [&'a Trial],
-    /// What carried out each instruction in the place of a processor, where something did.
+    /// The emulator that executed the instructions, if any.
     pub emulator: Option<&'a str>,
 }
 
 impl<'a> Case<'a> {
-    /// The reads and writes, where the work is of that kind.
+    /// The plan of reads and writes, if the work is of that kind.
     fn io(&self) -> Option<&'a io::IoPlan> {
         io::IoPlan::of(&self.workload.work)
     }
@@ -87,17 +87,17 @@ impl<'a> Case<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// How much it takes away; `Trusted` makes it a note.
+    /// The resulting trust; `Trusted` is a note.
     pub trust: Trust,
     pub text: String,
-    /// Of which direction: metrics of the other one it takes nothing from.
+    /// Direction: for metrics of the other one it is a note.
     pub side: Side,
-    /// What it can change, where that is less than what its rule can.
+    /// Affected metrics, if fewer than those of its rule.
     pub changes: Option<&'static [Nature]>,
 }
 
 impl Remark {
-    /// On everything that its rule can change.
+    /// Affects all metrics of its rule.
     pub(crate) fn new(trust: Trust, text: impl Into<String>) -> Self {
         Self { trust, text: text.into(), side: Side::Both, changes: None }
     }
@@ -114,19 +114,19 @@ impl Remark {
         Self::new(Trust::Trusted, text)
     }
 
-    /// The same, of what is read alone.
+    /// The same, for read metrics only.
     #[must_use]
     fn of_reads(self) -> Self {
         Self { side: Side::Reads, ..self }
     }
 
-    /// The same, of how fast things are alone.
+    /// The same, for speed metrics only.
     #[must_use]
     fn of_speed(self) -> Self {
         Self { changes: Some(SPEED), ..self }
     }
 
-    /// Whether it is about metrics of a nature, said by a rule; one that is not known here may change all.
+    /// Whether it affects metrics of a nature, given its rule; an unknown rule may affect all.
     pub fn is_about(&self, rule: &str, nature: Nature) -> bool {
         may_change(rule, nature) && self.changes.is_none_or(|own| own.contains(&nature))
     }
@@ -135,36 +135,36 @@ impl Remark {
         Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
     }
 
-    /// The same of a metric of one direction: of the other one than its own it is a note.
+    /// The same for a metric of one direction: a remark on the other direction is a note.
     pub fn because_of(&self, rule: &str, side: Side) -> Because {
         let trust = if self.side.reaches(side) { self.trust } else { Trust::Trusted };
         Because { trust, ..self.because(rule) }
     }
 }
 
-/// A rule about trials: what it looks at, and what it says of them.
+/// A rule on trials: its input and its judgment.
 #[derive(Clone, Copy)]
 pub struct Rule {
     pub about: About,
-    /// What it looks at: work of which there is no such thing is not judged by it.
+    /// Kind of evidence that it needs: it does not judge work without this evidence.
     looks_at: Judged,
-    /// What it can change: metrics of another nature are not judged by it.
+    /// It does not judge metrics of another nature.
     changes: &'static [Nature],
     check: Check,
-    /// For other rules than thresholds and events: what happened during this trial that nobody asked for.
+    /// For other rules than thresholds and events: an external disturbance of this trial.
     disturbance: Option<OfTrial>,
-    /// For rules that leave a gate without a statement: a study with a gate treats these trials as disturbed.
+    /// For rules that make a gate inconclusive: a study with a gate treats these trials as disturbed.
     blinds: Option<OfTrial>,
-    /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
+    /// Judges runs of another tool by the evidence in its files.
     judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
-    /// Whether it minds that others use the machine: it says nothing of others' work.
+    /// Whether it concerns other programs on the machine: it does not judge production work.
     minds_others: bool,
 }
 
 #[derive(Clone, Copy)]
 enum Check {
     Threshold(Threshold),
-    /// Each trial with an event is disturbed, and makes its row suspect. The remark describes the first event.
+    /// Each trial with an event is disturbed, and its row is suspect. The remark describes the first event.
     Event(OfTrial),
     Kind(&'static OwnRule),
     Custom(fn(&Case<'_>) -> Option<Remark>),
@@ -173,7 +173,7 @@ enum Check {
 type OfTrial = fn(&Case<'_>, &Trial) -> Option<String>;
 
 impl Rule {
-    /// About the speed of the machine, without a word.
+    /// Defaults: on the machine's speed, without a remark.
     const NONE: Self = Self {
         about: About { name: "", summary: "", text: "" },
         looks_at: Judged::Machine,
@@ -207,14 +207,14 @@ impl Rule {
         }
     }
 
-    /// Whether others were at work during this trial, so that the machine should be quieter.
+    /// Whether other programs disturbed this trial, so a quieter machine would help.
     fn blames_others(&self, case: &Case<'_>, trial: &Trial) -> bool {
         let blinds = self.blinds.and_then(|own| own(case, trial));
         blinds.is_some() || self.disturbance(case, trial).is_some()
     }
 }
 
-/// All rules in the order of reports: about the work, then of single kinds of work, then about the machine.
+/// All rules in the order of reports: on the work, then on single kinds of work, then on the machine.
 pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(of_kinds::rule);
     let of_machine = OF_MACHINE.iter().map(|rule| **rule);
@@ -261,10 +261,10 @@ static OF_MACHINE: &[&Rule] = &[
     &slow_host::RULE,
 ];
 
-/// Rules about several hosts together, whose trials have no evidence of one machine.
+/// Rules on several hosts together; their trials have no evidence of one machine.
 static OF_HOSTS: &[&Rule] = &[&fewer_hosts::RULE, &skew::RULE, &slow_host::RULE];
 
-/// Rules whose disturbances can only lower a rate, and that of scatter, which the interval contains.
+/// Rules whose disturbances can only lower a rate, and the rule on variation, which the interval covers.
 static ONLY_SLOW: &[&Rule] = &[
     &throttled::RULE,
     &starved::RULE,
@@ -279,7 +279,7 @@ const SPEED: &[Nature] = &[Nature::Speed];
 const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
 const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
-/// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
+/// Whether a rule affects metrics of a nature; an unknown rule may affect all.
 fn may_change(rule: &str, nature: Nature) -> bool {
     let rule = RULES.iter().find(|known| known.about.name == rule);
     rule.is_none_or(|rule| rule.changes.contains(&nature))
@@ -314,20 +314,20 @@ pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
 
 fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
     let work = &case.workload.work;
-    // Whoever else is at work takes time away, and nothing from what is held.
+    // Other programs take time, but do not change amounts.
     let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
     let fits =
         move |rule: &&Rule| judged.contains(&rule.looks_at) && !(others && rule.minds_others);
     RULES.iter().filter(fits)
 }
 
-/// What every rule has to say on a case, with the name of the rule.
+/// Remarks of all rules on a case, with the names of the rules.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     let own = rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
     own.chain(remarks_on_tools(case)).collect()
 }
 
-/// The remarks on what tools that a command ran say beside their numbers.
+/// Remarks on the output of tools that a command ran.
 fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     let details = case.measured().filter_map(command::CommandDetail::of);
     let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
@@ -338,27 +338,27 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     rules.filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
 }
 
-/// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
+/// Remarks on observed or recorded work: the other rules compare the tool's claims with the devices.
 pub fn remarks_on_recording(trials: &[&Trial]) -> Vec<(&'static str, Remark)> {
     clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
 }
 
-/// The same for trials of several hosts: the other rules judged each host by its own evidence.
+/// The same for trials of several hosts: the other rules judged each host separately.
 pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     OF_HOSTS.iter().filter_map(|rule| Some((rule.about.name, rule.judge(case)?))).collect()
 }
 
-/// The name of a rule as it is known here; of one that is not, that hosts said it.
+/// The name of a known rule; `hosts` for an unknown one.
 pub fn known_name(rule: &str) -> &'static str {
     let own = RULES.iter().map(|known| known.about.name);
     own.into_iter().find(|name| *name == rule).unwrap_or("hosts")
 }
 
-/// Trials during which others were at work, and the rules that say so.
+/// Trials disturbed by other programs, and the rules that report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unquiet {
     pub trials: usize,
-    /// Of how many that count.
+    /// Number of trials that count.
     pub of: usize,
     pub rules: Vec<&'static str>,
 }
@@ -372,7 +372,7 @@ pub fn unquiet(case: &Case<'_>) -> Unquiet {
     Unquiet { trials, of: case.trials.len(), rules: names.collect() }
 }
 
-/// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
+/// The disturbance of a trial, if any. In a study with a gate, `gated` is the metric of the gate.
 pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Option<String> {
     let blinds = |rule: &Rule| {
         let judged = gated.filter(|metric| rule.changes.contains(&nature(metric)));

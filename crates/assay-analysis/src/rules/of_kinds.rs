@@ -1,4 +1,4 @@
-//! Rules of single kinds of work, which define what they look at and what they object to.
+//! Rules of single kinds of work, which define their evidence and their objections.
 
 use assay_workloads::Measured;
 use assay_workloads::tell::OwnRule;
@@ -28,7 +28,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    /// What is said of three trials, of which each left so many of 10,000 files uncreated.
+    /// The remark on three trials, each of which left this many of 10,000 files uncreated.
     fn left(each: [u64; 3]) -> Option<Remark> {
         let mut bench = Bench::command();
         bench.workload.work = FilesSpec::default().planned().into();

@@ -1,4 +1,4 @@
-//! `power-supply`: the plug was pulled, or put in.
+//! `power-supply`: the machine was plugged in or unplugged.
 
 use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
@@ -29,7 +29,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     mixed.then(|| Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case))))
 }
 
-/// Whether the machine was plugged in at the end, where it tells.
+/// Whether the machine was plugged in at the end; `None` if unknown.
 fn mains(trial: &Trial) -> Option<bool> {
     trial.evidence.power_supply.value()?.after.mains
 }

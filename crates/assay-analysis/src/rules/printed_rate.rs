@@ -1,4 +1,4 @@
-//! `printed-rate`: storage moved less than the rate takes that a program prints.
+//! `printed-rate`: storage moved fewer bytes than a program's printed rate requires.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,11 +8,11 @@ use assay_workloads::{Measured, command, metrics};
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Share of the bytes that must have moved where the program prints its time: as of rule `cached`.
+/// Share of the bytes that must have moved if the program prints its time: as in rule `cached`.
 const LEAST_SHARE: f64 = 0.5;
-/// The same where the rate may be that of a part of the run, or bytes went through pipes and were counted twice.
+/// The same if the rate may cover a part of the run, or bytes went through pipes and count twice.
 const LEAST_SHARE_OF_RUN: f64 = 0.1;
-/// Share of what the program moved below which compression has earned part of the rate: as of rule `compressed`.
+/// Share of the program's bytes below which compression explains part of the rate: as in rule `compressed`.
 const LEAST_COMPRESSED: f64 = 0.9;
 const PRINTED_TIME: &str = "reported_duration_s";
 
@@ -44,22 +44,22 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         .map(Remark::suspect)
 }
 
-/// What the runs of a trial print and what was moved for them.
+/// The rates that the runs of a trial print, and the bytes moved for them.
 struct Runs {
     /// Bytes per second.
     rate: f64,
-    /// Bytes that the rate takes.
+    /// Bytes that the rate requires.
     claimed: u64,
     /// Share of them that must have moved.
     least: f64,
-    /// Bytes from and to storage, as the kernel counts them for the processes; those of the device where it does not.
+    /// Storage bytes by the kernel's counters of the processes, or else of the device.
     moved: u64,
-    /// Bytes of the device while they ran and with those that it moved right afterwards.
+    /// Bytes of the device during the runs, and including those right after them.
     device: Option<[u64; 2]>,
 }
 
 impl Runs {
-    /// Reads them off a trial, or returns `None` where no rate is printed or nothing is known of its bytes.
+    /// From a trial; `None` without a printed rate or without counters.
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let planned = command::CommandPlan::of(&case.workload.work)?;
         let measured = trial.measured.as_ref()?;
@@ -145,8 +145,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// One run of 100 ms in each trial that moves so many bytes for the program, and as many for the device, and
-    /// prints these numbers.
+    /// One 100 ms run per trial, which moves this many bytes for the program and for the device, and prints these
+    /// numbers.
     fn bench(reads: &str, moved: u64, printed: &[(&str, f64)]) -> Bench {
         let printed: Vec<(String, f64)> =
             printed.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -166,7 +166,7 @@ mod tests {
         })
     }
 
-    /// What dd prints of 256 MiB in 50 ms.
+    /// dd's output for 256 MiB in 50 ms.
     const DD: &[(&str, f64)] =
         &[("reported_bandwidth_bytes_per_s", 5.368_709e9), ("reported_duration_s", 0.05)];
 

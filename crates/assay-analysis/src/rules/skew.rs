@@ -1,4 +1,4 @@
-//! `host-skew`: the windows of the hosts of a fleet lie beside each other.
+//! `host-skew`: the windows of a fleet's hosts do not overlap enough.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -7,7 +7,7 @@ use assay_workloads::Judged;
 
 use super::{Case, Check, Remark, Rule};
 
-/// What of the longest window all hosts have to share.
+/// Share of the longest window that must be common to all hosts.
 const SHARED: f64 = 0.95;
 
 pub static RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-//! `slow-host`: one host of a fleet is far behind the others, trial after trial.
+//! `slow-host`: one host of a fleet is far slower than the others in most trials.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,9 +8,9 @@ use assay_workloads::Judged;
 
 use super::{Case, Check, Remark, Rule};
 
-/// A host is slow in a trial where the others' median is so many times its rate.
+/// A host is slow in a trial if the others' median is this many times its rate.
 const TIMES: f64 = 2.0;
-/// Trials of which it has to be slow in each but a fifth.
+/// Fewest trials; the host must be slow in all but a fifth of them.
 const FEWEST: usize = 3;
 
 pub static RULE: Rule = Rule {
@@ -35,7 +35,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     (!told.is_empty()).then(|| Remark::note(told.join("; ")))
 }
 
-/// What is said of a host that is slow trial after trial.
+/// The remark on a host that is slow in most trials.
 fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
     let behind: Vec<f64> = whole.iter().filter_map(|own| times_behind(own, host.rank)).collect();
     let slow: Vec<f64> = behind.iter().copied().filter(|times| *times >= TIMES).collect();
@@ -55,12 +55,12 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
     })
 }
 
-/// The median rate of the others over that of a rank.
+/// The median rate of the others divided by that of a rank.
 fn times_behind(own: &Together, rank: u32) -> Option<f64> {
     let rate = own.hosts.iter().find(|share| share.rank == rank)?.operations_per_s;
     let others = own.hosts.iter().filter(|share| share.rank != rank);
     let others = median(&others.map(|share| share.operations_per_s).collect::<Vec<f64>>())?;
-    // Where nobody gets on, nobody is behind.
+    // If the other hosts are idle, no host is slow.
     (others > 0.0).then(|| if rate > 0.0 { others / rate } else { f64::INFINITY })
 }
 
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(Bench::read().judge(&RULE), None);
         assert_eq!(bench(&[100.0]).judge(&RULE), None);
         assert_eq!(bench(&[100.0, 90.0, 60.0, 110.0]).judge(&RULE), None);
-        // Once is an accident.
+        // A single occurrence is chance.
         let once = bench(&[100.0, 100.0, 100.0]).first(1, |trial| {
             trial.together.as_mut().unwrap().hosts[1].operations_per_s = 10.0;
         });
@@ -106,7 +106,7 @@ mod tests {
             "{}",
             remark.text
         );
-        // Of two, the slower one.
+        // Of two hosts, the slower one.
         let two = bench(&[100.0, 40.0]).judge(&RULE).unwrap();
         assert!(
             two.text.starts_with("rank 1 (n1)") && !two.text.contains("rank 0"),

@@ -12,7 +12,7 @@ use super::{Case, Check, Remark, Rule};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
-/// Of the trials that can be judged it must be the slow one in so many, as a fraction.
+/// The member must be the slow one in this fraction of the judged trials.
 const CLEAR_MAJORITY: (usize, usize) = (2, 3);
 /// Largest probability of naming one of identical members if one of them is delayed in half of the trials.
 const MOST_CHANCE: f64 = 0.05;
@@ -68,7 +68,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
     )))
 }
 
-/// What each member did around a trial; `None` if any is missing, as it may be the slow one.
+/// The work of each member around a trial; `None` if a member is missing, because it may be the slow one.
 fn members(trial: &Trial, array: &Array) -> Option<Vec<Work>> {
     trial.measured.as_ref()?;
     let counted = array.members.iter().map(|name| {
@@ -82,7 +82,7 @@ fn members(trial: &Trial, array: &Array) -> Option<Vec<Work>> {
     Some(traced(trial, &counted).unwrap_or(counted))
 }
 
-/// The same by what was traced of each of them: never of some.
+/// The same from traces, if all members have one.
 fn traced(trial: &Trial, counted: &[Work]) -> Option<Vec<Work>> {
     let latency = trial.evidence.block_latency.value()?;
     let work = |work: &Work| {
@@ -95,7 +95,7 @@ fn traced(trial: &Trial, counted: &[Work]) -> Option<Vec<Work>> {
     counted.iter().map(work).collect()
 }
 
-/// The trials in which the member that is named was the slow one; none where none can be named.
+/// The trials in which the named member was the slow one; `None` if no member can be named.
 fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     let slow = || judged.iter().filter(|one| one.is_slow);
     let own =
@@ -107,14 +107,14 @@ fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
     (is_clear && chance <= MOST_CHANCE).then_some(most)
 }
 
-/// Probability that any of some members that are all alike is held up in so many trials.
+/// Probability that any of several identical members is delayed in this many trials.
 fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
     let each = HELD_UP / members as f64;
     let one = assay_core::stats::binomial_at_least(hits as u64, trials as u64, each)?;
     Some((one * members as f64).min(1.0))
 }
 
-/// A member with the model of its drive, where one drive is below it.
+/// A member with its drive's model, if one drive is below it.
 fn told(case: &Case<'_>, name: &str) -> String {
     let mut at = name;
     while let Some(layer) = case.site.layers.iter().find(|layer| layer.name == at) {

@@ -1,4 +1,4 @@
-//! `stalled`: for a while nothing was done at all.
+//! `stalled`: no operation completed for a while.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -47,14 +47,14 @@ fn stall_ns(case: &Case<'_>, trial: &Trial) -> Option<u64> {
     let longest = counted.longest_ns?;
     let usual = usual_ns(case, measured)?;
     let is_long = longest as f64 > LONGEST_SHARE * measured.window_ns as f64;
-    // Where nothing need be in flight, nothing need end.
+    // With a rate limit or pauses, there may be no operation to complete.
     let held_back = case.io().is_some_and(|io| io.is_held_back());
     let still_s = counted.still_s.filter(|_| !held_back).unwrap_or(0);
     let stall = longest.max(u64::from(still_s) * 1_000_000_000);
     ((is_long || still_s > 0) && stall as f64 > OUT_OF_LINE * usual).then_some(stall)
 }
 
-/// What an operation takes on average, by Little's law; the operation that stalled is in it.
+/// Mean operation latency by Little's law, including the stalled operation.
 fn usual_ns(case: &Case<'_>, measured: &Measured) -> Option<f64> {
     let operations = measured.operations();
     let busy = seconds(measured.window_ns) * 1e9 * f64::from(case.workload.work.in_flight());

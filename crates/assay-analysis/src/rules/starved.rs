@@ -11,13 +11,13 @@ use assay_workloads::{Measured, command};
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, Check, Remark, Rule};
 
-/// Share of the time that threads may wait for a CPU: a tenth lowers the rate by a tenth, twice the usual margin.
+/// Share of the time that threads may wait for a CPU: a tenth lowers the rate by a tenth, twice the default margin.
 const MOST_WAITING: f64 = 0.1;
-/// Processors' worth of others' work from which on it is they who are waited for.
+/// From this CPU use of other programs on, they are the cause of the waiting.
 const FEWEST_OTHERS: f64 = 0.1;
-/// Share of the time with CPU pressure if the threads' own waits are unknown: it may be anybody's, so it is large.
+/// Share of the time with CPU pressure if the threads' waits are unknown: any program may cause it, so it is large.
 const MOST_PRESSURE: f64 = 0.5;
-/// CPUs of own work below which CPU pressure does not concern the workload: it sleeps or waits for a drive.
+/// CPU use of the workload below which CPU pressure does not concern it: it sleeps or waits for a drive.
 const FEWEST_OWN: f64 = 0.1;
 /// Pressure that concerns every workload: a thread that always waits for a CPU hardly uses one.
 const PRESSURE_OF_ALL: f64 = 0.9;
@@ -65,7 +65,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         let most = most(&own, |wait| wait.share)?;
         let waited = show::percent(100.0 * most);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
-        // Pressure alone may be anybody's.
+        // Any program may cause pressure.
         return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
     }
     let are_left_out =
@@ -79,7 +79,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     Some(Remark::suspect(text))
 }
 
-/// Whether what was disturbed counts for nothing, as enough replicates have a trial that was not.
+/// Whether disturbed trials do not count, because enough replicates have an undisturbed one.
 fn are_left_out(case: &Case<'_>) -> bool {
     let quiet = case.trials.iter().filter(|trial| trial.status == Status::Ok);
     let replicate = |trial: &&Trial| trial.repeats.map_or(trial.replicate, |of| of.replicate);
@@ -87,13 +87,13 @@ fn are_left_out(case: &Case<'_>) -> bool {
     standing.len() >= FEWEST_FOR_INTERVAL
 }
 
-/// How long a trial waited for others, where that was too long.
+/// The time a trial waited for others, if it was too long.
 fn starved(case: &Case<'_>, trial: &Trial) -> Option<Wait> {
     let wait = Wait::new(case, trial).filter(|_| !is_simulated(case));
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
 
-/// What is said of trials that waited for others: of a case in how many of its trials.
+/// The message on trials that waited for others; with `of`, in how many of its trials.
 fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
     let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
@@ -109,9 +109,9 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     share: f64,
-    /// Whether it is that of the measuring threads, or that of anybody.
+    /// Whether the measuring threads waited, rather than any program.
     is_own: bool,
-    /// Processors' worth of others' work meanwhile.
+    /// Number of CPUs that others used during that time.
     others: f64,
 }
 
@@ -128,11 +128,11 @@ impl Wait {
         let says = |share: &f64| used >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
         let anybody = || pressure(trial).filter(says);
         let (share, is_own) = match own {
-            // What a command's own processes wait for says nothing of those below them.
+            // The waits of a command's own processes do not include its children.
             Some(share) if command.is_none() || share > MOST_WAITING => (share, true),
             own => anybody().map(|share| (share, false)).or(own.map(|share| (share, true)))?,
         };
-        // Clocks that are read one after the other may differ.
+        // Clocks read one after the other may differ.
         Some(Self { share: share.min(1.0), is_own, others })
     }
 
@@ -152,7 +152,7 @@ fn pressure(trial: &Trial) -> Option<f64> {
     (pressure.span_ns > 0).then(|| waited_ns as f64 / pressure.span_ns as f64)
 }
 
-/// Processors' worth of work that was neither this trial's nor the kernel's.
+/// Number of CPUs used by neither this trial nor the kernel.
 fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
     let cpu = trial.evidence.cpu.value()?;
     let busy = *cpu.busy_ns.value()?;
@@ -179,7 +179,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// One second each, in which others were busy so long and the thread waited so long.
+    /// One-second trials, in which others used the CPU for `busy_ms` and the thread waited for `waited_ms`.
     fn bench(busy_ms: u64, waited_ms: Option<u64>) -> Bench {
         Bench::read().first(2, move |trial| {
             cpu(trial).busy_ns = Presence::Present(busy_ms * MS);
@@ -224,8 +224,8 @@ mod tests {
         assert_eq!(pressed(996, 150).judge(&RULE), None);
     }
 
-    /// Runs of a command, `wall_ms` in each trial of a second that used `cpu_ms`, of which the program waited so
-    /// long, while somebody waited for `pressed_ms` and others had two processors.
+    /// Runs of a command, `wall_ms` per one-second trial with `cpu_ms`; the program waited for `waited_ms`, any task
+    /// for `pressed_ms`, and others used two CPUs.
     fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<Remark> {
         let bench = Bench::command().each(move |trial| {
             cpu(trial).busy_ns = Presence::Present(1_950 * MS);
@@ -244,21 +244,21 @@ mod tests {
 
     #[test]
     fn command_that_waited_itself_is_suspect() {
-        // Ten runs of 82 ms, of which 10 ms are sleep: nothing of the processor is used.
+        // Ten runs of 82 ms with 10 ms of sleep: almost no CPU time.
         let sleep = command(820, 5, 700, 600).unwrap();
         assert_eq!(sleep.trust, Trust::Suspect);
         assert!(sleep.text.contains("up to 86% of the time"), "{}", sleep.text);
-        // A tenth of what is left without the shell's own starts.
+        // A tenth of the time without the shell's starts.
         assert!(command(820, 5, 82, 0).is_some());
         assert_eq!(command(820, 5, 80, 0), None);
-        // Of runs that are hardly longer than the shell's start a tenth of that start.
+        // For runs hardly longer than the shell's start, a tenth of that start.
         assert!(command(11, 5, 2, 0).is_some());
         assert_eq!(command(11, 5, 1, 0), None);
     }
 
     #[test]
     fn nothing_is_trusted_where_somebody_always_waits() {
-        // Children that the program waited for are not seen; gzip had 0.16 s of 6.04 s.
+        // The waits of children are invisible; gzip had 0.16 s of 6.04 s.
         assert!(command(1_000, 27, 0, 990).unwrap().text.contains("programs waited"));
         assert!(command(1_000, 5, 0, 901).is_some());
         assert_eq!(command(1_000, 5, 0, 899), None);
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(command(1_000, 101, 0, 499), None);
     }
 
-    /// What disturbed the first trial, by a gate on a metric where there is one.
+    /// The disturbance of the first trial, with a gate on a metric if given.
     fn disturbed(bench: &Bench, gated: Option<&str>) -> Option<String> {
         bench.with_case(|case| disturbance(case, case.trials[0], gated))
     }
@@ -280,7 +280,7 @@ mod tests {
         let said =
             "the tool waited for a CPU for 79% of the time while other programs used 1.85 CPUs";
         assert_eq!(told, said);
-        // What is held, and how much was written, does not hang on who waited.
+        // Memory use and bytes written do not depend on CPU waits.
         assert_eq!(disturbed(&bench, Some("peak_memory_bytes")), None);
         let quiet = bench.each(|trial| measured(trial).waited_ns = Some(100 * MS));
         assert_eq!(disturbed(&quiet, Some("iops")), None);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_takes_nothing_from_the_number() {
-        // Its first trial was disturbed, and run again at the end.
+        // Its first trial was disturbed, and ran again at the end.
         let spoilt = |count: usize| {
             Bench::read()
                 .each(|trial| cpu(trial).busy_ns = Presence::Present(1_950 * MS))
@@ -305,7 +305,7 @@ mod tests {
         let note = repeated.judge(&RULE).unwrap();
         assert_eq!(note.trust, Trust::Trusted);
         assert!(note.text.ends_with(", in 1 of 4 trials; the trial is excluded"), "{}", note.text);
-        // One that nobody left out is one too many.
+        // A single disturbed trial that counts is one too many.
         repeated.trials[1].status = Status::Ok;
         measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);
         assert_eq!(repeated.judge(&RULE).unwrap().trust, Trust::Suspect);

@@ -1,4 +1,4 @@
-//! `swap`: memory went to swap and back meanwhile.
+//! `swap`: pages went to swap and back during the trial.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -7,7 +7,7 @@ use assay_study::results::record::Trial;
 use super::evidence::{MIB, in_trials, seconds};
 use super::{ALL, Case, Check, Remark, Rule};
 
-/// Bytes of a page where the bundle does not say: the most common size.
+/// The most common page size, if the bundle has none.
 const PAGE_BYTES: u64 = 4096;
 /// Share of the trial's own bytes that swap may reach.
 const MOST_SHARE: f64 = 0.01;
@@ -37,7 +37,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     (count > 0).then(|| Remark::suspect(text))
 }
 
-/// Pages swapped out and in, if there are too many and the workload does not need the memory itself.
+/// Pages swapped out and in, if there are too many and the workload does not need the memory.
 fn pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
     if case.workload.work.wants_memory() {
         return None;
@@ -49,10 +49,10 @@ fn pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
     (moved > allowed_bytes(trial)?).then_some((out, back))
 }
 
-/// What another program's stirring may move: 1 MiB/s, or a share of the trial's own bytes.
+/// Allowed swap traffic of other programs: 1 MiB/s, or a share of the trial's bytes.
 fn allowed_bytes(trial: &Trial) -> Option<f64> {
     let measured = trial.measured.as_ref()?;
-    // Swap was counted until everything was on the device, which takes longer than the run.
+    // The swap count ends when all data is on the device, after the run.
     let pressure = trial.evidence.pressure.value().and_then(|told| told.machine.value());
     let watched_ns = pressure.map_or(0, |seen| seen.span_ns);
     let span_ns = measured.elapsed_ns.max(watched_ns);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn silent_on_few_pages_and_where_nothing_is_told() {
         assert_eq!(swapped(30, 34).judge(&RULE), None);
-        // 1 MiB in the bench's trials of a second.
+        // 1 MiB in the bench's one-second trials.
         assert_eq!(swapped(200, 56).judge(&RULE), None);
         assert!(swapped(200, 57).judge(&RULE).is_some());
         let longer = swapped(2_000, 500).each(|trial| {

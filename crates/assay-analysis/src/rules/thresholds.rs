@@ -7,7 +7,7 @@ use assay_study::results::record::Trial;
 use super::evidence::in_trials;
 use super::{ALL, Case, Check, Remark, Rule};
 
-/// A trial whose value exceeds the limit is disturbed, and makes its row suspect.
+/// A trial with a value above the limit is disturbed, and its row is suspect.
 #[derive(Clone, Copy)]
 pub(super) struct Threshold {
     pub value: fn(&Case<'_>, &Trial) -> Option<f64>,
@@ -58,7 +58,7 @@ pub static OOM: Rule = Rule {
     ..Rule::NONE
 };
 
-/// Ticks below which a share means nothing.
+/// Fewest ticks for a meaningful share.
 const FEWEST_TICKS: u64 = 20;
 
 fn stolen_percent(trial: &Trial) -> Option<f64> {

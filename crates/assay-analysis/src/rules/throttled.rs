@@ -1,4 +1,4 @@
-//! `throttled`: the processor or its control group held the tool back.
+//! `throttled`: CPU frequency or its control group limited the tool.
 
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
@@ -41,12 +41,12 @@ fn disturbance(trial: &Trial) -> Option<String> {
     events(trial).map_or_else(|| hot(trial), |(heat, group)| Some(words(heat, group)))
 }
 
-/// A sensor that reached its limit: the one that is furthest above it.
+/// The sensor furthest above its limit, if any reached it.
 fn hot(trial: &Trial) -> Option<String> {
     let sensors = trial.evidence.temperature.value()?.sensors.iter();
     let above = sensors.filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
-        // Bundles of earlier versions keep limits that were not set.
+        // Bundles of earlier versions contain limits that were not set.
         let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
         Some((most.saturating_sub(limit), name, most)).filter(|(above, ..)| *above >= 0)
     });

@@ -1,4 +1,4 @@
-//! `unstable`: the trials of a row lie so far apart that their mean says little.
+//! `unstable`: the trials of a row vary too much for their mean.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -8,11 +8,11 @@ use assay_workloads::Judged;
 
 use super::{Case, Check, Remark, Rule};
 
-/// Up to so many trials their range is looked at, from there on the interval of their mean.
+/// Up to this number of trials the rule uses their range, beyond it the CI of their mean.
 const FEW: usize = 4;
-/// Largest over smallest trial from which on a few say little.
+/// Largest ratio of the largest to the smallest of a few trials.
 const MOST_RATIO: f64 = 3.0;
-/// Half-width of the 95% CI of the geometric mean from which on more of them say little.
+/// Largest half-width of the 95% CI of the geometric mean of more trials.
 const MOST_HALF_WIDTH: f64 = 0.4;
 
 pub static RULE: Rule = Rule {
@@ -51,13 +51,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     }))
 }
 
-/// How values lie apart whose mean says little.
+/// The spread of values that vary too much.
 enum Spread {
     Few { ratio: f64 },
     Wide { ends: [f64; 2], half_width: f64 },
 }
 
-/// How the undisturbed values of a row lie apart; none where their mean says something.
+/// The spread of a row's undisturbed values; `None` if it is small enough.
 fn spread(values: &[f64]) -> Option<Spread> {
     if values.len() < 2 {
         return None;
@@ -73,7 +73,7 @@ fn spread(values: &[f64]) -> Option<Spread> {
     (half_width > MOST_HALF_WIDTH).then_some(Spread::Wide { ends: [least, most], half_width })
 }
 
-/// The same for mean latencies in ns, one per trial, of live work, whose load nobody controls.
+/// The same for mean latencies in ns, one per trial, of live work, whose load is not controlled.
 pub fn of_latencies(values: &[f64]) -> Option<Remark> {
     let count = values.len();
     Some(Remark::suspect(match spread(values)? {
@@ -133,7 +133,7 @@ mod tests {
             wide.text,
             "5 trials lie between 500 and 1,500 IOPS: the mean is known only to within 82%"
         );
-        // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
+        // Twice as fast in one of ten trials: an outlier, and the mean is precise enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
         assert_eq!(once.judge(&RULE), None);
     }

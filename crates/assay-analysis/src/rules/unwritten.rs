@@ -1,4 +1,4 @@
-//! `unwritten`: what was never written is answered without the medium.
+//! `unwritten`: reads of never written blocks do not reach the medium.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
@@ -6,7 +6,7 @@ use assay_workloads::Judged;
 
 use super::{Case, Check, MOVED, Remark, Rule};
 
-/// Percent of the area from which on reads do not tell the drive's speed.
+/// From this percentage of the area on, reads do not show the drive's speed.
 const MOST_PERCENT: f64 = 5.0;
 
 pub static RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-//! The text of blkparse: a completion (C) with its issue (D) and its arrival (Q) is one request.
+//! blkparse's text: a completion (C) with its issue (D) and its queueing (Q) is one request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,12 +28,12 @@ pub const IMPORTER: Importer = Importer {
     unused: &[],
 };
 
-/// What stands before the events, and what begins that which stands behind them.
+/// Lines before the events, and the first words of the summary after them.
 const INPUT: &str = "Input file";
 const SUMMARY: [&str; 2] = ["CPU", "Total"];
-/// Actions that say something of requests; the others tell of queues, remaps and programs.
+/// Actions on requests; the others concern queues, remaps and programs.
 const ACTIONS: [&str; 6] = ["Q", "X", "M", "F", "D", "C"];
-/// What has begun and has not ended is remembered of so many at most.
+/// Limit on remembered requests that have not completed.
 const MOST_WAITING: usize = 1 << 16;
 
 pub fn begin() -> Box<dyn Lines> {
@@ -45,15 +45,15 @@ type Place = (usize, u64);
 #[derive(Debug, Default)]
 struct Blkparse {
     devices: Devices,
-    /// When what is there arrived, nanoseconds.
+    /// Arrival of each queued request, nanoseconds.
     queued: BTreeMap<Place, u64>,
     issued: BTreeMap<Place, Issued>,
     flushes: BTreeMap<usize, VecDeque<u64>>,
-    /// Those that arrived where nothing is handed over.
+    /// Arrivals of flushes without an issue event.
     queued_flushes: BTreeMap<usize, VecDeque<u64>>,
     is_summary: bool,
     requests: u64,
-    /// Requests whose arrival is that of their hand-over.
+    /// Requests without a queue event: their issue counts as their arrival.
     unqueued: u64,
     unbegun: u64,
     forgotten: u64,
@@ -81,7 +81,7 @@ struct Event<'l> {
     at_ns: u64,
     action: &'l str,
     kind: Option<Kind>,
-    /// Sector and number of sectors; of a split those before the rest.
+    /// Sector and number of sectors; for a split, the sectors before the remainder.
     place: Option<(u64, u64)>,
     failed: bool,
 }
@@ -98,7 +98,7 @@ fn time(text: Option<&str>) -> Result<u64, String> {
     Ok(whole * 1_000_000_000 + part * scale)
 }
 
-/// Whether a word is the numbers of a device, such as `8,0`.
+/// Whether a word is a device number, such as `8,0`.
 fn is_device(word: &str) -> bool {
     let is_number = |text: &str| {
         (1..=7).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -106,7 +106,7 @@ fn is_device(word: &str) -> bool {
     word.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
-/// Letters of what is done, with what is said of it: `R`, `WS`, `FWFSM`, `FN`, `DS`.
+/// Parses the flags of an event: `R`, `WS`, `FWFSM`, `FN`, `DS`.
 fn kind(letters: &str, has_place: bool) -> Option<Kind> {
     let (is_flush, rest) = letters.strip_prefix('F').map_or((false, letters), |rest| (true, rest));
     let mut rest = rest.chars();
@@ -124,7 +124,7 @@ fn kind(letters: &str, has_place: bool) -> Option<Kind> {
 }
 
 impl<'l> Event<'l> {
-    /// The event of a line; none where it is no event.
+    /// Parses the event of a line; `None` if the line is not an event.
     fn new(line: &'l str) -> Result<Option<Self>, String> {
         let mut words = line.split_whitespace();
         let Some(device) = words.next().filter(|word| is_device(word)) else { return Ok(None) };
@@ -151,7 +151,7 @@ impl<'l> Event<'l> {
 }
 
 /// Returns the sector and the number of sectors, if the line has them: `223490 + 8`. A split has the sector of the
-/// remainder instead of the number, `1000 / 1256`, of which blkparse writes only the lower 32 bits.
+/// remainder instead of the number: `1000 / 1256`; blkparse writes only its lower 32 bits.
 fn place<'l>(
     mut words: impl Iterator<Item = &'l str>,
     is_split: bool,
@@ -183,20 +183,20 @@ impl Lines for Blkparse {
         };
         let device = self.devices.index(event.device)?;
         match (event.action, event.place) {
-            // What an older one may have left at this place never ends.
+            // An earlier request at this sector that has not ended is lost.
             ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
             ("Q", None) => self.forgotten += wait(&mut self.queued_flushes, device, event.at_ns),
-            // The rest arrived when the whole did.
+            // The remainder of a split has the arrival of the whole.
             ("X", Some((sector, before))) => {
                 if let Some(at_ns) = self.queued.get(&(device, sector)).copied() {
                     self.arrive((device, sector + before), at_ns);
                 }
             }
-            // It goes behind another one, which arrived before.
+            // Back merge: the earlier request keeps its arrival.
             ("M", Some((sector, _))) => {
                 self.queued.remove(&(device, sector));
             }
-            // It goes before another one, which arrived before and begins here from now on.
+            // Front merge: the earlier request begins here from now on.
             ("F", Some((sector, sectors))) => {
                 if let Some(at_ns) = self.queued.remove(&(device, sector + sectors)) {
                     self.queued.insert((device, sector), at_ns);
@@ -238,7 +238,7 @@ impl Lines for Blkparse {
     }
 }
 
-/// Forgets all where there are too many, and says how many that were.
+/// Forgets all requests if there are too many; returns how many.
 fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
     if waiting.len() < MOST_WAITING {
         return 0;
@@ -248,7 +248,7 @@ fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
     count
 }
 
-/// Remembers one more flush of a device, and says how many were forgotten for it.
+/// Remembers a flush of a device; returns how many were forgotten for it.
 fn wait(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
     let waiting = flushes.entry(device).or_default();
     let is_full = waiting.len() >= MOST_WAITING;
@@ -267,12 +267,12 @@ impl Blkparse {
 
     fn issue(&mut self, device: usize, place: Option<(u64, u64)>, at_ns: u64) {
         let Some((sector, sectors)) = place else {
-            // One flush of the device is for all that asked for one.
+            // One flush of the device serves all requests that asked for one.
             self.queued_flushes.remove(&device);
             self.forgotten += wait(&mut self.flushes, device, at_ns);
             return;
         };
-        // What is handed over again arrived once.
+        // A requeued request keeps its first arrival.
         let before = self.issued.get(&(device, sector)).map(|own| own.arrived_ns);
         let arrived_ns = self.queued.remove(&(device, sector)).or(before).unwrap_or_else(|| {
             self.unqueued += 1;
@@ -294,7 +294,7 @@ impl Blkparse {
     ) {
         if let Some(own) = self.issued.remove(&(device, sector)) {
             if sectors < own.left {
-                // Its end comes in parts.
+                // It completes in parts.
                 let rest = Issued { left: own.left - sectors, ..own };
                 self.issued.insert((device, sector + sectors), rest);
                 return;
@@ -302,7 +302,7 @@ impl Blkparse {
             let place = Some((own.sector, own.sectors));
             self.tell(device, own.arrived_ns, place, event, kind, each);
         } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
-            // Devices without requests hand nothing over.
+            // Bio-based devices have no issue events.
             self.tell(device, arrived_ns, Some((sector, sectors)), event, kind, each);
         } else {
             self.unbegun += 1;
@@ -435,7 +435,7 @@ mod tests {
             line("0.000008000", "F", "W 8 + 8 [dd]"),
             line("0.000009000", "D", "W 8 + 24 [dd]"),
             line("0.000020000", "C", "W 8 + 24 [0]"),
-            // Nothing of it is left where another one begins.
+            // Another request begins, so the rest of this one is dropped.
             line("0.000030000", "D", "W 24 + 8 [dd]"),
             line("0.000040000", "C", "W 24 + 8 [0]"),
         ];
@@ -456,7 +456,7 @@ mod tests {
             line("0.000004000", "D", "R 1256 + 256 [dd]"),
             line("0.000010000", "C", "R 1000 + 256 [0]"),
             line("0.000020000", "C", "R 1256 + 256 [0]"),
-            // Of where the rest begins the upper bits are not written.
+            // The upper bits of the remainder's sector are missing.
             line("0.000021000", "Q", &format!("R {far} + 16 [dd]")),
             line("0.000022000", "X", &format!("R {far} / 0 [dd]")),
             line("0.000023000", "D", &format!("R {} + 8 [dd]", far + 8)),
@@ -473,7 +473,7 @@ mod tests {
         let text = [
             line("0.000001000", "Q", "FWS [dd]"),
             line("0.000009000", "C", "FWS 0 [0]"),
-            // Elsewhere what asked for a flush ends once more, without being a request.
+            // Otherwise a request with a flush completes twice; the second is not a request.
             line("0.000011000", "Q", "FWS [dd]"),
             line("0.000012000", "D", "FN [kworker/1:1H]"),
             line("0.000020000", "C", "FN 0 [0]"),

@@ -1,4 +1,4 @@
-//! Requests of block devices, one by one, read line by line in constant memory.
+//! Requests of block devices, read line by line in constant memory.
 
 pub(super) mod blkparse;
 pub(super) mod iolog;
@@ -11,48 +11,48 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 
 const LONGEST_LINE_BYTES: u64 = 4096;
-/// Devices of a recording at most: as many as are recorded here.
+/// Limit on devices per recording: that of Assay's own recorder.
 const MOST_DEVICES: usize = 64;
-/// Signs of the name of a device at most.
+/// Limit on the length of a device name.
 const LONGEST_NAME: usize = 32;
-/// The size of a device that nobody told is a multiple of this.
+/// A device of unknown size gets a multiple of this.
 const UNIT_BYTES: u64 = 1 << 20;
-/// What places and sizes are multiples of.
+/// Offsets and sizes are multiples of this.
 const SECTOR_BYTES: u64 = 512;
 const MOST_BYTES: u64 = 1 << 60;
-/// Longer than anybody records: a year.
+/// Longest accepted recording: one year.
 const MOST_SECONDS: u64 = 366 * 86_400;
 
 pub trait Lines {
-    /// Takes a line, and hands on the requests that it is or ends.
+    /// Reads a line, and passes on the requests that it contains or completes.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
 
-    /// What there was in all, once no line is left.
+    /// Returns the totals after the last line.
     fn finish(&self) -> Result<TraceInfo, String>;
 }
 
-/// What stands in a text beside its requests.
+/// Contents of a trace besides its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceInfo {
     pub devices: Vec<Device>,
-    /// What was taken for granted or left out, one sentence each.
+    /// Assumptions and omissions, one sentence each.
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Without a path, and without signs that names of devices do not have.
+    /// Without its directory, and without characters that device names do not have.
     pub name: String,
-    /// As far as requests reached, in whole MiB: how large it is, no text says.
+    /// End of the last request, rounded up to whole MiB: no text contains the real size.
     pub bytes: u64,
 }
 
 pub type Begin = fn() -> Box<dyn Lines>;
 
-/// Reads a text to its end; `name` is its name in messages.
+/// Reads a text to its end; messages call it `name`.
 ///
 /// # Errors
-/// The user's mistake with its line, or refused if the text cannot be read.
+/// Fails with the line of the user's mistake, or if the text cannot be read.
 pub fn read<R: BufRead>(
     name: &str,
     begin: Begin,
@@ -122,7 +122,7 @@ impl Devices {
         }
     }
 
-    /// As they are told. One of which nothing but flushes is known has a unit.
+    /// Devices with their sizes rounded up; a device with flushes alone gets one unit.
     fn in_whole_units(&self) -> Vec<Device> {
         let whole = |own: &Device| Device {
             name: own.name.clone(),

@@ -1,4 +1,4 @@
-//! From rows to measurements, with a note on everything that was taken for granted.
+//! From rows to measurements, with a note on every assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ fn design(table: &TrialTable, options: &Options, placed: &[Placed]) -> Design {
     options.design(table.factors.iter().map(factor).collect(), baseline, order)
 }
 
-/// The arm of the first row: whoever writes a table begins with what is known.
+/// The arm of the first row: authors start with the known configuration.
 fn first_arm(table: &TrialTable) -> Arm {
     let first = table.arms.all.first();
     first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
@@ -61,7 +61,7 @@ fn factor(factor: &Factor) -> design::Factor {
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
 }
 
-/// For each arm its place in the grid of ordered levels, the first factor slowest.
+/// Position of each arm in the grid of ordered levels, the first factor slowest.
 fn places(table: &TrialTable) -> Vec<usize> {
     let levels: Vec<Vec<usize>> =
         table.factors.iter().map(|factor| ranks(&in_order(&factor.levels.all))).collect();
@@ -73,14 +73,14 @@ fn places(table: &TrialTable) -> Vec<usize> {
     ranks(&arms)
 }
 
-/// For each number its position in an order of all of them.
+/// Rank of each number in an order.
 fn ranks(order: &[usize]) -> Vec<usize> {
     let mut ranks = vec![0; order.len()];
     order.iter().enumerate().for_each(|(rank, &number)| ranks[number] = rank);
     ranks
 }
 
-/// A series before it is named: its arm and its trials.
+/// A series without a name: its arm and its trials.
 type Unnamed = (usize, Vec<TrialValue>);
 
 fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
@@ -106,7 +106,7 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     series
 }
 
-/// Trials in time; where that is not known, by replicate with the lead-in first.
+/// Sort key: time, or if unknown, replicate with the warm-up first.
 fn in_time(trial: &TrialValue) -> (Option<u32>, bool, u32) {
     (trial.order, trial.status != Status::Warmup, trial.replicate)
 }
@@ -119,7 +119,7 @@ fn trial(row: TrialLine) -> TrialValue {
     }
 }
 
-/// By workload the metric that verdicts are about: the one that was asked for, else the first.
+/// The primary metric of each workload: the requested one, else the first.
 fn primaries(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
     let wanted =
         wanted.and_then(|name| table.metrics.all.iter().position(|metric| metric.name == name));
@@ -127,7 +127,7 @@ fn primaries(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
     for row in &table.rows {
         first[row.workload].get_or_insert(row.metric);
     }
-    // A workload is known by its rows: it has a metric.
+    // A workload is known from its rows, so it has a metric.
     first.into_iter().map(Option::unwrap_or_default).collect()
 }
 
@@ -169,7 +169,7 @@ fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
     options.baseline.is_empty().then_some(text)
 }
 
-/// What effects of factors are told against that the user's baseline leaves open.
+/// Names the reference levels of main effects for factors without a level in the user's baseline.
 fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
     let open = |factor: &&Factor| {
         !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
@@ -184,7 +184,7 @@ fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
     })
 }
 
-/// Which metric verdicts are about, where a workload has several or lacks the one asked for.
+/// Names the primary metric if a workload has several or lacks the requested one.
 fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> Vec<String> {
     if table.arms.all.len() < 2 {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What single rows cannot show: rows that contradict each other, and wishes that fit no row.
+//! Checks across rows: contradicting rows, and options that fit no row.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +44,7 @@ fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
     }
 }
 
-/// Two trials at one position in time. Several metrics of one trial share theirs.
+/// Reports two trials at one position in time. The metrics of one trial share its position.
 fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.order else { return };
     let mut taken: HashMap<u32, &TrialLine> = HashMap::new();
@@ -64,7 +64,7 @@ fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     }
 }
 
-/// A trial for people: `random-write, filesystem=ext4, replicate 2`.
+/// A trial in words: `random-write, filesystem=ext4, replicate 2`.
 fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
     let workload = quoted(&table.workloads.all[row.workload]);
     let levels = table.factors.iter().zip(&table.arms.all[row.arm]);
@@ -75,7 +75,7 @@ fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
     format!("{workload}{}, {kind} {}", levels.collect::<String>(), row.replicate)
 }
 
-/// Values below zero have no ratio; what failed is not compared.
+/// Rejects negative values, which have no ratio, unless the trial failed.
 fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
@@ -134,7 +134,7 @@ fn factor_advice(name: &str, factors: &[Factor]) -> String {
 fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
     let Some(wanted) = wanted else { return };
     let names = table.metrics.all.iter().map(|metric| metric.name.as_str());
-    // Without a metric in any row there are worse mistakes to tell.
+    // If no row has a metric, other mistakes matter more.
     if names.clone().any(|name| name == wanted) || table.metrics.all.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The header: which column holds what.
+//! The header: the role of each column.
 
 use assay_core::lines::{OpenQuote, Splitter};
 
@@ -9,7 +9,7 @@ pub(super) const FACTOR: &str = "factor_";
 const REQUIRED: [&str; 4] = ["replicate", "workload", "metric", "value"];
 const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"];
 
-/// Which column holds what; columns are counted from 0.
+/// The role of each column; columns count from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub line: usize,
@@ -25,7 +25,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the first line; none where it is no header at all.
+    /// Reads the first line; `None` if it is not a header.
     pub(super) fn read(
         line: usize,
         text: &str,
@@ -54,7 +54,7 @@ impl Header {
         Some(header)
     }
 
-    /// Gives a column its part; the name that was probably meant where it has none.
+    /// Assigns a role to a column; for an unknown one, returns the name that was probably meant.
     fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
         let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
@@ -73,7 +73,7 @@ impl Header {
             "value" => &mut self.value,
             "status" => &mut self.status,
             "reason" => &mut self.reason,
-            // The other columns imply these two.
+            // Other columns imply these two.
             "counted" | "mean_kind" => return None,
             other => match other.strip_prefix(FACTOR).map(str::trim) {
                 Some("") => {
@@ -101,10 +101,10 @@ impl Header {
     }
 }
 
-/// What is said of a line whose last quotation mark opens a field.
+/// Message for a line with an unclosed quote.
 pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
 
-/// What to do about a first line that names none of the columns.
+/// Advice for a first line that names none of the columns.
 fn no_header(names: &[String]) -> Option<String> {
     let known = REQUIRED.into_iter().chain(OPTIONAL);
     if names.iter().any(|name| name.starts_with(FACTOR) || known.clone().any(|own| own == name)) {
@@ -134,7 +134,7 @@ fn missing(name: &str) -> String {
     format!("no column `{name}`; add one with {what}")
 }
 
-/// Tells of an unknown column; returns the name that was probably meant.
+/// Reports an unknown column; returns the name that was probably meant.
 fn unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");

@@ -1,4 +1,4 @@
-//! Metrics as their cells declare them: `latency:lower`, `errors:lower:difference`.
+//! Metrics as declared in their cells: `latency:lower`, `errors:lower:difference`.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ struct Suffix {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     pub name: String,
-    /// The first suffix with the line and the cell that it stands in.
+    /// The first suffix, with its line and cell.
     suffix: Option<(Suffix, usize, String)>,
 }
 
@@ -36,7 +36,7 @@ impl Declared {
         self.suffix.as_ref().map(|(suffix, ..)| suffix.scale).unwrap_or_default()
     }
 
-    /// How it is to be written to be compared by differences.
+    /// The declaration that compares the metric by differences.
     pub(super) fn by_difference(&self) -> String {
         let direction = match self.better() {
             Better::Lower => ":lower",
@@ -51,7 +51,7 @@ impl Declared {
 pub(super) struct Metrics {
     pub all: Vec<Declared>,
     names: Names,
-    /// By the text of the cell; none where that text is a mistake, which is told once.
+    /// By cell text; `None` for a text whose mistake has been reported.
     cells: HashMap<String, Option<usize>>,
 }
 

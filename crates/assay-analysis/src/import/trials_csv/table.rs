@@ -1,4 +1,4 @@
-//! The rows of a file, with names, levels and arms by number.
+//! The rows of a file; names, levels and arms are numbers.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
 use crate::import::mistakes::{Field, Mistakes};
 
-/// Arms that a file may have: more come from a column that is no setting.
+/// Limit on arms: more suggest a column that is not a setting.
 const MOST_ARMS: usize = 1000;
 
 /// Distinct values in order of their first appearance.
@@ -26,7 +26,7 @@ pub(super) struct Numbered<T> {
 pub(super) type Names = Numbered<String>;
 
 impl<T: Clone + Eq + Hash> Numbered<T> {
-    /// Returns the number of a value, which is added if it is new.
+    /// Returns the number of a value; adds a new value.
     pub(super) fn add<K>(&mut self, value: &K) -> usize
     where
         K: Eq + Hash + ToOwned<Owned = T> + ?Sized,
@@ -71,23 +71,22 @@ pub(super) struct TrialLine {
 }
 
 impl TrialLine {
-    /// What one trial is known by, whatever was measured in it.
+    /// Identifies a trial, whatever its metric.
     pub(super) fn trial(&self) -> (usize, usize, u32, bool) {
         (self.workload, self.arm, self.replicate, self.status == Status::Warmup)
     }
 }
 
-/// All rows. Names, levels and metrics of faulty rows are known, too, so that one mistake does not
-/// make others up.
+/// All rows. Includes names, levels and metrics of faulty rows: one mistake must not cause others.
 #[derive(Default)]
 pub(super) struct TrialTable {
     pub factors: Vec<Factor>,
     pub workloads: Names,
     pub metrics: Metrics,
-    /// Combinations of levels, a number per factor.
+    /// Combinations of levels, one number per factor.
     pub arms: Numbered<Vec<usize>>,
     pub rows: Vec<TrialLine>,
-    /// Lines below the header, faulty ones too.
+    /// Lines below the header, including faulty ones.
     pub lines: usize,
 }
 
@@ -101,7 +100,7 @@ impl TrialTable {
         Self { factors: header.factors.iter().map(factor).collect(), ..Self::default() }
     }
 
-    /// Reads a line; false when there is no use in going on.
+    /// Reads a line; returns false if reading should stop.
     pub(super) fn read_row(
         &mut self,
         header: &Header,
@@ -125,7 +124,7 @@ impl TrialTable {
         !too_many
     }
 
-    /// Reads every field, also after a mistake, so that all mistakes of a line are told.
+    /// Reads every field, also after a mistake, to report all mistakes of a line.
     fn row(
         &mut self,
         header: &Header,
@@ -139,7 +138,7 @@ impl TrialTable {
             Some(column) => mistakes.read(&cell(column), cells::status(text(column))),
             None => Some(Status::Ok),
         };
-        // What an unknown status would have allowed is not held against the row.
+        // With an unknown status, accept the values that any status allows.
         let may = |wanted: Status| status.is_none_or(|status| status == wanted);
         let replicate = header.replicate.and_then(|column| {
             let read = cells::replicate(text(column), may(Status::Warmup));

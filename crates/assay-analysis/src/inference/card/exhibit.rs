@@ -75,7 +75,7 @@ fn add_published(table: &mut Table, published: &[Beside]) {
     }
 }
 
-/// The device, and of several the target too: two cards of one kind are told apart by it.
+/// The device; with several devices also the target, which distinguishes cards of the same kind.
 fn name(row: &CardRow) -> String {
     with_levels(&row.device, &row.target)
 }
@@ -97,12 +97,12 @@ fn sentences(row: &CardRow) -> Vec<String> {
 }
 
 const IOPS: &str = "iops";
-/// Whether they are published, and how the legend has them.
+/// Whether cards are published figures, and their name in the legend.
 const SORTS: [Sort<bool>; 2] =
     [(false, "here", Colour::Series(0), 0), (true, "published", Colour::Series(1), 3)];
 const MOST_CARDS: usize = 8;
 
-/// One way of access: its heading, whether it writes, and the number of each card.
+/// One access type: its heading, whether it writes, and the number of each card.
 type Way = (&'static str, bool, fn(&CardRow) -> Option<&CardNumber>);
 
 const WAYS: [Way; 2] = [

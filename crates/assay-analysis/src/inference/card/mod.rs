@@ -1,4 +1,4 @@
-//! A card's row of the flash table: its numbers, its ratings, and its place among published figures.
+//! A card's row of the flash table: its numbers, ratings and rank among published figures.
 
 mod exhibit;
 
@@ -15,12 +15,12 @@ use super::facts::noun;
 
 pub use exhibit::{CARD, exhibit};
 
-/// Published figures to be set beside a card.
+/// Published figures for comparison with a card.
 const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
-/// The line that the article draws: what a laptop disk of 5400 rpm does.
+/// The article's reference line: a 5400 rpm laptop disk.
 const LINE: &str = "5400 rpm laptop disk";
 const RATE: &str = "bandwidth_bytes_per_s";
-/// Bytes of the operations that figures of random access are of.
+/// Block size of the published random-access figures.
 const SMALL_BYTES: u32 = 4 << 10;
 pub(super) const CLASS_TOPIC: &str = "card-class";
 const SD_CARD: &str = "card";
@@ -28,22 +28,22 @@ const SD_CARD: &str = "card";
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardRow {
     pub device: String,
-    /// Linear reading, bytes per second.
+    /// Sequential reads, bytes per second.
     pub sequential_read: Option<CardNumber>,
-    /// Linear writing, bytes per second.
+    /// Sequential writes, bytes per second.
     pub sequential_write: Option<CardNumber>,
     pub random_read: Option<CardNumber>,
     pub random_write: Option<CardNumber>,
-    /// The target as the user wrote it, where there are several.
+    /// The target as the user wrote it, if there are several.
     pub target: String,
-    /// Speed that is printed on it, bytes per second.
+    /// Printed speed rating, bytes per second.
     pub rated_bytes_per_s: Option<f64>,
-    /// Linear reading over that speed.
+    /// Sequential reads divided by the rating.
     pub share_of_rating: Option<f64>,
     pub price: Option<Price>,
     pub iops_per_unit: Option<f64>,
     pub price_per_gb: Option<f64>,
-    /// Its place against published figures, the line of the article first.
+    /// Comparison with published figures, the article's line first.
     pub published: Vec<Beside>,
     pub text: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub struct CardRow {
 pub struct CardClaim {
     pub rating: String,
     pub outcome: Standing,
-    /// The same in a sentence, with the numbers.
+    /// The same as a sentence, with the numbers.
     pub text: String,
 }
 
@@ -65,7 +65,7 @@ pub struct CardNumber {
 }
 
 impl CardNumber {
-    /// What stands beside it in a sentence where something speaks against it.
+    /// Suffix for a sentence if a rule doubts the number.
     pub fn doubt(&self) -> &'static str {
         self.trust.map_or("", Trust::doubt)
     }
@@ -75,12 +75,12 @@ impl CardNumber {
 pub struct Beside {
     pub item: String,
     pub iops: f64,
-    /// Where the figure comes from: measured, vendor, the author's rule.
+    /// Source of the figure: measured, vendor, the author's rule.
     pub kind: String,
     pub place: Standing,
-    /// Whether it is of random writes, and not of random reads.
+    /// Whether the figure is for random writes, not random reads.
     pub writes: bool,
-    /// Whether it is the line that the article draws, and no device that somebody measured.
+    /// Whether it is the article's reference line, not a measured device.
     pub line: bool,
 }
 
@@ -88,12 +88,12 @@ pub struct Beside {
 pub enum Standing {
     Above,
     Below,
-    /// The interval holds it, or there is none.
+    /// The interval contains it, or there is no interval.
     Open,
 }
 
 impl Standing {
-    /// What becomes of a claim.
+    /// Outcome of a claim.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Above => "reached",
@@ -103,7 +103,7 @@ impl Standing {
     }
 }
 
-/// The rows of a study with a table `[card]`, one a target; none for another.
+/// One row per target of a study with a table `[card]`; empty for other studies.
 pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
     let Some(card) = plan.design.card.as_ref() else { return Vec::new() };
     let targets = found.environment.targets.iter().enumerate();
@@ -133,7 +133,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
             .map(|(writes, price)| writes.value / price.amount),
         price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
         price: card.price.clone(),
-        // An emulator's numbers lie beside nobody's.
+        // Numbers of an emulator are not comparable with published ones.
         published: if found.environment.is_emulated() {
             Vec::new()
         } else {
@@ -149,7 +149,7 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
     row
 }
 
-/// What claims are held against, of one target: of several workloads that measure the same the best.
+/// The numbers of one target for its claims: the best of several workloads that measure the same quantity.
 fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let mut numbers = Numbers::new();
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
@@ -168,8 +168,7 @@ fn measures(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
     let io = io::IoPlan::of(&work.work)?;
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, work.reads(), work.writes(), io.queue_depth * io.threads) {
-        // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
-        // what leaves the drive idle until several have ended, nor what a processor is spent for.
+        // Rate limits, pauses, mixed sizes, trims, batched completions, polling and syncs do not show the drive's rate.
         _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
         _ if io.batch_complete_min.is_some_and(|count| count > 1) => return None,
         _ if io.polled() != Poll::None => return None,
@@ -186,7 +185,7 @@ fn measures(work: &PlannedWorkload) -> Option<(&'static str, &'static str)> {
     Some((name, if io.pattern == Pattern::Sequential { RATE } else { "iops" }))
 }
 
-/// Of a check of SD cards a sentence a card: the classes that its numbers reach.
+/// For a check of SD cards, one sentence per card: the speed classes that its numbers reach.
 pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) -> Vec<Sentence> {
     let targets = found.environment.targets.iter().enumerate();
     let cards = targets.filter(|(index, _)| noun(environment.sites.get(*index)) == SD_CARD);
@@ -195,7 +194,7 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
         let numbers = numbers(plan, found, index);
         let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
         let which = if several { target.name.as_str() } else { "this card" };
-        // Without a number of writing there is nothing to hold a class against.
+        // Classes need a write rate.
         numbers.get("write_mb_s")?;
         let text = format!("By these numbers, {which} {}.", told.join("; "));
         Some(Sentence::finding(CLASS_TOPIC, text))
@@ -203,7 +202,7 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
     cards.filter_map(sentence).collect()
 }
 
-/// The price of each card, and of 10^9 bytes of it.
+/// The price of each card, and its price per 10^9 bytes.
 pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for row in rows {
@@ -220,13 +219,13 @@ fn of_cell(cell: &Measurement) -> Option<CardNumber> {
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }
 
-/// Where the card lies against each published figure, by its CI; nowhere if its number is not trusted.
+/// Compares the card's CI with each published figure; open if its number is not trusted.
 fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
     let figure = |line: &str| {
         let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
         let (item, metric) = (parts.next()?.to_owned(), parts.next()?);
         let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
-        // The table is read here; from then on it is data.
+        // The only place that parses the bundled table.
         let (own, writes) = match metric {
             "random read 4K" => (read, false),
             "random write 4K" => (write, true),
@@ -246,12 +245,12 @@ fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
     }
 }
 
-/// Whether a number may be compared: it has an interval and no trust rule doubts it.
+/// Whether a number may be compared: it has an interval and no rule doubts it.
 fn is_sound(number: &CardNumber) -> bool {
     number.ci95.is_some() && number.doubt().is_empty()
 }
 
-/// The line of the article first, then its neighbours by random writes.
+/// The article's line first, then the nearest cards by random writes.
 fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
     let mut told = Vec::new();
     for one in row.published.iter().filter(|one| one.line) {
@@ -270,7 +269,7 @@ fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
     told
 }
 
-/// Published cards by where they lie beside the interval of random writes.
+/// Groups published cards by their position relative to the CI of random writes.
 fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<String> {
     let is_sound = random_write.is_some_and(is_sound);
     let mut sentences = Vec::new();

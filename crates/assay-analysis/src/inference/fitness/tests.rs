@@ -8,7 +8,7 @@ use super::super::verdicts::tests::{Study, arm};
 use super::*;
 
 const P99: &str = "fdatasync_p99_ns";
-/// Their p99 in each of six trials, in ms: its 95% CI is 8.82 to 9.09.
+/// The p99 of each of six trials, in ms: its 95% CI is 8.82 to 9.09.
 const NINE: [f64; 6] = [8.8, 9.0, 9.1, 8.8, 9.05, 8.98];
 
 fn at_most(metric: &str, most: &str) -> Ask {
@@ -29,7 +29,7 @@ fn at_most(metric: &str, most: &str) -> Ask {
     }
 }
 
-/// A place with one workload, and what its syncs took in each trial, in ms.
+/// A target with one workload, and the sync latency of each trial in ms.
 fn place(p99_ms: &[f64], most: &str) -> Study {
     let mut study = Study::of(&[("a", &[])]);
     let trial = |(at, ms): (u32, &f64)| TrialValue::bare(at, Some(at), Some(ms * 1e6), Status::Ok);
@@ -119,7 +119,7 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
     assert!(text.ends_with("; the limit is at most 10 ms)."), "{text}");
     let bound = &found.answers.requirements.as_ref().unwrap().bounds[0];
     assert!(bound.published.as_ref().unwrap().contains("https://example.org"));
-    // Who asks for nothing is told nothing.
+    // Without requirements there is no answer.
     let mut other = place(&NINE, "10 ms");
     other.measured.design.fit = None;
     let found = other.findings();
@@ -153,7 +153,7 @@ fn one_bound_that_is_broken_is_enough_and_a_pass_needs_all() {
     assert_eq!(of(&["10 ms", "20 ms"]), Fit::Pass);
     assert_eq!(of(&["10 ms", "8 ms"]), Fit::Fail);
     assert_eq!(of(&["10 ms", "9 ms"]), Fit::Inconclusive);
-    // They share the error: what one of them alone shows may not be shown beside others.
+    // They share the error: a bound that passes alone may be inconclusive among several.
     let near = "9.13 ms";
     assert_eq!(of(&[near]), Fit::Pass);
     assert_eq!(of(&[near; 8]), Fit::Inconclusive);
@@ -242,7 +242,7 @@ fn trials_that_failed_or_were_disturbed_keep_it_from_being_told() {
     assert!(failed.text.contains("1 of 6 trials of wal failed"), "{}", failed.text);
     assert_eq!(with(&[Status::Disturbed; 6]).outcome, Fit::Inconclusive);
     assert_eq!(with(&[Status::Disturbed; 4]).outcome, Fit::Inconclusive);
-    // Those that are left are enough for an interval: others were left out whatever they were.
+    // The remaining trials are enough for an interval, so the excluded ones do not matter.
     assert_eq!(with(&[Status::Disturbed; 2]).outcome, Fit::Pass);
 }
 

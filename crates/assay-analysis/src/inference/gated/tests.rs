@@ -9,7 +9,7 @@ use super::super::verdicts::tests::{Study, arm};
 use super::super::{Enough, enough};
 use super::*;
 
-/// The known answer of R4: their ratio is 1.042079, and the sd of their differences 0.010211.
+/// The known answer of R4: their ratio is 1.042079, and the SD of their differences 0.010211.
 const LOW: [f64; 5] = [500.0, 512.0, 495.0, 505.0, 498.0];
 const HIGH: [f64; 5] = [520.0, 540.0, 510.0, 531.0, 515.0];
 
@@ -29,7 +29,7 @@ fn gated(mut study: Study, gate: Gate) -> Findings {
     study.findings()
 }
 
-/// Rates of which the second lost 4.04%.
+/// Two arms; the rate of the second is 4.04% lower.
 fn lost() -> Study {
     Study::of(&[("old", &HIGH), ("new", &LOW)])
 }
@@ -42,7 +42,7 @@ fn row(found: &Findings) -> &Gated {
     &told(found).rows[0]
 }
 
-/// Why the only row makes no statement.
+/// Why the only row is inconclusive.
 fn silence(found: &Findings) -> &str {
     match &row(found).outcome {
         Ended::Inconclusive(reason) => reason,
@@ -53,7 +53,7 @@ fn silence(found: &Findings) -> &str {
 #[test]
 fn a_known_loss_is_over_a_gate_below_it_and_surely_within_one_above_its_interval() {
     let over = gated(lost(), asked(0.02));
-    // The bound is t(0.95, 4) = 2.131847 times 0.010211 over the root of 5.
+    // The bound is t(0.95, 4) = 2.131847 times 0.010211 divided by sqrt(5).
     assert_eq!((told(&over).outcome, &row(&over).outcome), (GateEnd::Fail, &Ended::Fail));
     let near = |told: Option<f64>, wanted: f64| assert!((told.unwrap() - wanted).abs() < 1e-4);
     near(row(&over).loss, 0.040_380);
@@ -62,7 +62,7 @@ fn a_known_loss_is_over_a_gate_below_it_and_surely_within_one_above_its_interval
     assert_eq!(row(&within).outcome, Ended::Pass);
     near(row(&within).bound95, 0.049_676);
     assert!(row(&within).min_detectable.unwrap() < 0.07);
-    // The other way round it gained.
+    // With the arms swapped it is a gain.
     let gained = gated(Study::of(&[("old", &LOW), ("new", &HIGH)]), asked(0.0));
     assert_eq!(row(&gained).outcome, Ended::Pass);
     assert!(row(&gained).text().contains("4.2% better"));
@@ -103,7 +103,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     assert_eq!((first.verdict, first.evidence.len()), (Claim::Supported, 1));
     assert_eq!(first.evidence[0], found.comparisons[0].id);
     assert_eq!(gated(lost(), asked(0.02)).answers.all[0].verdict, Claim::Contradicted);
-    // It would have found a loss of 30%, and cannot tell whether there is one of 5%.
+    // It would have detected a loss of 30%, but cannot decide on 5%.
     let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
     let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
     assert_eq!(
@@ -115,7 +115,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
         "{:?}",
         open.summary_texts()
     );
-    // Without a gate nothing is said of one.
+    // Without a gate there is no message about one.
     let none = lost().findings();
     assert!(none.answers.gate.is_none() && none.summary.iter().all(|own| own.topic != "gate"));
 }
@@ -134,11 +134,11 @@ fn numbers_that_do_not_count_make_no_statement() {
     assert!(silence(&invalid).ends_with("is invalid"), "{}", silence(&invalid));
     let blind = gated(because("unstable", Trust::Suspect), asked(0.02));
     assert!(silence(&blind).starts_with("rule unstable flags"), "{}", silence(&blind));
-    // What is suspect otherwise counts, and the words say so.
+    // Other suspect numbers count, and the text says so.
     let suspect = gated(because("foreign-io", Trust::Suspect), asked(0.02));
     assert_eq!(row(&suspect).outcome, Ended::Fail);
     assert!(told(&suspect).text.contains("is suspect (foreign-io)"), "{}", told(&suspect).text);
-    // Nor does a note: what waited for processors was left out.
+    // Nor does a note: trials that waited for processors are left out.
     for rule in ["foreign-io", "cpu-starved"] {
         let trusted = gated(because(rule, Trust::Trusted), asked(0.02));
         assert_eq!(row(&trusted).outcome, Ended::Fail);
@@ -199,7 +199,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     assert_eq!(row(&none).metric.as_deref(), Some("energy_j"));
 }
 
-/// Two arms in random order, of which the second is so much slower where it ran first and second.
+/// Two arms in random order; the second is slower by one factor if it ran first, and by the other if second.
 fn in_two_orders(slower: [f64; 2]) -> Study {
     let luck = [1.0, 1.01, 1.0, 0.99, 1.01, 0.99];
     let is_first = |at: usize| at.is_multiple_of(2);
@@ -247,16 +247,16 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
         (row(&over).outcome.clone(), enough(&over, &open)),
         (Ended::Fail, Some(Enough::Gated))
     );
-    // A loss of 4% with an interval of 2.4% to either side; by the verdict alone it would have ended.
+    // A loss of 4% with a CI of +-2.4%; its verdict alone would have ended the study.
     let between = until(lost(), 0.05);
     assert!(silence(&between).starts_with("its 95% CI contains"), "{}", silence(&between));
     assert_eq!(enough(&between, &open), None);
-    // Below four pairs the sequence has no end.
+    // Below four pairs the confidence sequence has no bound.
     let few = until(Study::of(&[("old", &HIGH[..3]), ("new", &LOW[..3])]), 0.5);
     assert_eq!((silence(&few), enough(&few, &open)), (NO_INTERVAL, None));
 }
 
-/// Whether the first row is silent for good, and what its study has shown enough of.
+/// Whether the first row stays inconclusive, and whether the study has shown enough.
 fn lasts(found: &Findings) -> (bool, Option<Enough>) {
     (row(found).is_final, enough(found, &Stopping::Open { half_width: None }))
 }
@@ -282,7 +282,7 @@ fn a_row_that_no_replicate_decides_is_not_waited_for() {
     let invalid = |count| lasts(&judged_by(count, "cached", Trust::Invalid));
     assert_eq!(invalid(4), (true, Some(Enough::GatedBut)));
     assert_eq!(invalid(3), (false, None));
-    // What is unsteady may calm down, and what is undecided may be decided.
+    // An unstable or undecided row may still be decided.
     assert_eq!(lasts(&judged_by(5, "unstable", Trust::Suspect)), (false, None));
     assert_eq!(lasts(&until(lost(), 0.05)), (false, None));
     assert_eq!(lasts(&until(lost(), 0.1)), (false, Some(Enough::Gated)));
@@ -297,11 +297,11 @@ fn a_row_that_was_zero_in_each_replicate_is_not_waited_for() {
         |values: &[f64]| until(Study::of(&[("old", &HIGH[..values.len()]), ("new", values)]), 0.1);
     let all = stalled(&[0.0; 4]);
     assert_eq!((silence(&all), lasts(&all)), (ZEROS, (true, Some(Enough::GatedBut))));
-    // Either side, each replicate on one of both.
+    // In each replicate one of the two sides is zero.
     let turns = [[520.0, 0.0, 510.0, 0.0], [0.0, 512.0, 0.0, 505.0]];
     let in_turns = until(Study::of(&[("old", &turns[0]), ("new", &turns[1])]), 0.1);
     assert_eq!(lasts(&in_turns), (true, Some(Enough::GatedBut)), "{}", row(&in_turns).text());
-    // Too few to tell, and a replicate that gave a ratio: others may come.
+    // Too few replicates to decide, and a replicate with a ratio: more may come.
     assert_eq!(lasts(&stalled(&[0.0; 3])), (false, None));
     let once = stalled(&[0.0, 0.0, 512.0, 0.0, 0.0]);
     assert_eq!((silence(&once), lasts(&once)), (ZEROS, (false, None)));
@@ -318,12 +318,12 @@ fn a_row_that_is_surely_within_but_for_a_zero_is_not_waited_for() {
     };
     let within = with_a_zero(1.0, 0.1);
     assert_eq!((silence(&within), lasts(&within)), (ZEROS, (true, Some(Enough::GatedBut))));
-    // A loss that is sure is told, and what is undecided is waited for.
+    // A significant loss ends the study; an undecided row continues it.
     let over = with_a_zero(0.5, 0.1);
     assert_eq!((&row(&over).outcome, lasts(&over)), (&Ended::Fail, (false, Some(Enough::Gated))));
     let between = with_a_zero(0.9, 0.1);
     assert_eq!(lasts(&between), (false, None), "{}", row(&between).text());
-    // A study of fixed length has shown no more than that it would have seen a loss.
+    // A study of fixed length only shows that it would have detected a loss.
     let wild = [470.0, 540.0, 0.0, 530.0, 490.0];
     let fixed = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
     assert_eq!((silence(&fixed), row(&fixed).is_final), (ZEROS, false));
@@ -340,7 +340,7 @@ fn a_metric_that_may_be_zero_is_not_waited_for() {
     assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)));
 }
 
-/// Counts of a metric that may be zero, with a gate of so much more.
+/// Counts of a metric that may be zero, with an absolute limit of `more`.
 fn counted(sides: [&[f64]; 2], more: f64, until_decided: bool) -> Findings {
     let mut study = Study::of(&[("old", sides[0]), ("new", sides[1])]);
     for series in &mut study.measured.series {
@@ -373,10 +373,10 @@ fn a_count_is_judged_by_its_differences() {
         (&Ended::Pass, Claim::Supported)
     );
     near(row(&within).amount.unwrap().bound95, 11.507_445);
-    // It passes by its bound alone, and nothing is said where that holds what is allowed.
+    // It passes by its bound alone, and is inconclusive if the interval contains the limit.
     let between = counted([&old, &new], 10.0, false);
     assert_eq!(silence(&between), super::UNDECIDED);
-    // The other way round it gained.
+    // With the arms swapped it is a gain.
     assert_eq!(row(&counted([&new, &old], 0.0, false)).outcome, Ended::Pass);
 }
 
@@ -391,7 +391,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
     }
     let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);
     assert_eq!((&row(&worse).outcome, lasts(&worse).1), (&Ended::Fail, Some(Enough::Gated)));
-    // Below four pairs the sequence has no end.
+    // Below four pairs the confidence sequence has no bound.
     let few = counted([&none[..3], &none[..3]], 10.0, true);
     assert_eq!((silence(&few), lasts(&few)), (NO_INTERVAL, (false, None)));
 }
@@ -413,7 +413,7 @@ fn no_gate_ends_a_study_before_its_sequence_has_an_end() {
     assert_eq!(lasts(&until(emulated, 0.1)), (true, None));
 }
 
-/// A study of two targets, of which the first is the baseline.
+/// A study of two targets; the first is the baseline.
 fn two_targets(rates: [&[u64]; 2]) -> Bench {
     let mut bench = Bench::new(&["/a", "/b"]);
     bench = bench.row(0, "random-read-q1", 4096, rates[0]).row(1, "random-read-q1", 4096, rates[1]);
@@ -441,7 +441,7 @@ fn rows_that_have_no_number_are_named_with_the_reason() {
     let found = failed.findings();
     let why = "the baseline has no number: every trial failed: exit code 7";
     assert_eq!((silence(&found), told(&found).rows.len()), (why, 1));
-    // What the plan left out of a workload that others run is missed; a workload that nobody runs is not.
+    // A row that the plan excluded is missing if other arms ran the workload, but not if none did.
     let mut left_out = two_targets(rates);
     for name in ["random-read-q1", "random-write-q1"] {
         left_out.plan.absent.push(AbsentWorkload {
@@ -477,7 +477,7 @@ fn what_failed_in_each_of_four_replicates_is_not_waited_for() {
     };
     let all = failing(4, 4);
     assert_eq!(lasts(&all), (true, Some(Enough::GatedBut)), "{}", row(&all).text());
-    // Too few to tell, and one that ended well.
+    // Too few replicates to decide, and one that succeeded.
     for (count, failed) in [(3, 3), (4, 3)] {
         let found = failing(count, failed);
         assert_eq!(lasts(&found), (false, None), "{}", row(&found).text());

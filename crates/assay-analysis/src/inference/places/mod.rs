@@ -1,6 +1,6 @@
-//! The same work on several platforms (`compare --by platform`), each in percent of one of them, per workload.
-//! Platforms are different machines, so numbers only suggest (R13c). With three results or more, days are the unit;
-//! fewer suggest no direction (R13d). An emulated platform has numbers, but no verdict.
+//! The same work on several platforms (`compare --by platform`), in percent of a baseline platform, per workload.
+//! Platforms are different machines, so numbers only suggest (R13c). With three or more results, days are the unit;
+//! with fewer, Assay suggests no direction (R13d). An emulated platform has numbers, but no verdict.
 
 mod remarks;
 mod rows;
@@ -22,7 +22,7 @@ use super::verdicts::words::listed;
 use rows::PlaceRows;
 use spots::Spot;
 
-/// A result with what is known of it beside its findings.
+/// A result with facts that its findings do not contain.
 #[derive(Clone, Debug)]
 pub struct Brought {
     pub findings: Findings,
@@ -31,19 +31,19 @@ pub struct Brought {
 
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// The place that others are per cent of: its name, or a result of it.
+    /// The baseline platform: its name, or one of its results.
     pub baseline: Option<String>,
-    /// What counts as equivalent where both places have three results or more, as a share.
+    /// Equivalence margin if both platforms have three or more results, as a fraction.
     pub margin: Option<f64>,
     pub beside: Vec<Beside>,
-    /// How far days scatter, for places with fewer than three results.
+    /// Spread between days, for platforms with fewer than three results.
     pub days: Days,
 }
 
 /// Compares results by platform.
 ///
 /// # Errors
-/// The user's mistake: one platform only, an unknown platform, or nothing in common.
+/// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
 pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     let mut spots = spots::spots(brought)?;
     if let [one] = spots.as_slice() {
@@ -86,7 +86,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     Ok(found)
 }
 
-/// Puts the baseline first and emulated places last.
+/// Puts the baseline first and emulated platforms last.
 fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
     let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
     // Imported results have no kind, but their user may have named the platform.
@@ -109,7 +109,7 @@ fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
     Ok(chosen)
 }
 
-/// The place that was asked for: by its name, whatever its capitals, else by a result of it.
+/// Finds the requested platform: by its name, ignoring case, else by one of its results.
 fn asked_for(spots: &[Spot], wanted: &str) -> Outcome<usize> {
     let exact = |spot: &Spot| spot.placed.name == wanted;
     let alike = |spot: &Spot| spot.placed.name.to_lowercase() == wanted.to_lowercase();

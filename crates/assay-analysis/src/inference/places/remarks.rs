@@ -1,4 +1,4 @@
-//! What is to be known before the numbers of places are believed.
+//! Caveats for the numbers of platforms.
 
 use assay_core::quantity::{Better, printed};
 use assay_study::findings::places::{Beside, Chosen, PUBLISHED, PlaceRow, Placed, Unit};
@@ -27,7 +27,7 @@ pub(super) fn remarks(
     checks
 }
 
-/// Where the baseline is not the one that a reader expects.
+/// Warns of an unexpected baseline.
 fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     let text = || {
         format!(
@@ -81,7 +81,7 @@ fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
     told
 }
 
-/// What was done otherwise than in the baseline: it may be all that the numbers tell.
+/// Differences in protocol from the baseline: they may explain all differences in numbers.
 fn protocol(spots: &[Spot]) -> Vec<Check> {
     let Some((base, first)) = spots.first().and_then(|spot| Some((spot, spot.results.first()?)))
     else {
@@ -104,7 +104,7 @@ fn protocol(spots: &[Spot]) -> Vec<Check> {
     told
 }
 
-/// What was recorded of how two results were made, where it differs.
+/// The recorded settings that differ between two results.
 fn differences(first: &Findings, other: &Findings) -> Vec<String> {
     if std::ptr::eq(first, other) || first.study.id == other.study.id {
         return Vec::new();
@@ -149,7 +149,7 @@ fn failures(row: &PlaceRow) -> Option<Check> {
     })
 }
 
-/// A printed per cent that does not follow from the numbers printed beside it.
+/// A published percentage that does not follow from the published numbers.
 fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     let told = row.printed.filter(|told| !told.follows)?;
     let whole = rows.iter().find(|other| {
@@ -176,7 +176,7 @@ fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     Some(Check::new(PUBLISHED, text))
 }
 
-/// The same of a table that stands beside.
+/// The same for a separate table.
 fn contradictions(table: &Beside) -> impl Iterator<Item = Check> {
     let wrong = table.rows.iter().filter(|row| !row.printed.follows);
     wrong.filter_map(|row| {

@@ -1,4 +1,4 @@
-//! Each workload in each place: its number, its per cent of the baseline, and their comparison.
+//! Each workload on each platform: its number, its percentage of the baseline, and their comparison.
 
 use assay_core::quantity::{Better, Scale, printed};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
@@ -39,12 +39,12 @@ pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> PlaceRows
     told
 }
 
-/// Workloads in the order of the first result that has them. What may be zero has no per cent.
+/// Workloads in the order of the first result that has them. A metric that may be zero has no percentage.
 fn keys(spots: &[Spot]) -> Vec<Key> {
     let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
     let cells = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
     let mut keys = distinct(cells.map(key));
-    // Settings of a workload stand together.
+    // Group the settings of a workload.
     let names: Vec<String> = keys.iter().map(|key| key.0.clone()).collect();
     keys.sort_by_key(|key| names.iter().position(|name| *name == key.0));
     keys
@@ -53,13 +53,13 @@ fn keys(spots: &[Spot]) -> Vec<Key> {
 struct Own {
     cell: Measurement,
     unit: Unit,
-    /// Logarithms of what counts.
+    /// Logarithms of the trials that count.
     sample: Option<Sample>,
     failed: usize,
 }
 
 impl Own {
-    /// Days that its numbers are of; those of days already scatter as these do.
+    /// Number of days behind its numbers; values per day already include the spread between days.
     fn days(&self) -> usize {
         match self.unit {
             Unit::Trials => 1,
@@ -96,7 +96,7 @@ fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told:
     }
 }
 
-/// Arm over baseline as per cent of the baseline's speed.
+/// Arm over baseline, as percent of the baseline's speed.
 pub(super) fn percent(better: Better, ratio: f64) -> f64 {
     match better {
         Better::Higher | Better::Unknown => 100.0 * ratio,
@@ -113,7 +113,7 @@ pub(super) fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
 
 type Pair = (Comparison, Option<Tests>, Judged);
 
-/// The comparisons of a workload, one a place; none for the baseline and for places without a number.
+/// The comparisons of a workload, one per platform; `None` for the baseline and for platforms without a number.
 fn compared(
     spots: &[Spot],
     key: &Key,
@@ -126,13 +126,13 @@ fn compared(
         pair([&spots[0], spot], key, [base?, own.as_ref()?], margin, days)
     };
     let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
-    // An emulated place is asked nothing, and has no part in the error of the others.
+    // An emulated platform gets no verdict, and no share of the error.
     let asked = |(found, tests, _): &&Pair| found.primary && tests.is_some();
     let family = pairs.iter().flatten().filter(asked).count().max(1);
     let judged = |(at, pair): (usize, Option<Pair>)| {
         let (found, tests, unit) = pair?;
         let mut found = across::weighed(found, tests, family, unit);
-        // What was asked nothing is all the same the number that the workload is known by.
+        // It remains the primary metric of the workload.
         found.primary = true;
         found.text = words::between_places(&found, &spots[0].placed, &spots[at + 1].placed, &key.2);
         Some(found)
@@ -142,7 +142,7 @@ fn compared(
     std::iter::once(None).chain(judged).collect()
 }
 
-/// A place against the baseline; none where either has no number.
+/// Compares a platform with the baseline; `None` if either has no number.
 fn pair(
     spots: [&Spot; 2],
     key: &Key,
@@ -156,7 +156,7 @@ fn pair(
     let cells = own.map(|own| &own.cell);
     let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
     if let [Some(base), Some(value)] = own.map(single) {
-        // Two printed numbers have the ratio that a reader computes, to the last digit.
+        // Printed numbers have the ratio that a reader computes from them, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([value, base]));
     }
     across::doubt(&mut found, cells, names);
@@ -164,7 +164,7 @@ fn pair(
     found.primary = is_judged;
     let enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
     let sessions = own.iter().all(|own| own.unit == Unit::Sessions);
-    // What an emulator makes of a place is told as it is: nothing is suggested of it anyway.
+    // The trials of an emulated platform count as they are: it gets no verdict.
     let (unit, days) = match (sessions, is_judged) {
         (true, _) => (Judged::Sessions { margin }, None),
         (false, false) => (Judged::Trials, None),
@@ -183,7 +183,7 @@ fn single(own: &Own) -> Option<f64> {
     value.filter(|_| counting.next().is_none())
 }
 
-/// The row of a place, without its per cent.
+/// The row of a platform, without its percentage.
 fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
@@ -232,7 +232,7 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
     words::not_there(another.map(|cell| cell.metric.as_str()).filter(|other| other != metric))
 }
 
-/// What a place has of a workload, over all of its results; none where none of them has it.
+/// The numbers of a platform for a workload, over all of its results; `None` if no result has it.
 fn own(spot: &Spot, key: &Key) -> Option<Own> {
     let has = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
     let own: Vec<&Measurement> =
@@ -250,13 +250,13 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
     Some(Own { sample: sample(&cell), cell, unit, failed })
 }
 
-/// The very trials that the cell sums up wherever it is told, as logarithms.
+/// Logarithms of the trials behind a cell's number.
 fn sample(cell: &Measurement) -> Option<Sample> {
     let values = cell.values().into_iter();
     Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
 }
 
-/// Results as the trials of one cell: each is its mean.
+/// A cell with the means of results as its trials.
 fn of_days(days: &[&Measurement]) -> Measurement {
     let mut trials = Vec::new();
     for (replicate, cell) in (1..).zip(days) {
@@ -266,7 +266,7 @@ fn of_days(days: &[&Measurement]) -> Measurement {
     cells::cell(Series::again(days[0], days, trials))
 }
 
-/// The trials of a few results as those of one; replicates go on counting.
+/// Joins the trials of a few results; replicate numbers continue.
 fn together(few: &[&Measurement]) -> Measurement {
     let mut trials: Vec<TrialValue> = Vec::new();
     for cell in few {

@@ -1,4 +1,4 @@
-//! Which places there are, and which results were measured in each.
+//! The platforms, and the results measured on each.
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
@@ -13,9 +13,9 @@ use crate::inference::distinct;
 
 pub(super) struct Spot {
     pub placed: Placed,
-    /// What was found there, a result at a time; arms are without the place.
+    /// One entry per result; arms do not include the platform.
     pub results: Vec<Findings>,
-    /// Whether a table that was brought along compares its other places with this one.
+    /// Whether an imported table compares its other platforms with this one.
     pub first: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
     Ok(spots)
 }
 
-/// The places of one result: the levels of its factor `place`, else the one where it was measured.
+/// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
 fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
     let levels = levels(&one.findings);
     if levels.is_empty() {
@@ -121,7 +121,7 @@ fn measured(one: &Brought) -> Outcome<Spot> {
     Ok(Spot { placed, results: vec![findings.clone()], first: false })
 }
 
-/// What was recorded of a place, and what sort it is. Versions before places recorded less.
+/// Name and kind of a platform from its records. Versions before places recorded less.
 fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
     if let Some(place) = &environment.platform {
         return Some((place.name.clone(), place.kind));
@@ -135,7 +135,7 @@ fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
     })
 }
 
-/// What versions before places called bare metal.
+/// Value for bare metal before Assay recorded platforms.
 const NO_GUEST: &str = "none";
 
 /// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
@@ -153,10 +153,10 @@ fn add(spots: &mut Vec<Spot>, spot: Spot) {
     known.placed.results.extend(spot.placed.results);
 }
 
-/// Memory that is as much: the kernel keeps some for itself, by its version.
+/// Tolerance for equal memory: the kernel reserves some, depending on its version.
 const SAME_MEMORY: f64 = 0.1;
 
-/// Whether two results come from machines that are alike.
+/// Whether two results come from similar machines.
 pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) -> bool {
     let has_other_memory = one.memory_bytes.zip(other.memory_bytes).is_some_and(|(one, other)| {
         let (one, other) = (one as f64, other as f64);
@@ -165,7 +165,7 @@ pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) 
     one.cpu == other.cpu && one.cpus == other.cpus && !has_other_memory
 }
 
-/// Gives places with the same name what tells them apart.
+/// Adds distinguishing facts to platforms with the same name.
 fn tell_apart(spots: &mut [Spot]) {
     let names: Vec<String> = spots.iter().map(|spot| spot.placed.name.clone()).collect();
     for name in &names {

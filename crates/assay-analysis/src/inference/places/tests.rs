@@ -1,4 +1,4 @@
-//! Places: what goes in must come out.
+//! Platforms: the output must contain all of the input.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use super::super::judge;
 use super::super::tests::Bench;
 use super::*;
 
-/// A result of a place with these rates, all of one workload.
+/// A result of a platform with these rates of one workload.
 fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> Brought {
     of_bench(id, place, &Bench::new(&["."]).row(0, "random-read-q1", 4096, rates))
 }
@@ -21,7 +21,7 @@ fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> Brought {
 fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought {
     let mut findings = bench.findings();
     findings.study.id = id.to_owned();
-    // Classes of requests and latencies are not what is asked here.
+    // Classes of requests and latencies are not the subject here.
     findings.measurements.retain(|cell| cell.metric == "iops");
     findings.environment.platform = Some(PlaceFacts {
         name: name.to_owned(),
@@ -69,8 +69,7 @@ fn around(rate: u64) -> Vec<u64> {
     [990, 1000, 1010, 1005].map(|share| rate * share / 1000).to_vec()
 }
 
-/// Tidy trials of a table that has a row for each place: its columns are place, a metric and perhaps what was
-/// published.
+/// Tidy trials of a table with one row per platform: platform, a metric and possibly published values.
 fn tidy(text: &str) -> String {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -115,11 +114,11 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     let kvm = row(&found, "KVM");
     assert!((kvm.percent.unwrap() - 50.0).abs() < 0.1, "{kvm:?}");
     let [low, high] = kvm.percent_interval().unwrap();
-    // Trials scatter by 1%, days by 3%.
+    // Trials vary by 1%, days by 3%.
     assert!(45.0 < low && low < 48.0 && 52.0 < high && high < 55.0, "{low} {high}");
     assert_eq!((kvm.n, kvm.unit), (4, Unit::Trials));
     assert_eq!(row(&found, "bare metal").percent, Some(100.0));
-    // One result per side: only what would have been found.
+    // One result per side: only the detectable difference.
     assert_eq!(verdict(&found, "KVM"), Some(Verdict::Inconclusive));
     let text = &found.comparisons[0].text;
     assert!(
@@ -145,7 +144,7 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
 #[test]
 fn a_place_has_the_number_that_its_result_tells() {
     use assay_study::results::record::Status;
-    // Two of five trials stand: too few for a mean of their own, so all of them are told.
+    // With two undisturbed trials of five, which are too few, all of them count.
     for disturbed in [0, 1, 3] {
         let mut bench = Bench::new(&["."]).row(
             0,
@@ -182,11 +181,11 @@ fn of_times_less_is_faster() {
     let [low, high] = new.percent_interval().unwrap();
     assert!(180.0 < low && low < 200.0 && 200.0 < high && high < 220.0, "{low} {high}");
     let text = &found.comparisons[0].text;
-    // Of times as of rates: less of the speed is a loss.
+    // As for rates, a loss is a lower speed.
     assert!(text.contains("smallest detectable loss 1"), "{text}");
 }
 
-/// The shipped table of article 000, as anybody would import it.
+/// The published table of article 000 in the form of a user's import.
 const ARTICLE: &str = include_str!("../../../../../reference/virtualisation.csv");
 
 #[test]
@@ -224,7 +223,7 @@ fn an_emulated_place_has_numbers_and_no_verdict_wherever_it_stands() {
     assert!(emulated.emulated && (emulated.percent.unwrap() - 10.0).abs() < 0.1);
     assert!(emulated.percent_ci95.is_some() && emulated.percent_ci95_simultaneous.is_none());
     assert_eq!(verdict(&found, "QEMU TCG"), None);
-    // It has no part in the error of the others.
+    // It gets no share of the error.
     assert_eq!(row(&found, "KVM"), row(&compared(&two), "KVM"));
     assert_eq!(told(&found, "emulated").len(), 1);
     let asked = Question { baseline: Some("qemu tcg".to_owned()), ..Question::default() };
@@ -261,7 +260,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     assert_eq!(verdict(&apart, "KVM"), Some(Verdict::Worse));
     let text = &apart.comparisons[0].text;
     assert!(text.ends_with("this suggests that KVM is slower."), "{text}");
-    // Two results of one side, and three of the other, are too few all the same; but closer.
+    // Two results on one side and three on the other are still too few, but the interval is narrower.
     let few = by_place(&sides([8_000, 8_040, 7_960])[..5], margin.clone()).unwrap();
     assert_eq!(verdict(&few, "KVM"), Some(Verdict::Inconclusive));
     let fewer = by_place(&sides([8_000, 8_040, 7_960])[..4], margin.clone()).unwrap();
@@ -270,7 +269,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
         high - low
     };
     assert!(width(&few) < width(&fewer), "{} {}", width(&few), width(&fewer));
-    // Days that differ hide what their trials alone would show.
+    // Variation between days hides differences that the trials alone would show.
     let wild = by_place(&sides([11_000, 9_000, 8_000]), margin).unwrap();
     assert_eq!(verdict(&wild, "KVM"), Some(Verdict::Inconclusive));
     // One day is never equivalent, however alike.
@@ -290,7 +289,7 @@ fn results_of_two_days_and_machines_are_told() {
     ]);
     assert!(told(&found, "sessions")[0].contains("2 results from 2026-07-30 and 2026-08-02"));
     assert_eq!(told(&found, "machines"), ["bare metal: the results come from different kernels"]);
-    // Two places may have two kernels, and two results of one kernel are of one.
+    // Two platforms may have different kernels; two results with one kernel are one platform.
     let mut guest = measured("k", KVM, &around(9_000));
     guest.findings.environment.kernel = "6.13".to_owned();
     let bare = |id| measured(id, BARE, &around(10_000));
@@ -299,7 +298,7 @@ fn results_of_two_days_and_machines_are_told() {
     assert_eq!(self::told(&alike, "machines"), [""; 0]);
 }
 
-/// More comparisons than have a sentence each are counted, by what each says.
+/// Too many comparisons for one sentence each are counted by verdict.
 #[test]
 fn of_many_places_verdicts_are_counted() {
     let rates = [("a", 5_000), ("b", 5_100), ("c", 5_200), ("d", 20_000), ("e", 10_000)];
@@ -322,7 +321,7 @@ fn of_many_places_verdicts_are_counted() {
     // Few have a sentence each, and nothing is counted.
     let few = sentences(&compared(&all(&rates[1..])));
     assert!(few.len() == 4 && few.iter().all(|one| !one.contains("across machines (")), "{few:#?}");
-    // Without an interval there is nothing to count.
+    // A comparison without an interval is not counted.
     let single = |id: &str, rate| Brought {
         label: Some(format!("place {id}")),
         ..measured(id, KVM, &[rate])
@@ -334,7 +333,7 @@ fn of_many_places_verdicts_are_counted() {
     assert!(told[0].ends_with("too few trials for CIs and verdicts."), "{told:#?}");
 }
 
-/// A place with several workloads has a sentence with the verdicts of its own alone.
+/// A platform with several workloads gets one sentence with the verdicts of these alone.
 #[test]
 fn of_many_workloads_the_verdicts_of_a_place_are_counted() {
     let names = ["random-read-q1", "random-write-q1", "sync-write"];
@@ -371,7 +370,7 @@ fn equal_names_of_other_machines_are_other_places() {
     ]);
     let names: Vec<&str> = of(&found).platforms.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["bare metal", "KVM (4 processors)", "KVM (16 processors)"]);
-    // What the user calls the same is the same, and told.
+    // Equal names from the user are one platform, with a note.
     let mut small = measured("small", KVM, &around(5_000));
     (small.label, large.label) = (Some("guest".to_owned()), Some("guest".to_owned()));
     let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
@@ -491,7 +490,7 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
     assert!(told(&found, "baseline")[0].contains("the baseline is the first platform, KVM;"));
 }
 
-/// Places with three workloads each, that are near to each other, far from each other, and missing.
+/// Platforms with three workloads each: similar, different, and missing.
 fn grid() -> Vec<Brought> {
     let place = |id: &str, place, rates: [u64; 3]| {
         let bench = Bench::new(&["."]);
@@ -511,7 +510,7 @@ fn grid() -> Vec<Brought> {
     all
 }
 
-/// `UPDATE_EXPECT=1` writes the file anew.
+/// `UPDATE_EXPECT=1` rewrites the file.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a fixture of a test")]
 fn all_that_is_said_of_places() {
@@ -544,7 +543,7 @@ fn all_that_is_said_of_places() {
         own.retain(|name, _| {
             !["environment", "measurements", "comparisons", "format"].contains(&name.as_str())
         });
-        // What is told of a machine is the same in each of them.
+        // The machine's facts are the same in each of them.
         if title != "a grid" {
             for place in own["platforms"]["platforms"].as_array_mut().unwrap() {
                 place.as_object_mut().unwrap().remove("machine");
@@ -578,7 +577,7 @@ fn rates_that_were_printed_are_held_against_rates() {
         (80.0, 80.0, true)
     );
     assert!(!printed("b").follows);
-    // Without the place of 100% nobody knows what they are of.
+    // Without the platform of 100%, the percentages have no reference.
     let unknown =
         compared(&[table("place,iops,published_percent\nbare metal,1000,99\na,800,80\n")]);
     assert_eq!((row(&unknown, "a").printed, told(&unknown, "published")), (None, vec![]));

@@ -1,4 +1,4 @@
-//! The sentences about places. Each says what the numbers say and no more.
+//! Sentences on platforms. Each says what the numbers say and no more.
 
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show::{self, percents};
@@ -21,14 +21,14 @@ pub(super) fn memory(bytes: Option<u64>) -> String {
     told.unwrap_or_else(|| "memory not recorded".to_owned())
 }
 
-/// Why a place that ran a workload has no number of it.
+/// Why a platform that ran a workload has no number for it.
 pub(super) fn no_number(cell: &Measurement) -> String {
     let why = cell.trials.iter().find_map(|trial| trial.reason.as_ref());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     format!("none of {} is valid{why}", counted(cell.trials.len(), "trial"))
 }
 
-/// Why a place that did not run a workload has no number of it.
+/// Why a platform that did not run a workload has no number for it.
 pub(super) fn not_there(another: Option<&str>) -> String {
     match another {
         Some(metric) => format!("the metric on that platform is {metric}"),
@@ -47,7 +47,7 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     Some((rows::percent(found.better, found.ratio?), ends))
 }
 
-/// The loss and the gain of speed that would have been found, in words.
+/// The detectable loss and gain of speed, in words.
 fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
     let [low, high] = match better {
         Better::Higher | Better::Unknown => seen,
@@ -97,10 +97,10 @@ pub(super) fn between_places(
     format!("{has} (95% CI {low} to {high}). Because the machines differ, {says}.")
 }
 
-/// Sentences up to which each comparison has its own.
+/// Up to this number of comparisons, each has a sentence.
 const MOST_SENTENCES: usize = 4;
 
-/// What was found: each comparison where there are few; else a sentence a place.
+/// Sentences on the findings: one per comparison if they are few, else one per platform.
 pub(super) fn sentences(
     spots: &[Spot],
     rows: &[PlaceRow],
@@ -122,7 +122,7 @@ pub(super) fn sentences(
     others.filter_map(|spot| one_place(base, &spot.placed, rows, comparisons)).collect()
 }
 
-/// Whether a row was compared with a baseline, and both numbers can be used.
+/// Whether a row was compared with a baseline, and both numbers are valid.
 fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
     let is_base = |one: &&PlaceRow| {
         one.platform == base
@@ -133,10 +133,10 @@ fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
         && rows.iter().find(is_base).is_some_and(PlaceRow::is_sound)
 }
 
-/// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
+/// One workload on many platforms: from the fastest to the slowest. Emulated platforms are excluded.
 fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
     let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
-    // Of equal rows the first is the fastest.
+    // Of equal rows, the first counts as the fastest.
     let known = in_order(rows.iter().rev().filter(compared).collect());
     let (first, last) = (known.last()?, known.first()?);
     let what = work(&first.workload, &first.configuration);
@@ -161,7 +161,7 @@ fn percent_words(row: &PlaceRow) -> String {
     percent
 }
 
-/// One place over all workloads: from where it comes nearest to where it falls behind most.
+/// One platform over all workloads: from the smallest to the largest loss.
 fn one_place(
     base: &str,
     place: &Placed,

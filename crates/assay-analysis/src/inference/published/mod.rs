@@ -1,4 +1,4 @@
-//! Published numbers next to a study, from their tables. They are another machine's: Assay gives no verdict on them.
+//! Published numbers next to a study's. They describe another machine, so Assay gives no verdict on them.
 
 mod figure;
 mod table;
@@ -15,22 +15,22 @@ pub use figure::PUBLISHED;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// Title of the text that it stands in.
+    /// Title of the text that contains it.
     pub article: String,
     pub table: String,
     pub of: String,
     pub workload: String,
-    /// Levels of the arms that it stands beside; empty where it stands beside all of them.
+    /// Levels of the arms that it belongs to; empty for all arms.
     pub configuration: Arm,
     pub metric: String,
-    /// As it was printed, with its unit: `513349 K/s`; absent where it cannot be read any more.
+    /// Printed value with its unit: `513349 K/s`; `None` if it is illegible.
     pub text: String,
-    /// In the unit of the metric, or as a ratio; absent where it is no single number.
+    /// In the unit of the metric, or as a ratio; `None` if it is not a single number.
     pub value: Option<f64>,
     pub unit: Option<Unit>,
-    /// The factor over whose first level it is a ratio.
+    /// It is a ratio over the first level of this factor.
     pub ratio: Option<String>,
-    /// What it is: `mean of 5 runs, spread not published`.
+    /// Statistic of the value: `mean of 5 runs, spread not published`.
     pub statistic: String,
     pub flags: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     pub name: String,
-    /// What one of it is in the unit of the metric.
+    /// Value of one unit, in the unit of the metric.
     pub size: f64,
 }
 
@@ -56,7 +56,7 @@ pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
     })
 }
 
-/// The published numbers that a design names; none for an emulator. Rows that newer tables dropped are left out.
+/// The published numbers that a design names; none for an emulator. Rows missing from newer tables are left out.
 pub(super) fn beside(design: &Design, emulated: bool) -> Vec<Published> {
     if emulated || design.published.is_empty() {
         return Vec::new();
@@ -110,7 +110,7 @@ fn value(digits: &str) -> Option<f64> {
     Some(value).filter(|value| value.is_finite())
 }
 
-/// What the row says of itself, else what stands above the table.
+/// The row's own statistic, else that of the table's head.
 fn statistic(sheet: &Sheet, row: &SheetRow<'_>) -> String {
     let own = row.text("kind").or_else(|_| row.text("statistic")).unwrap_or_default();
     if own.is_empty() { sheet.statistic() } else { own.to_owned() }
@@ -127,7 +127,7 @@ mod tests {
         Design { published: study.published, ..Design::default() }
     }
 
-    /// Of each preset; the digits stand in the table, letter by letter.
+    /// For each preset; the table contains the exact digits.
     #[test]
     fn what_presets_name_is_there_with_its_digits() {
         let library = Library::shipped();

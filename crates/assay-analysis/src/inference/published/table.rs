@@ -12,22 +12,22 @@ use super::{Published, Unit};
 use crate::import::grouped;
 use crate::inference::distinct;
 
-/// Arms up to which those stand here, too, that nothing published is about.
+/// Up to this number of arms, include those without published numbers.
 const MOST_ARMS: usize = 16;
-/// The same where some arms have a published number beside them.
+/// The same limit if some arms have a published number.
 const MOST_BESIDE: usize = 8;
 
-/// What was published of one metric of one workload, with one's own numbers.
+/// Published values of one metric of one workload, with the study's numbers.
 pub(super) struct Group<'a> {
     pub workload: &'a str,
     pub metric: &'a str,
-    /// The factor over whose first level all numbers are ratios.
+    /// The numbers are ratios over the first level of this factor.
     pub ratio: Option<&'a str>,
     pub lines: Vec<Line<'a>>,
 }
 
 pub(super) struct Line<'a> {
-    /// The arm's name; empty where nothing varies.
+    /// The arm's name; empty if nothing varies.
     pub own_name: String,
     pub published: Option<&'a Published>,
     pub own: Option<Own>,
@@ -70,7 +70,7 @@ fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<Line<'a>>
     for one in all {
         let mut at =
             cells.iter().copied().filter(|cell| matches(&cell.configuration, &one.configuration));
-        // What stands beside several arms stands beside none of them.
+        // A published number for several arms belongs to none of them in particular.
         let cell = at.next().filter(|_| at.next().is_none() && !one.configuration.is_empty());
         let cell = cell.filter(|cell| !shown.contains(&&cell.configuration));
         shown.extend(cell.map(|cell| &cell.configuration));
@@ -80,18 +80,18 @@ fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<Line<'a>>
     let rest = cells.into_iter().filter(|cell| !shown.contains(&&cell.configuration));
     let rest: Vec<&Measurement> = rest.collect();
     if let ([cell], [one], true) = (rest.as_slice(), all, is_open) {
-        // One number of each.
+        // One published and one measured number.
         return vec![line(Some(*one), Some(*cell))];
     }
     if rest.len() > if is_open { MOST_ARMS } else { MOST_BESIDE } {
         return lines;
     }
     let rest = rest.into_iter().map(|cell| line(None, Some(cell)));
-    // What stands beside nothing of its own comes first.
+    // Published numbers without a matching arm come first.
     if is_open { rest.chain(lines).collect() } else { lines.into_iter().chain(rest).collect() }
 }
 
-/// An arm by the levels of what varies, in the order of the study: `ext4, none`.
+/// An arm by its varied levels, in the order of the study: `ext4, none`.
 fn name(findings: &Findings, arm: &Arm) -> String {
     let varied = findings.study.factors.iter().filter(|factor| factor.varies());
     let levels: Vec<&str> =
@@ -104,7 +104,7 @@ fn of_cell(cell: &Measurement) -> Option<Own> {
     Some(Own { value, interval: cell.ci95, rating: Rating::of(cell) })
 }
 
-/// Published ratios, and the own ones over the first level of the factor.
+/// Published ratios, and the study's ratios over the first level of the factor.
 fn of_ratios<'a>(findings: &'a Findings, all: &[&'a Published], factor: &str) -> Vec<Line<'a>> {
     let (workload, metric) = (&all[0].workload, &all[0].metric);
     let published =
@@ -146,7 +146,7 @@ impl Group<'_> {
         format!("{}: {}{ratio}", self.workload, noun(self.metric).replace('_', " "))
     }
 
-    /// The author's unit, where all numbers have the same.
+    /// The author's unit, if all numbers share it.
     pub fn unit(&self) -> Option<&Unit> {
         let mut units = self.lines.iter().filter_map(|line| line.published?.unit.as_ref());
         let first = units.next()?;
@@ -169,7 +169,7 @@ impl Group<'_> {
     }
 }
 
-/// At least three digits, and all that stand before the point.
+/// At least three digits, and all digits before the decimal point.
 fn digits(value: f64) -> String {
     if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
 }
@@ -215,7 +215,7 @@ fn table(group: &Group<'_>) -> Table {
     for (row, line) in table.rows.iter_mut().zip(lines) {
         let name = [line.of(), line.here()].join(" ");
         row.name = format!("{}: {}", group.title(), name.trim());
-        // What speaks against a published number stands below it.
+        // Doubts about a published number are printed below it.
         row.notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
     }
     table
@@ -247,7 +247,7 @@ fn alone(groups: &[&Group<'_>]) -> Table {
     table
 }
 
-/// Where the numbers stand and what they are, and that they say nothing of this machine.
+/// Sources and statistics of the numbers, and a note that they describe another machine.
 fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -> Vec<String> {
     let text = |one: &Published| {
         let table = one.table.split(':').next().unwrap_or_default();
@@ -259,7 +259,7 @@ fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -
          are converted to the author's unit."
             .to_owned(),
     );
-    // One level of it has nothing to be a ratio over.
+    // With one level, there is no ratio.
     let is_lone = |factor: &&str| {
         let known = findings.study.factors.iter().find(|known| known.name == **factor);
         known.is_none_or(|known| known.levels.len() < 2)

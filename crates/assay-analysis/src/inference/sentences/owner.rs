@@ -12,23 +12,23 @@ use crate::rules::carried;
 
 /// 4 KiB random IOPS of a 5400 rpm laptop disk ("author's rule", reference/anchors.csv).
 const LAPTOP_DISK: f64 = 90.0;
-/// What is called much slower than a laptop disk, as a share of it.
+/// Below this fraction of a laptop disk's rate, a drive is called much slower.
 const MUCH_SLOWER: f64 = 0.5;
 /// Ratio within which a rate is "about what a laptop disk reaches".
 const LIKE: f64 = 1.25;
-/// Ratio from which on a laptop disk is no yardstick any more.
+/// From this ratio on, a laptop disk is not a useful yardstick.
 const FAR_BEYOND: f64 = 20.0;
-/// Ratio of reads to writes from which on it is worth a sentence.
+/// From this ratio of reads to writes on, the difference is worth a sentence.
 const UNEQUAL: f64 = 3.0;
 
-/// Bytes per second that each link carries at most, slowest first: USB 2.0 signals 480 Mbit/s,
-/// gigabit Ethernet 1 Gbit/s, SATA 6 Gbit/s of which 8b/10b coding leaves 4.8.
+/// Upper limit of each link in bytes per second, slowest first: USB 2.0 signals 480 Mbit/s, gigabit Ethernet 1 Gbit/s,
+/// SATA 6 Gbit/s, or 4.8 Gbit/s after 8b/10b coding.
 const LINKS: [(&str, f64); 3] =
     [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
 
-/// Share of a link's ceiling from which on the link may be the limit.
+/// From this share of a link's ceiling on, the link may be the limit.
 const NEAR_LINK: f64 = 0.85;
-/// Bytes per second that no link of USB 2 carries.
+/// Bytes per second above the maximum of USB 2.0.
 const USB_3: f64 = 1e8;
 /// The same for USB 2.0: its bulk transfers carry 53 MB/s (13 packets of 512 bytes per 125 us) at most.
 const NEAR_USB_2: f64 = 0.6;
@@ -48,7 +48,7 @@ struct OwnerRows<'a> {
 }
 
 impl OwnerRows<'_> {
-    /// The number of a usual workload as its row tells it, unless that is invalid or absent.
+    /// A row's number of a standard workload; `None` if it is invalid or missing.
     fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
         let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
         let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
@@ -72,12 +72,12 @@ impl Spoken {
         about(self.trust).unwrap_or_default()
     }
 
-    /// The 95% CI as multiples of a yardstick. A sentence compares only if both ends lie on the same side.
+    /// The 95% CI as multiples of a yardstick. A sentence compares only if both ends are on the same side.
     fn ratios(&self, yardstick: f64) -> Option<[f64; 2]> {
         self.ci95.map(|ends| ends.map(|end| end / yardstick))
     }
 
-    /// `about 19 (suspect)`; with its interval where that is wide.
+    /// `about 19 (suspect)`; includes a wide interval.
     fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
         let interval = wide.map(|[low, high]| format!("95% CI {} to {}", show(low), show(high)));
@@ -89,7 +89,7 @@ impl Spoken {
     }
 }
 
-/// Random writes, or reads where nothing may be written, against a laptop disk.
+/// Random writes, or reads on a read-only target, against a laptop disk.
 fn random(told: &OwnerRows<'_>, noun: &str) -> Option<String> {
     let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
     let (what, wanted) =
@@ -107,7 +107,7 @@ fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     let disk_rate = format!("; a 5400 rpm laptop disk reaches {disk}");
     let Some([low, high]) = told.ratios(LAPTOP_DISK) else { return format!("{begin}{disk_rate}.") };
     let advice = match () {
-        // What to do is not told from a number that something speaks against.
+        // No advice from doubtful numbers.
         () if !told.is_trusted() => String::new(),
         () if high < MUCH_SLOWER => format!(". Do not run an operating system from this {noun}"),
         () => format!(". An operating system will feel slow on this {noun}"),
@@ -124,7 +124,7 @@ fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
     }
 }
 
-/// How many times as many: a number, or the ends of its interval where that is wide.
+/// A factor: a number, or the ends of a wide interval.
 fn times(ratio: f64, ends: [f64; 2]) -> String {
     if is_wide(Some(ends)) {
         format!("{} to {}", show::times(ends[0]), show::times(ends[1]))
@@ -133,13 +133,13 @@ fn times(ratio: f64, ends: [f64; 2]) -> String {
     }
 }
 
-/// Three trials and yardsticks of two digits deserve no third one in a sentence.
+/// Three trials and two-digit yardsticks do not support a third digit.
 fn two_digits(value: f64) -> f64 {
     let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
     (value / unit).round() * unit
 }
 
-/// What a commit costs a database or a mail server, where a sync is known to reach the medium.
+/// Commit latency for a database or a mail server, if syncs are known to reach the medium.
 fn commits(told: &OwnerRows<'_>) -> Option<String> {
     if told.rows.iter().any(WorkloadTrials::is_borrowed) {
         return None;
@@ -222,7 +222,7 @@ enum Usual {
 }
 
 fn usual(row: &WorkloadTrials<'_>) -> Option<Usual> {
-    // What starts by a clock or rests has not the rate of the drive; of several sizes there is no usual one.
+    // Rate limits and pauses hide the drive's rate; mixed block sizes have no yardstick.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;
     let single = io.size_bytes == SMALL && row.workload.work.asked_in_flight() == 1;

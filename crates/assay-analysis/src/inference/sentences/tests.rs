@@ -183,7 +183,7 @@ fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_it
     );
     let wide = told(slow(&[10, 20, 28]));
     assert!(wide.starts_with("Random 4 KiB writes: 17.8 IOPS (95% CI 4."), "{wide}");
-    // What a page calls wide is never said alone, and the row of it says so too.
+    // A sentence includes the interval if the page calls it wide.
     let found = slow(&[17, 20, 23]).findings();
     assert!(found.summary_texts()[0].contains(" (95% CI 13.6 "), "{:?}", found.summary_texts());
     let row = |found: &Findings| {
@@ -259,7 +259,7 @@ fn others_work_during_most_trials_stands_first() {
     assert!(!told.iter().any(|sentence| sentence.contains("Disturbed")), "{told:?}");
 }
 
-/// Two targets that nobody left alone, compared.
+/// Two targets with activity of others in every trial, compared.
 fn compared(after: [u64; 6]) -> Findings {
     let mut bench = Bench::new(&["/mnt/a", "/mnt/b"])
         .row(0, "random-read-q1", 4096, &[2000, 2100, 1900, 2050, 1950, 2000])
@@ -288,7 +288,7 @@ fn as_many_replicates_are_advised_as_are_said_to_tell() {
 #[test]
 fn no_replicates_are_advised_where_more_than_anybody_runs_would_be_needed_or_none() {
     let quiet = "Stop other load and measure again.";
-    // More than 1,000; and what is decided needs none.
+    // More than 1,000; a decided comparison needs none.
     for (after, open) in [([3300, 1210, 3300, 1210, 3300, 1210], true), ([9000; 6], false)] {
         let found = compared(after);
         let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max();

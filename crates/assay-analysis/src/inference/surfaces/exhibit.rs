@@ -1,4 +1,4 @@
-//! Tables and figures of the rate over the area, from its first byte to its last, and of the times of single accesses.
+//! Tables and figures of the rate over the area, from its first byte to its last, and of single access times.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
@@ -109,19 +109,19 @@ fn access_table(found: &Findings, all: &[Accesses]) -> Table {
     table
 }
 
-/// Rating of numbers with this trust, of the drive that a row's number is of.
+/// Rating of a row's numbers with this trust.
 fn rating(row: Option<&Measurement>, trust: Option<Trust>) -> Option<Rating> {
     let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Measurement::is_lent);
     trust.map(|trust| Rating { trust, is_lent })
 }
 
-/// What a line is called: its workload where there are several, and its arm.
+/// Label of a line: its workload if there are several, and its arm.
 fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
     let workload = if several { short(workload) } else { String::new() };
     joined(&[&workload, &names.arm(arm)])
 }
 
-/// All workloads in one figure: reads and writes lie beside each other.
+/// All workloads in one figure, to compare reads with writes.
 fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Option<Figure> {
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
@@ -158,7 +158,7 @@ fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
     format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
 }
 
-/// What was published of the rates: averages over a whole surface.
+/// Published rates: averages over a whole surface.
 fn averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
     let is_own = |one: &&Published| {
         one.metric == RATE && surfaces.iter().any(|own| own.workload == one.workload)
@@ -171,7 +171,7 @@ fn averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
     published.iter().filter(is_own).filter_map(guide).take(2).collect()
 }
 
-/// Each place where they are known, else each tenth.
+/// Each position if known, else each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::BytesPerS;
     if !surface.positions.is_empty() {

@@ -1,4 +1,4 @@
-//! Rates over the area: what evenly spaced operations say of each tenth of it.
+//! Rates over the area: evenly spaced operations show the rate of each tenth.
 
 mod exhibit;
 
@@ -16,7 +16,7 @@ use super::series::cell_trial;
 pub use exhibit::{SURFACE, exhibit};
 
 const BANDS: u64 = 10;
-/// Places up to which each is told.
+/// Up to this number of positions, each one is reported.
 const MOST_PLACES: u64 = 400;
 
 /// The rate of a workload over its area, from its first byte to its last.
@@ -24,7 +24,7 @@ const MOST_PLACES: u64 = 400;
 pub struct Surface {
     pub workload: String,
     pub configuration: Arm,
-    /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
+    /// Trust in the workload and all of its bands; `None` if nothing was measured.
     pub trust: Option<Trust>,
     /// Ten equal parts of the area.
     pub bands: Vec<Band>,
@@ -36,10 +36,10 @@ pub struct Surface {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
-    /// Where it lies, in percent of the area.
+    /// Position in percent of the area.
     pub percent: f64,
     pub n: usize,
-    /// Bytes per second of service time: geometric mean of the trials.
+    /// Bytes per second of service time: geometric mean over trials.
     pub bandwidth_bytes_per_s: f64,
     /// The lowest and the highest trial.
     pub ends: [f64; 2],
@@ -48,36 +48,36 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extremes {
     pub lowest: f64,
-    /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
+    /// Arithmetic mean of times; for rates, the rate over all positions in sequence.
     pub mean: f64,
     pub highest: f64,
 }
 
-/// How soon single operations at random places ended.
+/// Latencies of single operations at random positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accesses {
     pub workload: String,
     pub configuration: Arm,
     pub trust: Option<Trust>,
-    /// Trials that the three numbers are of.
+    /// Number of trials behind the three numbers.
     pub n: usize,
     pub whole: Extremes,
-    /// The operations of the first of them: percent of the area, and nanoseconds.
+    /// Operations of the first trial: percent of the area, and nanoseconds.
     pub dots: Vec<(f64, u64)>,
 }
 
-/// One part of an area. A part that no sample of any trial went to has no numbers.
+/// One part of an area. A part without samples has no numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     pub from_percent: u32,
     pub to_percent: u32,
     pub n: usize,
-    /// Bytes per second of service time: geometric mean of the trials.
+    /// Bytes per second of service time: geometric mean over trials.
     pub bandwidth_bytes_per_s: Option<f64>,
     pub ends: Option<[f64; 2]>,
 }
 
-/// The surface of a row whose plan determines the offsets; a control has none.
+/// The surface of a row whose plan determines the offsets; `None` for a control.
 pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
@@ -98,7 +98,7 @@ pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -
     })
 }
 
-/// Each place of a row with its rate; none where there are too many to be drawn.
+/// Each position of a row with its rate; empty if there are too many to draw.
 fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
@@ -119,7 +119,7 @@ fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
     (0..count).filter_map(one).collect()
 }
 
-/// Trials that the numbers of a row sum up, of those that tell their samples.
+/// Trials that the row's numbers summarize, among those with samples.
 fn standing<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r Measured<'a>> {
     row.summed_up(|trial| counted(trial).is_some())
 }
@@ -144,7 +144,7 @@ fn ends(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     Some([values.clone().reduce(f64::min)?, values.reduce(f64::max)?])
 }
 
-/// Single operations of a row whose offsets follow from the seeds of its trials.
+/// Single operations of a row whose offsets follow from the trial seeds.
 pub(super) fn accesses(
     plan: &Plan,
     row: &WorkloadTrials<'_>,
@@ -158,7 +158,7 @@ pub(super) fn accesses(
     let samples = || trials.iter().filter_map(|trial| counted(trial));
     let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(all, series, "latency_mean_ns")?;
-    // What was run again has drawn anew.
+    // A repeated trial has new random offsets.
     let planned = |trial: &&Measured<'_>| {
         let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
         let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
@@ -214,7 +214,7 @@ fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Ban
     }
 }
 
-/// Bytes per second of service time of one trial in one band; none where it has no sample there.
+/// Bytes per second of service time of one trial in one band; `None` without samples.
 fn rate(io: &io::IoPlan, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
     let counted = counted(trial)?;
     let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
@@ -288,7 +288,7 @@ mod tests {
         assert!(places(&bench).1.is_none() && bench.findings().exhibits.is_empty());
     }
 
-    /// Of three trials two were disturbed: the row sums up all three, and so does each of its places.
+    /// Two of three trials were disturbed: the row summarizes all three, and so does each position.
     #[test]
     fn places_are_of_the_trials_that_their_row_sums_up() {
         let n = |bench: &Bench| {
@@ -305,7 +305,7 @@ mod tests {
             }
         };
         assert_eq!(n(&bench().each(two)), (3, 3, 3));
-        // Where a trial of four was disturbed, three are enough.
+        // If one of four trials was disturbed, the other three are enough.
         let one = |trial: &mut Trial| {
             if trial.replicate == 2 {
                 trial.status = Status::Disturbed;
@@ -313,7 +313,7 @@ mod tests {
         };
         let four = bench_of(&[100; 4]).each(one);
         assert_eq!(n(&four), (3, 3, 3));
-        // What was repeated because of the baseline counts once.
+        // A trial repeated because of the baseline counts once.
         let again = |trial: &mut Trial| {
             if trial.replicate == 4 {
                 trial.repeats = Some(Repeats { replicate: 3, order: 3 });
@@ -327,7 +327,7 @@ mod tests {
         bench_of(&[100; 3])
     }
 
-    /// The same of as many trials as there are numbers of reads.
+    /// The same with one trial per number of reads.
     fn bench_of(reads: &[u64]) -> Bench {
         let mut bench =
             Bench::new(&["/mnt/card"]).row(0, "surface-read-q1", 1 << 20, reads).each(|trial| {
@@ -375,7 +375,7 @@ mod tests {
             assert_eq!(band.n, 3);
             let [low, high] = band.ends.unwrap();
             assert!(near(Some(high), fast) && near(Some(low), fast / 3.0), "{band:?}");
-            // Trials at 1, 1/2 and 1/3 of it.
+            // Trials at 1, 1/2 and 1/3 of the rate.
             assert!(near(band.bandwidth_bytes_per_s, fast / 6.0_f64.cbrt()), "{band:?}");
         }
     }

@@ -18,27 +18,27 @@ use super::pairs::{pairs, signed};
 use super::words_of_advice as words;
 use crate::import::grouped;
 
-/// How far the numbers have been confirmed, and whether they can be.
+/// Whether the numbers are confirmed, or can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Measured,
     Imported,
     Together,
-    /// Fresh trials of an earlier study's winner.
+    /// Fresh trials for the winner of an earlier study.
     Confirming,
 }
 
 pub(super) struct Evidence<'a, 'q> {
     pub design: &'a Design,
-    /// Questions about the primary metric, without invalid numbers.
+    /// Questions on the primary metric, without invalid numbers.
     pub questions: &'a [&'a Question<'q>],
     pub all: &'a [Question<'q>],
     pub comparisons: &'a [Comparison],
     pub effects: &'a [Effect],
     pub ranks: &'a [Rank],
-    /// Arms that a question of the study asks for, each with its workload.
+    /// Arms named by a question of the study, with their workloads.
     pub knees: &'a [(String, Arm)],
-    /// Levels of which no number is there, as `factor=level`.
+    /// Levels without a number, as `factor=level`.
     pub unmeasured: &'a [String],
 }
 
@@ -91,7 +91,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
     advice
 }
 
-/// Whether an arm has the last level of a factor of numbers: what lies beyond may be better still.
+/// Whether an arm has the last level of a numeric factor: a level beyond may be better.
 fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     const FEWEST: usize = 3;
     design.factors.iter().filter(|factor| factor.levels.len() >= FEWEST).find_map(|factor| {
@@ -105,8 +105,8 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// The arm that beats its baseline and that no arm beats significantly. The best of many looks too good (R5): prefer
-/// one that a question asks for, else the smallest that does as much.
+/// The arm that beats its baseline, unless another arm beats it significantly. The best of many looks too good (R5):
+/// prefer an arm from a question, else the smallest equivalent one.
 fn best<'a>(
     evidence: &Evidence<'a, '_>,
     question: &Question<'_>,
@@ -136,13 +136,13 @@ fn best<'a>(
     Some(smallest(evidence, question, unbeaten.next()?, better.clone()))
 }
 
-/// Whether a ratio is one that two identical arms would not show here.
+/// Whether a ratio is beyond the noise floor of two identical arms.
 fn is_beyond(found: &Comparison, reach: Option<Reach>) -> bool {
     let Some((reach, ratio)) = reach.zip(found.ratio) else { return true };
     reach.is_passed_by(ratio, found.ci95_simultaneous)
 }
 
-/// How much better an arm is, by its estimate; only comparisons of one metric are held together.
+/// Estimated gain of an arm; only comparable within one metric.
 fn gain(found: &Comparison) -> f64 {
     let amount = match (&found.difference, found.ratio) {
         (Some(difference), _) => difference.value,
@@ -152,7 +152,7 @@ fn gain(found: &Comparison) -> f64 {
     found.better.sign() * amount
 }
 
-/// Levels that are better in one workload and worse in another, each with all that tells so.
+/// Levels that are better in one workload and worse in another, each with all contrasts on it.
 fn trades(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
     let mut trades: Vec<Vec<&Contrast>> = Vec::new();
     for one in contrasts.iter().filter(|one| one.verdict == Verdict::Better) {
@@ -168,7 +168,7 @@ fn trades(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
 
 pub(super) enum Bad<'a> {
     Level(&'a Contrast),
-    /// The baseline itself, than each of these.
+    /// The baseline, which is worse than each of these.
     Baseline(Vec<&'a Contrast>),
 }
 
@@ -190,7 +190,7 @@ impl Bad<'_> {
     }
 }
 
-/// What is surely worse, one entry a level with each workload that tells so.
+/// Significantly worse levels, one entry per level with each of its workloads.
 fn against<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Vec<Bad<'a>>> {
     let bad = contrasts.iter().filter(|one| one.is_bad());
     let levels = bad.filter(|one| !torn.contains(&one.what));
@@ -198,7 +198,7 @@ fn against<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Vec<Bad<
     grouped(found, |one, other| one.level() == other.level())
 }
 
-/// Baselines that everything else surely beats; not where each of those is worse elsewhere.
+/// Baselines that every other arm beats significantly, unless each of those arms is worse elsewhere.
 fn bad_baselines<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Bad<'a>> {
     let mut groups =
         grouped(contrasts, |one, other| one.workload == other.workload && one.than == other.than);
@@ -209,16 +209,16 @@ fn bad_baselines<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Ba
     groups.into_iter().map(Bad::Baseline).collect()
 }
 
-/// The tail that is told beside, where it is surely shorter.
+/// The tail latency to report if it is significantly shorter.
 const TAIL: &str = "latency_p99_ns";
 
 pub(super) struct Tied<'a> {
     pub best: &'a Arm,
-    /// Tails of both, the advised one first.
+    /// Tail latencies of both, the recommended arm first.
     pub tails: Option<[f64; 2]>,
 }
 
-/// The smallest arm that is not worse than the best by more than the margin, and what it replaces; else the best.
+/// The smallest arm that is within the margin of the best, and the arm that it replaces; else the best.
 pub(super) fn smallest<'a>(
     evidence: &Evidence<'_, '_>,
     question: &Question<'_>,
@@ -240,7 +240,7 @@ pub(super) fn smallest<'a>(
     (found, Some(Tied { best: arm, tails }))
 }
 
-/// Whether an arm differs from another one by smaller numbers alone.
+/// Whether an arm differs from another only by smaller numbers.
 fn is_smaller(arm: &Arm, than: &Arm) -> bool {
     let differing = || arm.iter().filter(|(name, level)| than.get(*name) != Some(*level));
     let is_less = |(name, level): (&String, &String)| {
@@ -258,7 +258,7 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
     design.factors.iter().find_map(levels).unwrap_or(Ordering::Equal)
 }
 
-/// Whether an arm is surely not worse by more than the margin: one-sided, at 5% for the pair.
+/// Whether an arm is not worse by more than the margin: one-sided at 5% for the pair.
 fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
     let bound = Bound::new(design, 1).equivalence();
@@ -267,7 +267,7 @@ fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: 
     ends.is_some_and(|ends| signed(ends, question.better.sign())[0] > least)
 }
 
-/// The tails of two arms, where that of the first is surely shorter.
+/// Tail latencies of two arms, if that of the first is significantly shorter.
 fn tails(evidence: &Evidence<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
     let mut all = evidence.all.iter();
     let told = all.find(|one| one.workload == workload && one.metric == TAIL)?;

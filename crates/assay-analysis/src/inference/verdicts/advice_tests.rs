@@ -1,4 +1,4 @@
-//! When advice is given, and when it is held back.
+//! Conditions for advice.
 
 use assay_study::findings::{AdviceKind, Findings, Trust};
 
@@ -14,7 +14,7 @@ fn scaled(by: f64) -> Vec<f64> {
         .collect()
 }
 
-/// What is advised of an arm beside the baseline, with a second copy of the baseline or without.
+/// Findings on an arm and its baseline, with or without an A/A control.
 fn advised(values: &[f64], control: Option<&[f64]>, change: impl FnOnce(&mut Study)) -> Findings {
     let mut study = Study::of(&[("old", &BASE), ("new", values)]);
     if let Some(values) = control {
@@ -37,13 +37,13 @@ fn kinds(found: &Findings) -> Vec<AdviceKind> {
 fn a_difference_within_the_noise_floor_advises_nothing() {
     assert_eq!(kinds(&advised(&NEW, None, |_| {})), [AdviceKind::Use]);
     assert_eq!(kinds(&advised(&NEW, Some(&BASE), |_| {})), [AdviceKind::Use]);
-    // The second copy differs as much, clearly or by chance.
+    // The A/A control differs as much, significantly or by chance.
     for floor in [scaled(1.06), vec![440.0, 560.0, 450.0, 555.0, 470.0, 530.0]] {
         assert_eq!(kinds(&advised(&NEW, Some(&floor), |_| {})), []);
         let slow = scaled(1.0 / 1.06);
         assert_eq!(kinds(&advised(&slow, Some(&floor), |_| {})), []);
     }
-    // Beyond it there is something to say.
+    // An arm beyond the noise floor gets advice.
     let found = advised(&scaled(0.5), Some(&scaled(1.06)), |_| {});
     assert_eq!(kinds(&found), [AdviceKind::Avoid]);
 }
@@ -90,8 +90,8 @@ fn invalid_numbers_advise_nothing_and_suspect_ones_say_so() {
     }
 }
 
-/// A level that is better at one level of another factor and worse at the next is not advised
-/// against, whatever its mean: the arm in which it is worse is.
+/// A level that is better at one level of another factor and worse at the next is not to avoid, whatever its mean: only
+/// the arm in which it is worse is.
 #[test]
 fn a_level_is_advised_against_where_it_is_worse_everywhere() {
     let grid = |last: f64| {
@@ -123,7 +123,7 @@ fn a_level_is_advised_against_where_it_is_worse_everywhere() {
     assert_eq!(grid(1.2), ["work:iops:filesystem=xfs,threads=1"]);
 }
 
-/// Queues of three lengths, the shortest being the baseline; with tails, where they are given.
+/// Queues of three lengths, the shortest as the baseline; with tail latencies if given.
 fn queues(means: [f64; 3], tails: Option<[f64; 3]>) -> Findings {
     let values = means.map(scaled);
     let mut study = Study::of(&[("1", &values[0]), ("8", &values[1]), ("16", &values[2])]);
@@ -155,7 +155,7 @@ fn of_arms_that_do_as_much_the_smallest_is_advised() {
     let tail = "; the difference from setting 16 is within the margin, with a p99 of 392 us instead of 501 us.";
     assert!(text.ends_with(tail), "{text}");
     assert_eq!(found.advice[0].evidence, ["work:iops:setting=8"]);
-    // A tail that is not surely shorter is not told.
+    // A tail that is not significantly shorter is not mentioned.
     let text = used(&queues([0.5, 0.995, 1.0], Some([100.0, 499.0, 499.0])));
     assert!(text.ends_with("; the difference from setting 16 is within the margin."), "{text}");
 }
@@ -165,7 +165,7 @@ fn a_smaller_level_that_does_less_is_not_advised() {
     let text = used(&queues([0.5, 0.9, 1.0], None));
     assert!(text.starts_with("work: use setting 16, the largest tried,"), "{text}");
     assert!(!text.contains("difference"), "{text}");
-    // A larger one that does as much as the best is no reason either.
+    // A larger arm that performs like the best is not a reason either.
     let text = used(&queues([0.5, 1.0, 0.995], None));
     assert!(text.starts_with("work: use setting 8") && !text.contains("difference"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Answers to the claims of a study, from the same pairs, places and slopes as its verdicts, never from a bare maximum.
+//! Answers to the claims of a study, from the same pairs, ranks and slopes as its verdicts, never from a bare maximum.
 //! The cases of a claim share its error; two compared arms have the wider of both intervals.
 
 use std::borrow::Cow;
@@ -28,15 +28,15 @@ use crate::rules::only_slowed;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
-/// What arithmetic may add to a number, as a share.
+/// Rounding error of the arithmetic, as a fraction.
 const ROUNDING: f64 = 1e-9;
-/// Levels below which there is no peak and no line.
+/// Fewest levels for a peak or a line.
 const FEWEST_LEVELS: usize = 3;
 
 pub(super) struct Case {
     pub claim: Claim,
     pub text: String,
-    /// What would become of it if its numbers were not suspect.
+    /// The outcome if its numbers were trusted.
     pub would_be: Option<Claim>,
 }
 
@@ -45,7 +45,7 @@ impl Case {
         Self { claim, text, would_be: None }
     }
 
-    /// The same of numbers that are suspect: they decide nothing, but slowed numbers still meet a lower bound.
+    /// The same for suspect numbers: they decide nothing, except that slowed numbers can still meet a lower bound.
     fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
         match (self.claim, slowed) {
             (Claim::Supported, Some(rules)) => {
@@ -62,17 +62,17 @@ impl Case {
     }
 }
 
-/// Where a claim is put to the test: a workload at some levels of the factors.
+/// The context of a claim: a workload at some levels of the factors.
 pub(super) struct Place<'q, 'a> {
     pub question: &'q Question<'a>,
     others: Arm,
-    /// Everything that was measured, also what may not be used.
+    /// All measurements, including invalid ones.
     series: &'q [Series],
     comparisons: &'q [Comparison],
 }
 
 impl Place<'_, '_> {
-    /// How many comparisons share the error of one of the study's comparisons; 1 if the study does not judge it.
+    /// Number of comparisons that share the error of this one; 1 if the study does not judge it.
     fn family(&self, compared: Option<&Comparison>) -> usize {
         let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
         match compared {
@@ -81,7 +81,7 @@ impl Place<'_, '_> {
         }
     }
 
-    /// The study's comparison of two arms, whichever of them is the baseline.
+    /// The study's comparison of two arms, in either direction.
     fn compared(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
         let own = self.comparisons.iter().filter(|found| self.is_of(found));
         own.into_iter().find(|found| {
@@ -96,7 +96,7 @@ impl Place<'_, '_> {
 
     fn is_suspect(&self, ask: &Ask) -> bool {
         let own = |arm: &Arm| {
-            // What is best is best among all levels.
+            // The best level is the best of all levels.
             matches(arm, &self.others) && (!ask.kind.is_of_two() || has_level_of(ask, arm))
         };
         let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
@@ -113,7 +113,7 @@ impl Place<'_, '_> {
         if is_lower && is_rate { only_slowed(reasons.collect()) } else { None }
     }
 
-    /// Why there is no number there, at a level of a factor where one is asked for.
+    /// Why a number is missing, at a level of a factor if given.
     fn why(&self, level: Option<(&String, &str)>) -> &'static str {
         let mut levels = self.others.clone();
         levels.extend(level.map(|(factor, level)| (factor.clone(), level.to_owned())));
@@ -121,7 +121,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
+/// Why a workload has no number at some levels: the most serious reason of its trials.
 pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
     let own = |one: &&Series| one.workload == workload && one.primary && matches(&one.arm, levels);
     let own: Vec<&Series> = series.iter().filter(own).collect();
@@ -151,7 +151,7 @@ pub(super) fn answers(design: &Design, measured: &Measured<'_, '_>, emulated: bo
     asked.map(|ask| answer(design, &ask, measured, emulated)).collect()
 }
 
-/// Adds to answers without data why the plan excluded their level. Removes answers about levels that the user removed.
+/// Adds the plan's reason for excluding a level to answers without data. Drops answers on removed levels.
 pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
     answers.retain_mut(|answer| {
@@ -173,7 +173,7 @@ pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[Abse
     });
 }
 
-/// Whether the factor that a question is about still has the level in the study.
+/// Whether the study still has the levels of a question's factor.
 fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
     let Some(own) = design.factors.iter().find(|own| Some(&own.name) == ask.factor.as_ref()) else {
         return true;
@@ -182,7 +182,7 @@ fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
     levels.all(|level| own.levels.contains(level))
 }
 
-/// The claim with its default levels: the second of the only factor that varies, over the first.
+/// The claim with default levels: the second over the first level of the only varied factor.
 fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     if !ask.is_of_any_two() {
         return Cow::Borrowed(ask);
@@ -213,7 +213,7 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
     let reason = |name: &String| {
-        // Measured, but not what was asked: nothing tells the energy, say.
+        // Measured without the requested metric, such as energy.
         let own = |one: &&Series| one.workload == *name;
         let is_told = |metric: &String| series.iter().filter(own).any(|one| one.metric == *metric);
         match &ask.metric {
@@ -225,7 +225,7 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
     };
     cases.extend(missing.map(|name| no_data(reason(name))));
     let verdict = overall(&cases);
-    // The comparisons about the arms that the answer rests on.
+    // The comparisons of the arms behind the answer.
     let evidence = comparisons.iter().filter(|found| {
         let is_here = |place: &Place<'_, '_>| {
             place.is_of(found) && matches(&found.configuration, &place.others)
@@ -243,12 +243,12 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
     }
 }
 
-/// How many questions share the error of one: if all together decide fitness, one wrong answer is enough.
+/// Number of questions that share one error: if all of them decide the outcome, one wrong answer is enough.
 fn sharing(design: &Design) -> usize {
     if design.fit.is_some() { design.questions.len().max(1) } else { 1 }
 }
 
-/// Whether an arm has one of the levels that a claim is about: any, where it names none.
+/// Whether an arm has one of the levels in a claim; true if the claim names none.
 fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
     let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
         return true;
@@ -258,7 +258,7 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
         || levels.into_iter().flatten().any(|wanted| wanted == level)
 }
 
-/// Every combination of the other factors' levels that a claim is about.
+/// Every combination of the other factors' levels in a claim.
 fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Place<'q, 'a>> {
     let Measured { questions, series, comparisons } = *all;
     let wanted = |question: &&Question<'_>| match &ask.metric {
@@ -275,7 +275,7 @@ fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Plac
     others.into_iter().map(|others| Place { question, others, series, comparisons }).collect()
 }
 
-/// A claim holds where it holds in every case, and does not where one case speaks against it.
+/// A claim is supported if every case supports it, and contradicted if one case contradicts it.
 fn overall(cases: &[Case]) -> Claim {
     let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
     match () {
@@ -301,7 +301,7 @@ fn no_data(text: String) -> Case {
     Case::new(Claim::NoData, text)
 }
 
-/// What becomes of a claim at one place; `cases` of them share the error.
+/// Judges a claim in one context; `cases` of them share the error.
 fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
     let name = name(design, place);
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
@@ -329,12 +329,12 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Ratio => ratio(&check),
         AskKind::Knee => knee(&check),
         AskKind::Enough => enough(&check),
-        // Such a study asks nothing else, and is answered by itself.
+        // A study of this kind has only this question and a separate answer.
         AskKind::MaxRate => no_data(format!("{name} {}", words::UNMEASURED)),
     }
 }
 
-/// `random-read (filesystem=ext4)`: what has one level only needs no name.
+/// `random-read (filesystem=ext4)`: factors with one level are left out.
 fn name(design: &Design, place: &Place<'_, '_>) -> String {
     let mut others = place.others.clone();
     let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
@@ -388,7 +388,7 @@ fn could_be<'q>(curve: &Curve<'q, '_>, best: &Best) -> Vec<&'q str> {
     levels.map(|((level, _), _)| *level).collect()
 }
 
-/// A line through logarithms: near a slope, surely away from it, or neither.
+/// A line through logarithms: near a slope, significantly away from it, or inconclusive.
 fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
     let PlaceCheck { design, place, curve, name, cases, .. } = *check;
     let measured: Option<Vec<(f64, &Runs<'_>)>> =
@@ -458,7 +458,7 @@ fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
     of_two(check, claim)
 }
 
-/// Within the margin by the interval that equivalence is read from, surely beyond it, or neither.
+/// Within the margin by the equivalence interval, significantly beyond it, or inconclusive.
 fn equal(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| match () {
@@ -475,7 +475,7 @@ fn ratio(check: &PlaceCheck<'_, '_, '_>) -> Case {
     of_two(check, |ends, _| within(ends, least, most))
 }
 
-/// What becomes of a claim that a number lies between two bounds.
+/// Judges the claim that a number is between two bounds.
 fn within(ends: [f64; 2], least: f64, most: f64) -> Claim {
     let [low, high] = ends;
     match () {
@@ -538,7 +538,7 @@ fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
     Some(arm)
 }
 
-/// Levels that are shares or numbers, in order, with their trials.
+/// Levels that are shares or numbers, in ascending order, with their trials.
 fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> {
     let levels = curve.iter();
     let levels = levels.filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)));
@@ -547,7 +547,7 @@ fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> 
     levels
 }
 
-/// Numeric levels or shares, in order, with their medians; and how many of the first stay below the bound.
+/// Numeric levels or shares in ascending order with their medians, and how many of the first stay below the bound.
 fn by_share<'q>(
     ask: &Ask,
     place: &Place<'_, '_>,
@@ -582,7 +582,7 @@ fn knee(check: &PlaceCheck<'_, '_, '_>) -> Case {
     Case::new(claim, check.knee(bound_of(ask, place), found, told(below)))
 }
 
-/// Whether a level does as much as the best within the margin, and from which level on that is so.
+/// Whether a level matches the best within the margin, and the smallest level that does.
 fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let levels = numbered(curve);
@@ -621,7 +621,7 @@ fn share_or_number(level: &str) -> Option<f64> {
     level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
 }
 
-/// The median of the trials that stand: one that something else disturbed moves it little.
+/// The median over replicates with an undisturbed run: robust against single outliers.
 fn middle(runs: &Runs<'_>) -> Option<f64> {
     let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
     median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
@@ -638,7 +638,7 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let ends = Bound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
     let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
-    // What is exactly the bound is within it: logarithms and back must not put it on the other side.
+    // A value equal to the bound is within it: rounding in logarithms must not exclude it.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
     let ends_of_claim = ends.filter(|_| ask.min.is_some() || ask.max.is_some());
     let claim = ends_of_claim.map_or(Claim::NotShown, |ends| within(ends, least, most));

@@ -1,4 +1,4 @@
-//! Claims of every kind, held against numbers of known truth.
+//! Claims of every kind against numbers of known truth.
 
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
@@ -111,7 +111,7 @@ fn a_ratio_lies_within_what_is_claimed_or_not() {
         });
         verdict(curve(levels, 4), ask)
     };
-    // Of two levels that nobody named: the second over the first.
+    // Two unnamed levels: the second over the first.
     let third = [("disk", 90.0), ("ssd", 28.0)];
     assert_eq!(of(&third, None, Some("1/3")), Claim::Supported);
     assert_eq!(of(&third, None, Some("1/4")), Claim::Contradicted);
@@ -163,7 +163,7 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     let told = with(&[Trust::Suspect], two(AskKind::Better, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "The numbers contradict the claim but are suspect.");
-    // The fifth level is suspect: a claim about two others does not rest on it, one about all does.
+    // The fifth level is suspect: this does not affect a claim on two others, but one on all levels.
     let fifth = [Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Suspect];
     assert_eq!(with(&fifth, two(AskKind::Better, "4", "1")).verdict, Claim::Supported);
     assert_eq!(with(&fifth, first(AskKind::Best, "4")).verdict, Claim::NotShown);
@@ -263,7 +263,7 @@ fn an_answer_names_the_comparisons_of_its_arms() {
     assert_eq!(found.published.as_deref(), Some("it is so"));
 }
 
-/// Two arms that the study compares have one interval on the page, and one truth.
+/// For two arms, the page has one interval and one conclusion.
 #[test]
 #[ignore = "nightly: 1 s"]
 fn a_claim_of_two_says_what_their_comparison_says() {
@@ -326,8 +326,7 @@ fn cases_that_widen_an_interval_say_so() {
     assert_eq!(told.count(), 2, "{:?}", found.reasons);
 }
 
-/// Identical arms support no ranking, no peak and no difference: the error is 5%, each claim being
-/// one of several that could be made.
+/// Identical arms support no ranking, peak or difference: the error is 5%, and each claim is one of several.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn identical_arms_support_no_claim_of_a_difference() {
@@ -344,8 +343,8 @@ fn identical_arms_support_no_claim_of_a_difference() {
             *count += u32::from(verdict(curve(&PLAIN, seed), ask) == Claim::Supported);
         }
     }
-    // One of ten pairs decides a ranking: far below 5%. One pair alone errs by chance on its side
-    // in 2.5%.
+    // One of ten pairs decides a ranking: the error is far below 5%. A single pair errs in one direction in 2.5% of
+    // cases.
     assert!(supported[0] <= 2 && supported[1] <= 2 && supported[3] <= 2, "{supported:?}");
     assert!(supported[2] <= 20, "{supported:?}");
 }
@@ -418,7 +417,7 @@ fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
     assert_eq!(told("80%", "10 IOPS").verdict, Claim::Contradicted);
     let few = curve(&[("none", 580.0), ("80%", 18.0)], 5);
     assert_eq!(answered(few, knee("80%", "30 IOPS")).verdict, Claim::NoData);
-    // One that only happens to be low above one that is not.
+    // A low level above a high one is chance.
     let luck = curve(&[("80%", 18.0), ("90%", 90.0), ("95%", 18.0)], 5);
     assert_eq!(answered(luck, knee("80%", "30 IOPS")).verdict, Claim::Supported);
 }
@@ -456,7 +455,7 @@ fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
     assert_eq!(told("64 KiB").verdict, Claim::Contradicted);
     assert_eq!(told("4 MiB").verdict, Claim::Supported, "the best is enough");
     assert_eq!(told("8 MiB").verdict, Claim::NoData, "it was not measured");
-    // Less is better: the first level is, and no other one comes near.
+    // Lower is better: the first level is best, and no other one comes near.
     let mut slower = curve(&levels, 7).margin(0.05);
     for series in &mut slower.measured.series {
         (series.metric, series.better) = ("latency_mean_ns".to_owned(), Better::Lower);
@@ -486,12 +485,12 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
         explain(&mut answers, &design, absent);
         answers.pop()
     };
-    // Two of the same reason are told once.
+    // The same reason is printed once.
     let answer = told("c", &[absent("c", Some(why)), absent("c", Some(why))]).unwrap();
     assert_eq!(answer.verdict, Claim::NoData);
     let of_plan = answer.reasons.iter().filter(|text| text.contains("Excluded"));
     assert_eq!(of_plan.collect::<Vec<_>>(), [&format!("Excluded: {why}.")]);
-    // A level that the study does not have, a reason that the plan does not have, and an answer with data.
+    // A level missing from the study, a reason missing from the plan, and an answer with data.
     assert_eq!(told("c", &[absent("d", Some(why))]), None);
     let answer = told("c", &[absent("c", None)]).unwrap();
     assert!(answer.reasons.iter().all(|text| !text.contains("Excluded")));

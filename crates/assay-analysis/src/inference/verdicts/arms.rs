@@ -16,11 +16,11 @@ pub(super) struct Question<'a> {
     pub better: Better,
     pub scale: Scale,
     pub primary: bool,
-    /// The workload whose requests of one class these are.
+    /// The workload, if these are requests of one of its classes.
     pub class_of: Option<&'a str>,
-    /// Questions that share the error of this one: those about the classes of the workload, or of all live work (R5b).
+    /// Number of questions that share this error: those on the workload's classes, or on all live work (R5b).
     pub sharing: usize,
-    /// Arms in the order of the study, the second copy of the baseline left out.
+    /// Arms in the order of the study, without the A/A control.
     pub arms: Vec<Runs<'a>>,
     pub control: Option<Runs<'a>>,
     places: BTreeMap<&'a Arm, usize>,
@@ -46,7 +46,7 @@ pub(super) struct Sides<'q, 'a> {
 pub(super) struct Replicates(Vec<(u32, Run)>);
 
 impl Replicates {
-    /// Of equal replicates the last counts.
+    /// Of duplicate replicates, the last counts.
     fn new(mut runs: Vec<(u32, Run)>) -> Self {
         runs.reverse();
         runs.sort_by_key(|(replicate, _)| *replicate);
@@ -91,7 +91,7 @@ pub(super) struct Run {
     pub outlier: bool,
 }
 
-/// All questions in the order of the series; `live` are the workloads that are others' work.
+/// All questions in the order of the series; `live` are the production workloads.
 pub(super) fn questions<'a>(
     all: impl IntoIterator<Item = &'a Series>,
     live: &[String],
@@ -151,7 +151,7 @@ impl<'a> Question<'a> {
         self.find(arm).is_some_and(|runs| runs.trust == Some(Trust::Suspect))
     }
 
-    /// The arm that another one is compared with; `None` for a baseline, and if the baseline was not measured.
+    /// The baseline of an arm; `None` for a baseline, and if the baseline was not measured.
     pub fn baseline_of(&self, design: &Design, arm: &Arm) -> Option<&Runs<'a>> {
         let mut wanted = arm.clone();
         wanted.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
@@ -177,7 +177,7 @@ impl<'a> Runs<'a> {
         Self { arm: &series.arm, trust: series.trust, trials: &series.trials, first, repeats }
     }
 
-    /// The run that stands for a replicate: the first one, or a repeat where that was disturbed.
+    /// The run of a replicate: the first one, or an undisturbed repeat if it was disturbed.
     pub fn standing(&self, replicate: u32) -> Option<Run> {
         let first = self.first.get(replicate)?;
         if !first.disturbed {
@@ -187,7 +187,7 @@ impl<'a> Runs<'a> {
         repeats.iter().map(|(_, run)| *run).find(|run| !run.disturbed)
     }
 
-    /// Trials that were started and not left out by design, and those of them that failed.
+    /// Numbers of started trials (without those left out by design) and of failed ones.
     pub fn started_and_failed(&self) -> (u64, u64) {
         let started = self.trials.iter().filter(|trial| trial.status != Status::Warmup);
         let failed = started.clone().filter(|trial| trial.status == Status::Failed);

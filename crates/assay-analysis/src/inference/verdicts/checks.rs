@@ -1,4 +1,4 @@
-//! What a study as a whole should be read with: drift, carry-over, order, noise (R2, R7, R10).
+//! Checks of the study as a whole: drift, carry-over, order, noise (R2, R7, R10).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,11 +13,11 @@ use super::arms::{Question, Runs};
 use super::orders::Orders;
 use super::words;
 
-/// Error at which a carry-over is told (R10).
+/// Significance level for reporting a carry-over effect (R10).
 const CARRY_OVER: f64 = 0.01;
-/// Power with which a carry-over would have been seen.
+/// Power for the smallest detectable carry-over effect.
 const POWER: f64 = 0.8;
-/// Replicates below which neither can be seen.
+/// Fewest replicates for either check.
 const FEWEST: usize = 3;
 
 pub(super) fn checks(
@@ -83,7 +83,7 @@ pub(super) fn checks(
     found
 }
 
-/// Returns what `test` finds in each question, for the questions in which it finds something.
+/// Runs `test` on each question; returns those with a result.
 fn of_each<'q, 'a, T>(
     questions: &[&'q Question<'a>],
     test: impl Fn(&'q Question<'a>) -> Option<T>,
@@ -91,7 +91,7 @@ fn of_each<'q, 'a, T>(
     questions.iter().filter_map(|question| Some((*question, test(question)?))).collect()
 }
 
-/// Arms that are invalid stand in the table and nowhere else.
+/// Invalid arms are only in the table.
 pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
     let count = |questions: &[&Question<'_>]| -> usize {
         let known = questions.iter().filter(|question| question.better.is_known());
@@ -101,7 +101,7 @@ pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option
     (invalid > 0).then(|| Check::new("invalid", words::left_out(invalid)))
 }
 
-/// What may be said where nothing was seen: only of what could be looked for.
+/// The text if nothing was detected, limited to what could be checked.
 fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> String {
     let two =
         questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
@@ -117,7 +117,7 @@ fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> St
     .to_owned()
 }
 
-/// The smallest carry-over that would have been seen in every workload, in words; nothing where none has a share.
+/// The smallest carry-over effect detectable in every workload, in words; empty if no metric has a ratio.
 fn missed(
     design: &Design,
     tests: &[(&Question<'_>, FTest)],
@@ -135,13 +135,13 @@ fn missed(
     })
 }
 
-/// Of all baselines of a workload the one that changes most clearly.
+/// The baseline of a workload with the most significant slope.
 fn clearest_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64)> {
     let lines = question.baselines(design).filter_map(line);
     lines.min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p))
 }
 
-/// A baseline over the study: its slope, and from its first trial to its last.
+/// A baseline over the study: its slope, and the time from its first trial to its last.
 fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
     let undisturbed = baseline.first.values().filter(|run| !run.disturbed);
     let points = undisturbed.filter_map(|run| Some((f64::from(run.order?), run.level)));
@@ -164,7 +164,7 @@ fn drift(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> C
 
 struct Neighbours<'a> {
     arms: BTreeMap<&'a Arm, usize>,
-    /// The number of the arm that ran there, and whether that was a lead-in.
+    /// By position: the number of the arm that ran there, and whether it was a warm-up.
     at: HashMap<u32, (usize, bool)>,
 }
 
@@ -191,7 +191,7 @@ struct Followers {
 }
 
 impl Followers {
-    /// The trials for which `before` names an arm, by its place.
+    /// The trials for which `before` returns an arm's index.
     fn new(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
         let mut found = Self::default();
         for (arm, runs) in question.arms.iter().enumerate() {
@@ -225,7 +225,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// Tests whether the arm that ran before affects a trial; `None` if the order does not tell.
+/// Tests whether the previous arm affects a trial; `None` if the order cannot show it.
 fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
     let before = |order: u32| {
@@ -239,7 +239,7 @@ fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest
 /// Tests whether the last arm of a replicate affects the first trial of the next one despite the warm-up (R2c).
 fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
     let places = around.places(question);
-    // Behind all arms: a trial that follows no lead-in.
+    // One past the last arm: a trial without a warm-up before it.
     let none = question.arms.len();
     let before = |order: u32| {
         let lead_in = |order: u32| around.get(order).is_some_and(|(_, lead_in)| lead_in);

@@ -17,7 +17,7 @@ use super::notes;
 use super::pairs::{Pairs, pairs};
 use super::words;
 
-/// Pairs that the exact sign-flip test can enumerate.
+/// Largest number of pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
 
 /// The comparisons of one workload and metric, in the order of the arms.
@@ -74,7 +74,7 @@ impl Ruler {
         Some(judge(family, equivalence, self.margin, self.higher_is_better))
     }
 
-    /// The same on a metric that is compared by difference: a margin has no meaning there.
+    /// The same for a metric compared by difference, which has no margin.
     fn verdict_on(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
         if scale == Scale::Ratio {
             return self.verdict(sample);
@@ -105,11 +105,11 @@ fn comparison(
     let sample = Sample::of(&differences);
     let [ci95, family] = sample.as_ref().map_or([None, None], |sample| ruler.intervals(sample));
     let ratios = question.scale == Scale::Ratio;
-    // A mean of one or two pairs is chance, and looks like a finding.
+    // A mean of one or two pairs is chance, but looks like a finding.
     let told = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
     let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
     let verdict = verdict(design, question, sides, judged.as_ref());
-    // Looks share their error; a plain p would claim more.
+    // Looks share their error; an uncorrected p would be too small.
     let fixed = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
         class_of: question.class_of.map(str::to_owned),
@@ -167,7 +167,7 @@ fn comparison(
     found
 }
 
-/// Takes the verdicts back: trials are still to come, and a look that was not declared is none.
+/// Removes the verdicts: trials are pending, and this look was not declared.
 pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
     for one in found.iter_mut().filter(|one| one.verdict.is_some()) {
         withdraw(one);
@@ -183,7 +183,7 @@ pub(super) fn withdraw(one: &mut Comparison) {
     one.keep_notes(|note| !note.is_of_the_verdict());
 }
 
-/// Takes the verdicts on times and rates away: the machine is emulated.
+/// Removes the verdicts on times and rates: the machine is emulated.
 pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
     for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
         let had = one.verdict.take().is_some();
@@ -196,7 +196,7 @@ pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
     }
 }
 
-/// The verdict that may be given; none for secondary metrics and for numbers that are invalid.
+/// The verdict; `None` for secondary metrics and invalid numbers.
 fn verdict(
     design: &Design,
     question: &Question<'_>,
@@ -219,7 +219,7 @@ fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
         .then(|| sign_flip(differences))?
 }
 
-/// Replicates that would tell a difference as large as the margin, in a study with a fixed number of them.
+/// Number of replicates to detect a difference as large as the margin, if the study has a fixed number.
 pub(super) fn replicates_needed(design: &Design, sample: &Sample, ruler: &Ruler) -> Option<u32> {
     if matches!(design.stopping, Stopping::Open { .. }) {
         return None;
@@ -228,7 +228,7 @@ pub(super) fn replicates_needed(design: &Design, sample: &Sample, ruler: &Ruler)
     u32::try_from(needed.max(sample.n + 1)).ok()
 }
 
-/// What the verdict hangs on: single replicates, and the disturbed trials (R11).
+/// Dependence of the verdict on single replicates and on disturbed trials (R11).
 fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<Note> {
     let mut told = Vec::new();
     let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
@@ -247,7 +247,7 @@ fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec
     told
 }
 
-/// Holm's p in the place of the plain one, over the comparisons of a family.
+/// Applies Holm's correction to the p-values of a family.
 pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let mut told: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
     let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
@@ -256,7 +256,7 @@ pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     }
 }
 
-/// Puts the difference of two groups in the place of that of their pairs.
+/// Replaces the paired difference by that of two groups.
 fn compare_groups(
     found: &mut Comparison,
     Sides { baseline, arm }: Sides<'_, '_>,
@@ -266,7 +266,7 @@ fn compare_groups(
     let levels = |runs: &Runs<'_>| -> Vec<f64> {
         let undisturbed = runs.first.values().filter(|run| !run.disturbed);
         let mut levels: Vec<f64> = undisturbed.map(|run| run.level).collect();
-        // A sum of rounded numbers depends on their order, and nothing else may.
+        // Floating-point sums depend on the order, so sort the values.
         levels.sort_unstable_by(f64::total_cmp);
         levels
     };
@@ -279,11 +279,11 @@ fn compare_groups(
     (found.within_margin, found.replicates_needed) = (false, None);
     let samples = [Sample::of(&sides[0]), Sample::of(&sides[1])];
     let [Some(first), Some(second)] = samples else { return };
-    // A ratio of one or two is chance, and looks like a finding. A count of nothing is told as it is.
+    // A ratio of one or two values is chance, but looks like a finding. A count of zero is reported as it is.
     if found.n < FEWEST_FOR_INTERVAL && scale == Scale::Ratio {
         return;
     }
-    // Groups that do not scatter have no interval.
+    // Groups without variation have no interval.
     let test = welch(&first, &second).filter(|_| found.n >= FEWEST_FOR_INTERVAL);
     let [single, family] = alphas.map(|alpha| test.and_then(|test| test.interval(alpha)));
     let family = family.filter(|_| found.primary);

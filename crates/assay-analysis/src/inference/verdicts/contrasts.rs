@@ -1,4 +1,4 @@
-//! Levels against the baseline's, in one form, whether a comparison or a main effect tells of them.
+//! Levels against the baseline's, in one form for comparisons and main effects.
 
 use assay_core::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Verdict};
@@ -13,7 +13,7 @@ use super::noise::{Reach, reach};
 use super::pairs::pairs;
 use super::ranks::mean;
 
-/// What one level, or one arm, is against another in a workload.
+/// The comparison of one level, or one arm, with another in a workload.
 pub(super) struct Contrast {
     pub id: String,
     pub workload: String,
@@ -29,8 +29,8 @@ pub(super) struct Contrast {
     pub averaged: bool,
 }
 
-/// Levels against the baseline's: by main effects where a grid has them, with arms that are worse by one level alone;
-/// else by comparisons of arms.
+/// Levels against the baseline's: by main effects in a grid, with arms in which a single level is worse; else by
+/// comparisons of arms.
 pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
     let mut all = Vec::new();
     for question in evidence.questions {
@@ -60,12 +60,12 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
     all
 }
 
-/// Whether two arms do different work: then neither is a choice for the other's.
+/// Whether two arms do different work: then neither can replace the other.
 pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
     arm.iter().any(|(name, level)| is_work(name) && baseline.get(name).is_some_and(|b| b != level))
 }
 
-/// Whether an arm and its baseline differ by one level: then that level is what tells them apart.
+/// Whether an arm and its baseline differ in a single level.
 fn in_one_factor(found: &Comparison) -> bool {
     let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
     found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
@@ -104,7 +104,7 @@ impl Ruler<'_, '_> {
         })
     }
 
-    /// The levels that tell an arm from others.
+    /// The varied levels of an arm.
     fn varied(&self, arm: &Arm) -> Arm {
         let varied = arm.iter().filter(|(name, _)| self.design.tells(name));
         varied.map(|(name, level)| (name.clone(), level.clone())).collect()
@@ -147,7 +147,7 @@ impl Ruler<'_, '_> {
         ends[0] > 1.0 + self.margin || ends[1] < 1.0 / (1.0 + self.margin)
     }
 
-    /// Whether an effect goes the same way at every combination of the other factors' levels.
+    /// Whether an effect has the same direction at every combination of the other factors' levels.
     fn is_everywhere(&self, effect: &Effect, verdict: Verdict) -> bool {
         let up = match verdict {
             Verdict::Better => self.question.better == Better::Higher,

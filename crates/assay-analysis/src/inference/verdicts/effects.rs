@@ -1,6 +1,6 @@
 //! Main effects and interactions (amendment to R5): means of logarithms over the other factors' levels within a
 //! replicate, paired over replicates. The effects of a workload are one family (R5b), and those of several workloads
-//! until any shows something. The classes of a workload stay one family.
+//! until one is significant. The classes of a workload stay one family.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
@@ -15,7 +15,7 @@ use super::pairs::together;
 use super::ranks::mean;
 use super::words;
 
-/// The main effects of all factors on all workloads, and which of them depend on each other.
+/// The main effects of all factors on all workloads, and their interactions.
 pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
     let told: Vec<&Question<'_>> =
         questions.iter().copied().filter(|one| one.scale == Scale::Ratio).collect();
@@ -40,7 +40,7 @@ fn shows_anything(found: &Effects) -> bool {
     !found.interactions.is_empty() || found.main.iter().any(differs)
 }
 
-/// The share of the error that main effects have: they are what a grid is run for.
+/// Share of the error for main effects: they are the purpose of a grid.
 const OF_EFFECTS: f64 = 0.8;
 
 struct Family {
@@ -74,7 +74,7 @@ fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effe
     design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
 }
 
-/// The level that a factor's others are compared with, and those others.
+/// The reference level of a factor, and the other levels.
 fn levels<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec<&'a String>)> {
     let base = design.baseline.get(&factor.name).or(factor.levels.first())?;
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
@@ -120,7 +120,7 @@ fn of_factor(
     found
 }
 
-/// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
+/// Interactions, one entry per pair of factors with a significant one.
 fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
     let factors: Vec<&Factor> = design.varied().collect();
     let mut found = Vec::new();
@@ -155,7 +155,7 @@ fn interaction(
     clearest.map(|(_, found)| found)
 }
 
-/// The difference of an effect between two levels of another factor, and its clarity; `None` if not significant.
+/// The difference of an effect between two levels of another factor, and its t statistic; `None` if not significant.
 fn contrast(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
@@ -190,7 +190,7 @@ fn contrast(
 
 type Setting<'a> = (&'a String, &'a String);
 
-/// Means of equal logarithms, added up in another order, differ by no more than this.
+/// Largest rounding difference between means of equal logarithms.
 const ROUNDING: f64 = 1e-12;
 
 /// The arms of a contrast: for each corner the same combinations of the other factors' levels.
@@ -213,9 +213,9 @@ impl<'a> Corners<'a> {
         Self { arms, contexts: contexts.len() }
     }
 
-    /// One value a replicate from the mean of each corner, for the replicates that have all arms.
+    /// One value per replicate from the mean of each corner, for replicates with all arms.
     fn by_replicate(&self, value: impl Fn(&[f64]) -> f64) -> Vec<f64> {
-        // What all arms have, the first one has.
+        // The first arm has every replicate that all arms have.
         let Some(first) = self.arms.first().filter(|_| self.contexts > 0) else {
             return Vec::new();
         };

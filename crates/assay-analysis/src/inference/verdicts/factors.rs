@@ -1,4 +1,4 @@
-//! What a grid says of each of its factors as a whole: which level to take, or that this cannot be told.
+//! Sentences on each factor of a grid as a whole: the level to use, or that it is inconclusive.
 
 use assay_study::findings::{Effect, Effects};
 use assay_study::results::design::{Design, Factor};
@@ -7,7 +7,7 @@ use assay_workloads::is_work;
 use super::arms::Question;
 use super::{is_suspect, words};
 
-/// A sentence per factor with main effects, compared factors first. Factors of different work are not a choice.
+/// A sentence per factor with main effects, compared factors first. Factors that change the work are not a choice.
 pub(super) fn told(
     design: &Design,
     grid: &[&Question<'_>],
@@ -45,10 +45,10 @@ mod tests {
         }
     }
 
-    /// File systems by schedulers, each file system as fast as this, with so much luck in each trial.
+    /// File systems by schedulers, each file system with this rate and this random variation per trial.
     fn found(fast: [f64; 3], luck: f64, trust: Option<Trust>) -> Findings {
         let mut study = grid(&SYSTEMS, &["none", "bfq"], 6, |first, _| fast[first]);
-        // Where the study compares and what it compares, as the shipped one has it.
+        // Factors of the context and of the comparison, as in the bundled study.
         rename_second(&mut study, "scheduler");
         study.measured.design.baseline = arm(&[("scheduler", "none")]);
         for (place, series) in study.measured.series.iter_mut().enumerate() {

@@ -10,7 +10,7 @@ use assay_study::results::plan::Arm;
 
 use super::tests::Study;
 
-/// Old runs and new ones: fewer of the one than of the other.
+/// More old runs than new ones.
 const OLD: [f64; 4] = [104.0, 97.0, 103.0, 99.0];
 const NEW: [f64; 5] = [101.0, 108.0, 99.0, 106.0, 112.0];
 
@@ -44,7 +44,7 @@ fn phoronix(values: &[f64], proportion: Option<&str>) -> String {
 
 fn brought(side: &str, text: String) -> Brought {
     let arm = Arm::from([("side".to_owned(), side.to_owned())]);
-    // A log of fio is known by its name.
+    // fio's logs are identified by name.
     Brought { name: "a_iops.1.log".to_owned(), arm, bytes: text.into_bytes() }
 }
 
@@ -158,7 +158,7 @@ fn permuting_runs_changes_nothing_for_any_importer() {
     }
 }
 
-/// Runs of one file, as tools write them that repeat by themselves.
+/// Runs of one file, as written by tools that repeat by themselves.
 #[test]
 fn permuting_runs_of_one_file_changes_nothing() {
     type Text = fn(&[f64]) -> String;
@@ -205,7 +205,7 @@ fn runs_in_turn_are_paired() {
     assert_eq!(found.comparisons[0].verdict, Some(Verdict::Worse));
 }
 
-/// Counts of nothing, before and after (c15).
+/// Counts that may be zero, before and after (c15).
 #[test]
 fn zero_is_a_value_and_compared_by_difference() {
     let of = |unit: &str, old: &[f64], new: &[f64]| of_two([go(unit, old), go(unit, new)]);
@@ -227,7 +227,7 @@ fn zero_is_a_value_and_compared_by_difference() {
     // Without a zero there is a ratio.
     let found = of("allocs/op", &[1.0, 1.0, 2.0], &[3.0, 3.0, 2.0]);
     assert!(found.comparisons[0].ratio.is_some() && found.comparisons[0].difference.is_none());
-    // What is below zero is none.
+    // A negative value is not zero.
     let found = of("allocs/op", &[-1.0, -1.0, -2.0], &[3.0, 3.0, 2.0]);
     assert!(found.comparisons.iter().all(|one| one.ratio.is_none() && one.difference.is_none()));
 }
@@ -247,7 +247,7 @@ fn rows(metric: &str, sides: [(&str, &[f64]); 2]) -> String {
 const SLOW: [f64; 6] = [80.0, 80.1, 80.2, 80.3, 80.4, 80.5];
 const FAST: [f64; 6] = [70.0, 70.1, 70.2, 70.3, 70.4, 70.6];
 
-/// The same numbers under names that tell the direction and such that do not (n09).
+/// The same numbers with names that show the direction and names that do not (n09).
 #[test]
 fn tables_take_directions_from_names_or_the_user() {
     let verdict = |metric: &str, stated: Option<Better>| {
@@ -274,7 +274,7 @@ fn tables_take_directions_from_names_or_the_user() {
     }
 }
 
-/// A clock that knows two values (c64).
+/// A clock with two distinct values (c64).
 #[test]
 fn coarse_clock_of_a_table_is_named() {
     let base = [70.0, 70.0, 70.0, 70.0, 80.0, 70.0];
@@ -286,7 +286,7 @@ fn coarse_clock_of_a_table_is_named() {
     assert!(found.advice.is_empty());
 }
 
-/// Whatever their names are (n13).
+/// Regardless of their names (n13).
 #[test]
 fn baseline_is_the_first_row_or_file() {
     let first = |sides| {

@@ -1,5 +1,5 @@
-//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. The rates at which a
-//! class was served are compared like its latency.
+//! Rule `unequal-load`: a difference in the live load may explain a difference between levels. Assay compares the rates
+//! at which a class was served like its latency.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::{self, Statistic};
@@ -26,7 +26,7 @@ pub(super) static ABOUT: About = About {
 
 /// Rates at which a class is served.
 const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
-/// What counts as the same load where no margin was declared.
+/// Default margin for equal loads.
 const LIKE: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ enum Way {
     Higher,
 }
 
-/// Takes back the verdicts that the load itself may explain; a gate is told of it, too.
+/// Withdraws verdicts that a different load may explain; also informs the gate.
 pub(super) fn judge(
     design: &Design,
     questions: &[Question<'_>],
@@ -53,11 +53,10 @@ pub(super) fn judge(
     }
 }
 
-/// The rate that differs so that it may explain a verdict, the clearest of them.
+/// The rate whose difference may explain a verdict; the most significant one.
 fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
     let (class, of) = metric::class(&one.metric)?;
-    // A gate speaks also where no verdict does, and another load may hide what it asks for; of a rate it
-    // asks for the load itself.
+    // A gate also judges without a verdict, and a different load may hide a loss; for a rate it judges the load itself.
     let gated = is_gated(design, &one.metric, one.primary) && !RATES.contains(&of);
     let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
     let verdict = verdict.or(gated.then_some(Verdict::Equivalent))?;
@@ -77,10 +76,10 @@ fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Opt
     clearest(differs, verdict)
 }
 
-/// Which way a rate surely differs, and the remark on it; none where it may be the same.
+/// The direction of a significant difference in a rate, and the remark on it; `None` if it may be equal.
 fn differs(metric: &str, ratio: f64, ends: [f64; 2], margin: f64) -> Option<(Way, f64, Note)> {
     let [low, high] = ends;
-    // Loads that are surely the same within what counts as nothing are the same.
+    // Loads within the margin count as equal.
     let same = low > 1.0 / (1.0 + margin) && high < 1.0 + margin;
     let way = (high < 1.0).then_some(Way::Lower).or((low > 1.0).then_some(Way::Higher));
     let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
@@ -92,7 +91,7 @@ fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -
     explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
 
-/// The same for two results, whose rates are compared too; `is_live` tells whether a class was production work.
+/// The same for two results, whose rates are also compared; `is_live` returns whether a class was production work.
 pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let unequal: Vec<Option<Note>> =
         found.iter().map(|one| between(found, one, &is_live)).collect();
@@ -113,7 +112,7 @@ pub(crate) fn add(one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// The rate of two results that differs so that it may explain a verdict on them.
+/// The rate whose difference between two results may explain a verdict.
 fn between(
     found: &[Comparison],
     one: &Comparison,
@@ -137,7 +136,7 @@ fn between(
     clearest(rates, verdict)
 }
 
-/// Whether another load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.
+/// Whether a different load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.
 fn explains(way: Way, verdict: Verdict) -> bool {
     match verdict {
         Verdict::Better => way == Way::Lower,
@@ -151,14 +150,14 @@ pub(super) fn is_unequal(one: &Comparison) -> bool {
     unequal_load(one).is_some()
 }
 
-/// Why nothing can be told from a comparison, if the load is why.
+/// Why a comparison is inconclusive, if the load is the reason.
 pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
     let unequal = one.note_facts.iter().find(|note| matches!(note, Note::UnequalLoad { .. }))?;
     let load = words::load(unequal)?;
     Some(format!("the load differed ({load}) and could explain the result"))
 }
 
-/// One check a comparison that the rule speaks of.
+/// One check per comparison that the rule flags.
 pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
     let unequal = found.iter().filter(|one| is_unequal(one));
     unequal.map(|one| Check::new(ABOUT.name, format!("{}: {}", one.workload, one.text))).collect()
@@ -182,7 +181,7 @@ mod tests {
         study(latency, rate).findings()
     }
 
-    /// Reads of others' work under two levels, the second with so many times the latency and the rate.
+    /// Reads of production work under two levels; the second has this many times the latency and the rate.
     fn study(latency: f64, rate: f64) -> Study {
         let noise = [1.0, 1.02, 0.99, 1.01, 0.995, 1.005];
         let other = [1.01, 1.0, 1.0, 0.99, 1.005, 0.995];
@@ -223,7 +222,7 @@ mod tests {
             (2.0, 1.0, (Verdict::Worse, false)),
             (1.0, 1.0, (Verdict::Equivalent, false)),
             (1.0, 1.6, (Verdict::Inconclusive, true)),
-            // Surely another rate, and surely within the margin of the same.
+            // A significantly different rate, within the margin of equality.
             (0.5, 0.98, (Verdict::Better, false)),
         ] {
             let told = verdict(&found(latency, rate));
@@ -239,7 +238,7 @@ mod tests {
         assert!(found.advice.is_empty() && found.effects.ranks.is_empty(), "{:?}", found.advice);
     }
 
-    /// A day on which both levels had so many times the latency and the rate of another day.
+    /// A day on which both levels had this many times the latency and the rate of another day.
     fn day(id: &str, latency: f64, rate: f64) -> Findings {
         let mut found = found(1.0, 1.0);
         id.clone_into(&mut found.study.id);
@@ -268,7 +267,7 @@ mod tests {
             (2.0, 1.6, (Verdict::Inconclusive, true)),
             (2.0, 0.6, (Verdict::Worse, false)),
         ] {
-            // Single days suggest nothing, whatever the load was.
+            // Single days suggest no direction, whatever the load was.
             let days = crate::inference::days::Days::default();
             let told = crate::inference::compare(&before[0], &[day("two", latency, rate)], days);
             assert!(told.comparisons.iter().all(|one| !is_unequal(one)));
@@ -312,7 +311,7 @@ mod tests {
             });
             study.findings().answers.gate.unwrap()
         };
-        // Nothing is judged without a margin, and nothing is sure with one so small.
+        // Without a margin there is no verdict; a margin this small is never met.
         for margin in [None, Some(0.0001)] {
             let same = gated(margin, 1.0);
             assert_eq!(same.outcome, GateEnd::Pass, "{}", same.text);
@@ -331,7 +330,7 @@ mod tests {
         assert!(study.findings().checks.iter().all(|check| check.name != ABOUT.name));
     }
 
-    /// Reads and writes of two kinds of others' work: four classes, one study.
+    /// Reads and writes of two kinds of production work: four classes, one study.
     #[test]
     fn all_classes_of_a_live_study_share_one_error() {
         let width = |live: &[&str]| {
@@ -353,7 +352,7 @@ mod tests {
             let [low, high] = own.ci95_simultaneous.unwrap();
             (high / low).ln()
         };
-        // Classes of programs share the error of their own workload alone.
+        // Classes of programs share the error of their workload only.
         let (alone, together) = (width(&[]), width(&["live", "other"]));
         let t = |family: f64| assay_core::stats::t_quantile(1.0 - 0.025 / family, 5.0).unwrap();
         assert!((together / alone - t(4.0) / t(2.0)).abs() < 1e-9, "{together} {alone}");

@@ -1,4 +1,4 @@
-//! Verdicts: arms against their baseline, and what else a grid shows (rules R3 to R8, R10, R11).
+//! Verdicts: arms against their baseline, and further results of a grid (rules R3 to R8, R10, R11).
 
 mod advice;
 mod answers;
@@ -43,10 +43,10 @@ use assay_workloads::metrics::is_of_speed;
 
 use arms::Question;
 
-/// Rules that look at two arms at once, or at two windows.
+/// Rules on two arms, or on two windows.
 pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
 
-/// The verdict across days, where nothing can be shown to be equivalent.
+/// The verdict across days, which is never *equivalent*.
 pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {
     match (ends[0] > 1.0, ends[1] < 1.0) {
         (true, _) if higher_is_better => Verdict::Better,
@@ -71,7 +71,7 @@ pub(super) fn compare(
     let design = &measured.design;
     let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
     let judged = design.margin.is_some();
-    // Without a margin there are ratios alone, and of the metric that matters most.
+    // Without a margin, compare only primary metrics, by ratio.
     let asked = questions.iter().filter(|question| {
         judged || question.primary || is_gated(design, question.metric, question.primary)
     });
@@ -80,12 +80,12 @@ pub(super) fn compare(
     load::judge(design, &questions, &measured.live, &mut comparisons);
     orders::judge(design, &questions, &mut comparisons);
     unknowable::judge(design, &questions, &mut comparisons);
-    // The others are asked nothing more, and there may be a quarter of a million runs in them.
+    // Secondary metrics need nothing more, and may have 250,000 runs.
     questions.retain(|question| question.primary);
     let primary: Vec<&Question<'_>> = questions.iter().collect();
     let noise_floor = noise::floor(design, &primary);
     let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
-    // Numbers that are not what they say they are have no place among the others.
+    // Exclude invalid numbers.
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
     let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
     sound.retain(|question| question.better.is_known());
@@ -96,7 +96,7 @@ pub(super) fn compare(
         comparisons: &comparisons,
     };
     let answers = match asked_load(design) {
-        // A look that was not declared would be one before its end.
+        // Before the end of the study, this would be an undeclared look.
         Some((ask, limit)) if !measured.unfinished => {
             vec![most_load::answer(ask, limit, &measured.series, emulated)]
         }
@@ -123,14 +123,14 @@ pub(super) fn compare(
     if !grid.is_empty() {
         checks.extend(checks::left_out(&primary, &grid));
     }
-    // Where the load differs, arms have no places and no effects either.
+    // With a different load, arms have no ranks or effects.
     let stands = |question: &&Question<'_>| {
         let speaks = !emulated || !is_of_speed(question.metric);
         speaks && !unequal.iter().any(|name| name == question.workload)
     };
     let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
     let grid = grid.as_slice();
-    // Where one factor varies, its levels averaged over those of the others are its arms once more.
+    // With one varied factor, its main effects repeat the comparison of arms.
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
     let mut effects = effects::grid(design, several);
@@ -164,7 +164,7 @@ fn is_suspect(grid: &[&Question<'_>], workload: &str) -> bool {
     own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
 }
 
-/// Says of what rests on several arms at once that some of their numbers are suspect.
+/// Marks results over several arms if some of the numbers are suspect.
 fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
     let ranks = found.effects.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
     let effects = found.effects.main.iter_mut().map(|one| (&one.workload, &mut one.text));

@@ -1,4 +1,4 @@
-//! How much load there can be below a limit (R16): read from the trials of each rate, whatever found the rates.
+//! The maximum load within a limit (R16), from the trials of each rate, regardless of how the rates were chosen.
 
 use assay_study::file::limit::Limit;
 use assay_study::file::limit::bracket::{self, Bracket, Seen, Standing};
@@ -15,7 +15,7 @@ use assay_study::results::record::Status;
 use super::words::most_load as words;
 use crate::inference::distinct;
 
-/// The rule of schedules that were not held.
+/// The rule for missed schedules.
 const BEHIND: &str = "late-submission";
 
 pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool) -> Answer {
@@ -55,7 +55,7 @@ pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool)
     }
 }
 
-/// A load that holds is shown; that none does is shown where each fails.
+/// A passing load supports the claim; a failure of every load contradicts it.
 fn verdict(found: &MostLoad) -> Claim {
     match (&found.max_passing_rate, &found.min_failing_rate) {
         (Some(_), _) => Claim::Supported,
@@ -66,7 +66,7 @@ fn verdict(found: &MostLoad) -> Claim {
     }
 }
 
-/// The rates of a workload, the lowest first, each as its trials judge it.
+/// The rates of a workload in ascending order, each judged by its trials.
 fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     let own = || series.iter().filter(move |one| one.workload == workload && !one.control);
     let mut known: Vec<(f64, &Arm)> = Vec::new();
@@ -105,7 +105,7 @@ fn rate(
     let fails = judged.standing == Standing::Exceeds;
     let both = [percentiles, done].into_iter().flatten();
     let trust = both.filter_map(|one| trust(one, fails)).max();
-    // Numbers that are not what they say they are hold nothing and fail nothing.
+    // Invalid numbers neither pass nor fail.
     let is_sound = trust != Some(Trust::Invalid);
     let whole = |ns: f64| ns.round() as u64;
     Rate {
@@ -119,7 +119,7 @@ fn rate(
     }
 }
 
-/// The trust in the numbers of a rate. Late operations do not cast doubt on a failing rate: they are its cause.
+/// The trust in the numbers of a rate. Late operations do not make a failing rate doubtful: they are its cause.
 fn trust(series: &Series, fails: bool) -> Option<Trust> {
     let others = series.because.iter().filter(|because| because.rule != BEHIND);
     let doubt = others.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);

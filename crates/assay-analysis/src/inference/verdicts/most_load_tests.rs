@@ -1,4 +1,4 @@
-//! Answers on how much load there can be, from numbers that are known.
+//! Answers on the maximum load, from known numbers.
 
 use assay_core::quantity::Better;
 use assay_study::file::limit::bracket::Standing;
@@ -16,7 +16,7 @@ use super::tests::Study;
 
 const LUCK: [f64; 6] = [0.98, 1.02, 1.0, 0.99, 1.01, 1.0];
 
-/// Rates with the p99 of their trials in milliseconds, and the share of their operations that was done.
+/// Rates with the p99 of their trials in milliseconds, and the fraction of their operations that completed.
 fn study(rates: &[(f64, f64, f64)]) -> Study {
     let mut study = Study::of(&[("a", &LUCK)]);
     let design = &mut study.measured.design;
@@ -50,7 +50,7 @@ fn study(rates: &[(f64, f64, f64)]) -> Study {
     study
 }
 
-/// As a drive has them: it holds 2 ms up to some 4,400 a second.
+/// A typical drive: 2 ms up to about 4,400 per second.
 const CURVE: [(f64, f64, f64); 4] =
     [(3000.0, 1.0, 1.0), (4000.0, 1.6, 1.0), (4400.0, 2.0, 1.0), (4800.0, 4.0, 1.0)];
 
@@ -79,7 +79,7 @@ fn the_answer_has_its_two_rates_with_their_numbers() {
     assert!(text.ends_with("; the limit is between them."), "{text}");
     assert_eq!(answer.reasons.len(), 4);
     assert!(answer.reasons[2].contains("4,400/s") && answer.reasons[2].contains("inconclusive"));
-    // It is the first that is told.
+    // It is the first sentence.
     assert_eq!((&*found.summary[0].topic, &found.summary[0].text), ("max-rate", text));
     assert!(found.comparisons.iter().all(|one| one.verdict.is_none()) && found.advice.is_empty());
 }
@@ -93,7 +93,7 @@ fn a_rate_that_fell_behind_fails_by_name() {
     assert_eq!(load.rates[1].outcome, Standing::Exceeds);
     assert_eq!(load.max_passing_rate.as_deref(), Some("3000/s"));
     assert!(answer.reasons[1].contains("6 of 6 trials issued operations too late"));
-    // What holds above it is no rate up to which all hold, and what fails below it fails alone.
+    // A passing rate above it does not count, and a failing rate below it fails alone.
     assert_eq!(load.min_failing_rate.as_deref(), Some("4800/s"));
     assert!(!answer.reasons[0].contains("too late"));
 }
@@ -146,7 +146,7 @@ fn numbers_that_are_not_trusted_decide_nothing() {
     assert!(invalid.reasons[1].contains("invalid numbers"), "{:?}", invalid.reasons);
 }
 
-/// The rule of schedules makes numbers suspect where a drive falls behind, which is what it is to fail.
+/// The rule on schedules flags numbers if a drive falls behind, which is also the criterion to fail.
 #[test]
 fn a_rate_that_fails_because_it_fell_behind_is_not_doubted_for_that() {
     let with = |rate: f64, rule: &str| {

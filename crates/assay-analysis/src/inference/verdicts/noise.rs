@@ -1,4 +1,4 @@
-//! The noise floor: what the bench makes of two identical arms (R7).
+//! The noise floor: differences between two identical arms (R7).
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
@@ -10,10 +10,10 @@ use super::bound::{Bound, exp};
 use super::pairs::pairs;
 use super::words;
 
-/// Error at which two identical arms count as told apart, over all workloads.
+/// Significance level for a difference between two identical arms, over all workloads.
 const ERROR: f64 = 0.01;
 
-/// The noise floor of the workload in which it is largest; none without a control arm.
+/// The noise floor of the workload in which it is largest; `None` without a control arm.
 pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
     let controlled: Vec<(&Question<'_>, Sample)> =
         questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
@@ -42,7 +42,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
     Some(floor)
 }
 
-/// How far two identical arms may seem apart in a workload, on the scale of logarithms.
+/// The possible difference between two identical arms in a workload, on the scale of logarithms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     far: f64,
@@ -59,7 +59,7 @@ pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
 }
 
 impl Reach {
-    /// Whether a ratio lies beyond the floor: by its estimate, or by its whole CI if identical arms differ.
+    /// Whether a ratio is beyond the floor: by its estimate, or by its whole CI if identical arms differ.
     pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
         let far = |ratio: f64| ratio.ln().abs() > self.far;
         let one_side = |[low, high]: [f64; 2]| (low > 1.0) == (high > 1.0);

@@ -1,4 +1,4 @@
-//! Remarks beside a comparison: what a reader has to know before believing it (R4, R11).
+//! Notes on a comparison: what a reader has to know before believing it (R4, R11).
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::fisher_exact;
@@ -9,7 +9,7 @@ use assay_study::results::design::{ALPHA, Design};
 use super::arms::{Question, Runs, Sides};
 use super::pairs::Pairs;
 
-/// Pairs below which no test without an assumed distribution reaches 5% (R4).
+/// Fewest pairs with which a distribution-free test reaches 5% (R4).
 pub(super) const SETTLED: usize = 6;
 
 pub(super) fn notes(
@@ -75,7 +75,7 @@ fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
     (trials > 0).then_some(Note::NoRatio { of, trials })
 }
 
-/// Trials far off on the bad side: the interval does not know how often they come (R4).
+/// Outliers on the bad side: the interval does not show how often they occur (R4).
 fn rare_slow(of: Side, better: Better, runs: &Runs<'_>) -> Option<Note> {
     let middle =
         assay_core::stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;

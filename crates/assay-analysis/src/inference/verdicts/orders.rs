@@ -1,5 +1,5 @@
 //! Carry-over between two arms (R2d). After a warm-up with the same arm, first trials follow their own arm and second
-//! trials the other one. If the ratio depends on the order, there is no verdict.
+//! trials the other one. If the ratio depends on the order, Assay gives no verdict.
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, Welch, t_quantile, welch};
@@ -13,21 +13,21 @@ use super::load::add;
 use super::pairs::{Pair, Pairs, pairs};
 use super::{is_gated, words};
 
-/// Trials of an order below which its mean has no spread.
+/// Fewest trials of an order for the spread of its mean.
 const FEWEST: usize = 2;
 
 /// One comparison in its two orders, on the scale of comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Orders {
-    /// Where the arm ran before its baseline.
+    /// Replicates in which the arm ran before its baseline.
     first: Sample,
-    /// Where it ran after it.
+    /// Replicates in which it ran after its baseline.
     second: Sample,
     pub test: Welch,
 }
 
 impl Orders {
-    /// Both orders of a study of two arms; none where there are others, or too few replicates.
+    /// Both orders of a study of two arms; `None` with other arms, or with too few replicates.
     pub fn new(design: &Design, question: &Question<'_>) -> Option<Self> {
         let [_, _] = question.arms.as_slice() else { return None };
         if design.order != Order::Random || question.control.is_some() {
@@ -52,7 +52,7 @@ impl Orders {
         self.test.p < ALPHA
     }
 
-    /// Returns the smallest effect of the order that is found with a power, on the scale of comparison.
+    /// Returns the smallest order effect detectable with a power, on the scale of comparison.
     pub fn detectable(&self, power: f64) -> Option<f64> {
         let quantile = |p| t_quantile(p, self.test.degrees_of_freedom);
         Some((quantile(1.0 - ALPHA / 2.0)? + quantile(power)?) * self.test.standard_error)
@@ -72,7 +72,7 @@ impl Orders {
     }
 }
 
-/// Takes back the verdict on two arms that differ by their order; a gate is told of it, too.
+/// Withdraws the verdict on two arms if it depends on their order; also informs the gate.
 pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Comparison]) {
     let gated = |metric: &str, primary| is_gated(design, metric, primary);
     let asked = |own: &&Question<'_>| own.primary || gated(own.metric, own.primary);
@@ -97,7 +97,7 @@ fn take_back(design: &Design, one: &mut Comparison, note: Note) {
     add(one, note);
 }
 
-/// Why nothing can be told from a comparison, if its order is why.
+/// Why a comparison is inconclusive, if the order is the reason.
 pub(super) fn two_orders(one: &Comparison) -> Option<String> {
     one.note_facts.iter().find_map(words::orders)
 }
@@ -116,7 +116,7 @@ mod tests {
     const LUCK: [f64; 6] = [1.0, 1.01, 1.0, 0.99, 1.01, 0.99];
     const OTHER: [f64; 6] = [1.01, 1.0, 0.99, 1.0, 1.0, 1.005];
 
-    /// Two arms in random order, the second of which does so much where it runs first and second.
+    /// Two arms in random order; the second has one ratio where it runs first, and another where it runs second.
     fn study([first, second]: [f64; 2], is_first: [bool; 6]) -> Study {
         let values: Vec<f64> = OTHER
             .iter()

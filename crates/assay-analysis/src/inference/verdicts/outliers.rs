@@ -1,4 +1,4 @@
-//! Trials that depart from what their replicate and arm predict (R11c): marked, never removed.
+//! Trials that deviate from the prediction of their replicate and arm (R11c): marked, never removed.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::Series;
 
-/// Trials of an arm below which none can be said to stand apart.
+/// Fewest trials of an arm for an outlier.
 const FEWEST: usize = 4;
-/// Arms from which the common part of a replicate can be told from one arm's own.
+/// Fewest arms to separate a replicate's common deviation from that of one arm.
 const FEWEST_ARMS: usize = 3;
 
 pub(crate) fn mark(series: &mut [Series]) {
@@ -46,7 +46,7 @@ fn middle(levels: &[(usize, u32, f64)]) -> Option<f64> {
     median(&levels.iter().map(|(_, _, level)| *level).collect::<Vec<_>>())
 }
 
-/// What all arms of a replicate have in common: the median distance from the arms' own medians.
+/// The common deviation of a replicate: the median distance of its arms from their medians.
 fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u32, f64> {
     let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for one in series {
@@ -60,7 +60,7 @@ fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u3
     distances.into_iter().filter_map(|(replicate, own)| Some((replicate, median(&own)?))).collect()
 }
 
-/// How far a trial lies from what its arm and its replicate let expect.
+/// A trial's deviation from the prediction of its arm and replicate.
 struct Residual {
     series: usize,
     trial: usize,

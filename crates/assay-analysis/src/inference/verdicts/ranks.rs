@@ -1,4 +1,4 @@
-//! Ranks of arms with the range that the numbers allow: arms without a significant difference share ranks.
+//! Ranks of arms with their possible range: arms without a significant difference share ranks.
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::Sample;
@@ -12,7 +12,7 @@ use super::pairs::{pairs, signed};
 use super::words;
 use crate::inference::cells;
 
-/// Arms from which there is an order to speak of.
+/// Fewest arms for a ranking.
 const FEWEST_ARMS: usize = 3;
 
 /// The ranks of a workload. `all` includes invalid arms; the sentence must agree with `compared`.
@@ -25,7 +25,7 @@ pub(super) fn rank(
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
-    // More load never is the better configuration.
+    // A higher load is not a better configuration.
     let is_load = design.varied().all(|factor| factor.name == RATE);
     let runs = placed(question);
     if is_load || runs.len() < FEWEST_ARMS {
@@ -51,20 +51,20 @@ pub(super) fn rank(
     Some(rank)
 }
 
-/// The arms that have a place: a single trial beside several of the others has none, however good it looks.
+/// The arms with a rank: not an arm with one trial among arms with several, however good it looks.
 fn placed<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
     let most = question.arms.iter().map(|runs| runs.first.len()).max().unwrap_or(0);
     let fewest = if most >= ENOUGH { 2 } else { 1 };
     question.arms.iter().filter(|runs| runs.first.len() >= fewest).collect()
 }
 
-/// The best of some arms, and which others could be it.
+/// The best of some arms, and the arms that could be the best.
 pub(super) struct Best {
     pub best: usize,
     pub candidates: Vec<bool>,
 }
 
-/// The arm with the best mean, and all arms that none beats significantly; `tables` share the error.
+/// The arm with the best mean, and all arms that no other arm beats significantly; `tables` share the error.
 pub(super) fn could_be_best(
     design: &Design,
     better: Better,
@@ -74,7 +74,7 @@ pub(super) fn could_be_best(
     best_within(better, runs, &bound_of(design, runs.len(), tables))
 }
 
-/// The bound of all pairs of so many arms, in so many tables.
+/// The simultaneous bound for all pairs of `arms` in `tables`.
 fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
     Bound::new(design, pairs_of(arms) * tables)
 }
@@ -91,7 +91,7 @@ pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> 
     Some(Best { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
 }
 
-/// How many arms are clearly better and clearly worse than each: all pairs at one error.
+/// Numbers of arms significantly better and worse than each: all pairs share one error.
 struct RankTable {
     means: Vec<f64>,
     ahead: Vec<usize>,
@@ -125,15 +125,15 @@ fn of_row(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
     cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
 }
 
-/// Undisturbed runs from which the disturbed ones are left out, as cells do.
+/// With this many undisturbed runs the disturbed ones are left out, as for cells.
 const ENOUGH: usize = 3;
 
-/// The mean logarithm of an arm over the replicates that have an undisturbed run.
+/// The mean logarithm of an arm over the replicates with an undisturbed run.
 fn own_mean(runs: &Runs<'_>) -> f64 {
     mean(&own_levels(runs))
 }
 
-/// The logarithms of an arm, of its undisturbed runs where there are enough.
+/// The logarithms of an arm's undisturbed runs, if enough, else of all.
 pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
     let standing = |replicate: &u32| runs.standing(*replicate).map(|run| run.level);
     let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();

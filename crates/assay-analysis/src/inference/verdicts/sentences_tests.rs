@@ -1,4 +1,4 @@
-//! The words of a sentence agree with the numbers beside them.
+//! The words of a sentence agree with the numbers in it.
 
 use assay_core::quantity::Better;
 use assay_study::findings::{Comparison, Verdict};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::tests::{Study, arm};
 use super::words::agreement;
 
-/// A ratio that the table of a row does not tell is none in the sentence about all rows.
+/// A ratio missing from a row's table is also missing from the sentence on all rows.
 #[test]
 fn what_is_unknown_has_no_ratio_in_the_sentence_about_all_rows() {
     const BASE: [f64; 6] = [500.0, 512.0, 495.0, 505.0, 498.0, 503.0];

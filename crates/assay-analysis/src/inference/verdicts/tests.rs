@@ -1,4 +1,4 @@
-//! Measurements in, verdicts out.
+//! From measurements to verdicts.
 
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::facts::{PlaceFacts, PlaceSort};
@@ -173,8 +173,7 @@ fn the_known_answer_of_r4() {
     );
 }
 
-/// The same numbers, on a machine that a program makes up: of times and rates nothing is said but what
-/// they are; amounts of memory are the same there.
+/// The same numbers on an emulated machine: times and rates get no verdict; amounts of memory are valid.
 #[test]
 fn an_emulated_machine_judges_amounts_alone() {
     let study = |metric: &str| {
@@ -345,7 +344,7 @@ fn an_arm_with_a_single_trial_has_no_place_among_the_others() {
     assert_eq!(placed(&study), 3);
 }
 
-/// An arm that is better than its own baseline, at a level where everything is bad.
+/// An arm that beats its baseline, at a level that is slow throughout.
 #[test]
 fn advice_names_no_arm_that_another_one_beats() {
     let slow = BASE.map(|value| value / 10.0);
@@ -368,13 +367,13 @@ fn advice_names_no_arm_that_another_one_beats() {
     assert_eq!(used.count(), 0, "{:?}", found.advice);
 }
 
-/// Places compare all pairs at once, the table only those with the baseline: where the table tells more, the
-/// sentence of the places says why it does not.
+/// Ranks compare all pairs, the table only those with the baseline: if the table shows more differences, the sentence
+/// on ranks explains it.
 #[test]
 fn the_sentence_of_the_places_does_not_contradict_the_table() {
     let base = [100.0; 6];
-    // Six paired logarithms of -shift +- 0.02: t is shift times the root of 5, over 0.02. It takes 3.81 among
-    // 4 comparisons and 4.77 among 10 pairs.
+    // Six paired logarithms of -shift +- 0.02: t is shift times sqrt(5) divided by 0.02. The critical value is 3.81 for
+    // 4 comparisons and 4.77 for 10 pairs.
     let near = |shift: f64| -> [f64; 6] {
         let value = |sign: f64| 100.0 * (sign * 0.02 - shift).exp();
         [1.0, -1.0, 1.0, -1.0, 1.0, -1.0].map(value)
@@ -405,8 +404,7 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
     );
 }
 
-/// A trial of one arm and its repeat belong together: the repeat of one is never set against the
-/// first run of the other.
+/// A repeat pairs with the repeat of another arm, never with its first run.
 #[test]
 fn effects_take_all_arms_from_the_same_time() {
     use assay_study::results::record::Repeats;
@@ -426,7 +424,7 @@ fn effects_take_all_arms_from_the_same_time() {
         if place == 0 {
             series.trials[2].status = Status::Disturbed;
         }
-        // The bench had become twice as fast by the time of the repeat.
+        // The machine was twice as fast at the time of the repeat.
         let mut again = trial(6, 30 + place as u32, 200.0);
         again.repeats = Some(Repeats { replicate: 3, order: 1 });
         series.trials.push(again);
@@ -438,8 +436,8 @@ fn effects_take_all_arms_from_the_same_time() {
     }
 }
 
-/// The baseline of replicate 3 was disturbed and run again with its arms: their numbers on the page are
-/// those of the pairs, wherever they stand.
+/// The baseline of replicate 3 was disturbed and ran again with its arms: every number on the page is that of the
+/// pairs.
 #[test]
 fn a_mean_is_the_same_wherever_the_page_tells_it() {
     use assay_study::results::record::Repeats;
@@ -473,8 +471,7 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
     }
 }
 
-/// The baseline of the last replicate failed, so that the others have no pair there; their rows sum it up all the
-/// same, and so do their places.
+/// The last baseline trial failed, so the other arms have no pair there; rows and ranks include these trials.
 #[test]
 fn a_place_has_the_number_of_its_row() {
     let values = [100.0, 101.0, 99.0, 100.0, 102.0];
@@ -494,7 +491,7 @@ fn a_place_has_the_number_of_its_row() {
         let number = row.geometric_mean.unwrap();
         assert!((place.geometric_mean / number - 1.0).abs() < 1e-9, "{place:?} {number}");
     }
-    // The comparison has its pairs alone, under another name.
+    // The comparison covers only its pairs, with another label.
     let b = found
         .comparisons
         .iter()
@@ -504,8 +501,8 @@ fn a_place_has_the_number_of_its_row() {
     assert!(b.compared_means.unwrap()[0] < 0.99 * rank.ranks[0].geometric_mean, "{b:?}");
 }
 
-/// The baseline of replicate 3 was run again twice, since an arm was disturbed in the first repeat: that arm is
-/// compared with another run of the baseline than its row sums up, and says so.
+/// The baseline of replicate 3 ran again twice, because an arm was disturbed in the first repeat: this arm's comparison
+/// uses another baseline run than the row, and has a note.
 #[test]
 fn a_mean_that_is_not_that_of_its_row_has_another_name() {
     use assay_study::results::record::Repeats;

@@ -1,5 +1,5 @@
 //! A metric over a numeric factor: its best level and its shape (R5b). All trends of a workload are one family, and
-//! those of its classes another. A slope describes only a line through logarithms; a curve that levels off has a knee.
+//! those of its classes another. A slope only describes a line through logarithms; a curve that levels off has a knee.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::pairs::{pairs, signed, together};
 use super::ranks::{best_within, mean, pairs_of};
 use super::words;
 
-/// Levels from which there is a curve to speak of.
+/// Fewest levels for a curve.
 const FEWEST_LEVELS: usize = 3;
 
 /// The trends of one workload over every numeric factor, at each combination of the others.
@@ -29,14 +29,14 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
         let contexts = contexts(question, &factor.name).into_iter();
         curves.extend(contexts.filter_map(|others| Curve::new(question, factor, &levels, others)));
     }
-    // An interval for each pair of levels, and one for the slope.
+    // One interval per pair of levels, and one for the slope.
     let statements: usize = curves.iter().map(|curve| pairs_of(curve.levels.len()) + 1).sum();
     let bound = Bound::new(design, statements * question.sharing);
     let margin = design.margin.unwrap_or(0.0).ln_1p();
     curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
 }
 
-/// The levels as numbers, if all of them are: plain ones, or amounts of bytes.
+/// The levels as numbers, plain or in bytes; `None` if one is not numeric.
 fn numbers(factor: &Factor) -> Option<Vec<f64>> {
     let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| level_number(level)).collect();
     levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
@@ -52,7 +52,7 @@ pub(super) fn contexts(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
     question.arms.iter().map(without).collect()
 }
 
-/// What was measured over the levels of a factor, in ascending order.
+/// The measurements over the levels of a factor, in ascending order.
 struct Curve<'q, 'a> {
     question: &'q Question<'a>,
     factor: &'q Factor,
@@ -62,7 +62,7 @@ struct Curve<'q, 'a> {
 }
 
 impl<'q, 'a> Curve<'q, 'a> {
-    /// None where there are too few levels for a curve.
+    /// `None` with too few levels for a curve.
     fn new(
         question: &'q Question<'a>,
         factor: &'q Factor,
@@ -82,7 +82,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         (levels.len() >= FEWEST_LEVELS).then_some(Self { question, factor, others, levels, runs })
     }
 
-    /// What there is to tell; none where no interval lies beyond the margin, a logarithm.
+    /// The trend; `None` if no interval is beyond the margin, a logarithm.
     fn trend(&self, bound: &Bound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
         let best = best_within(better, &self.runs, bound)?;
@@ -119,7 +119,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         Some(trend)
     }
 
-    /// The slope and its interval, where the curve is a line and its ends lie apart beyond the margin.
+    /// The slope and its interval, if the curve is a line whose ends differ by more than the margin.
     fn line(&self, bound: &Bound, margin: f64) -> Option<(Sample, [f64; 2])> {
         let measured: Vec<(f64, &Runs<'_>)> =
             self.levels.iter().copied().zip(self.runs.iter().copied()).collect();
@@ -130,7 +130,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         (beyond && self.is_straight(margin)).then_some((sample, ends))
     }
 
-    /// Whether no level surely departs from the line through all, nor by more than the margin.
+    /// Whether no level deviates from the line significantly or by more than the margin.
     fn is_straight(&self, margin: f64) -> bool {
         let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
         let departures = by_replicate(&self.runs, |y| departures(&x, y));
@@ -162,7 +162,7 @@ impl<'q, 'a> Curve<'q, 'a> {
         self.runs.iter().enumerate().map(level).collect()
     }
 
-    /// The levels around the best that do as much, if they reach an end of the range; others are chance.
+    /// The levels around the best that match it, if they reach an end of the range; others are chance.
     fn level_off(&self, trend: &mut Trend, levels: &[Level], best: usize, margin: f64) {
         let last = levels.len() - 1;
         let reach = |does: &dyn Fn(&Level) -> bool| {
@@ -205,12 +205,12 @@ impl Level {
     }
 }
 
-/// Departures from a line that are nothing but rounding.
+/// Deviations from a line within rounding.
 const DUST: f64 = 1e-9;
 
-/// Something of the levels of each replicate that has them all.
+/// One value per replicate with all levels.
 fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
-    // What all arms have, the first one has.
+    // The first arm has every replicate that all arms have.
     let replicates = arms.first().into_iter().flat_map(|runs| runs.first.keys());
     replicates.filter_map(|replicate| Some(value(&together(arms, *replicate)?))).collect()
 }
@@ -222,13 +222,13 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / squares
 }
 
-/// How far each point lies from the line through all.
+/// Deviation of each point from the regression line.
 fn departures(x: &[f64], y: &[f64]) -> Vec<f64> {
     let (steep, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
     x.iter().zip(y).map(|(x, y)| y - y_mean - steep * (x - x_mean)).collect()
 }
 
-/// The least-squares slope of each replicate that has every level, logarithm on logarithm.
+/// The least-squares slope of each replicate with all levels, log over log.
 pub(super) fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
     let x: Vec<f64> = measured.iter().map(|(level, _)| level.ln()).collect();
     let arms: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();

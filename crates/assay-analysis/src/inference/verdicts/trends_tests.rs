@@ -1,4 +1,4 @@
-//! Which trends are told, and as what.
+//! Reported trends and their shapes.
 
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Shape, Trend};
@@ -65,12 +65,12 @@ fn a_peak_is_neither() {
 
 #[test]
 fn within_the_margin_there_is_no_trend() {
-    // A clear slope, of 4% a doubling.
+    // A significant slope of 4% per doubling.
     let small = [100.0, 104.0, 108.0, 112.5];
     assert_eq!(told(&study(&small).margin(0.2).findings()), None);
     assert!(told(&study(&small).margin(0.02).findings()).is_some());
     assert_eq!(told(&study(&[100.0; 4]).findings()), None);
-    // Two replicates have no interval.
+    // Two replicates give no interval.
     let mut few = study(&[100.0, 200.0, 400.0]);
     few.measured.series.iter_mut().for_each(|series| series.trials.truncate(2));
     assert_eq!(told(&few.findings()), None);

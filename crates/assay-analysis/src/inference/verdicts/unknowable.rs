@@ -1,4 +1,4 @@
-//! What no number of replicates decides: metrics without a better direction, and differences within a clock step.
+//! Questions that replicates cannot decide: metrics without a direction, and differences within a clock step.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use super::arms::{Question, Runs};
 use super::comparisons::withdraw;
 use super::words;
 
-/// Decimals of a value at most, of those that a step is looked for in.
+/// Most decimals to look for a step in.
 const DECIMALS: i32 = 9;
-/// Values that are whole numbers beyond this are rounded already.
+/// Larger values are already rounded to whole numbers.
 const LARGEST: f64 = 9e15;
 
-/// Takes back the verdicts that nothing could support, and says why.
+/// Withdraws verdicts without support, with the reason.
 pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Comparison]) {
     for question in questions {
         let step = step(question);
@@ -47,7 +47,7 @@ fn take_back(design: &Design, one: &mut Comparison, note: Note) {
     one.add(note, words);
 }
 
-/// Why nothing can be known from a comparison, if a remark says so.
+/// Why a comparison cannot be decided, if a remark says so.
 pub(crate) fn unknowable(note: &Note) -> Option<String> {
     let is_one = matches!(note, Note::NoDirection { .. } | Note::CoarseClock { .. });
     is_one.then(|| words::note(note, ["", ""]))
@@ -58,7 +58,7 @@ fn values(runs: &Runs<'_>) -> Vec<f64> {
     counts.filter_map(|trial| trial.value).collect()
 }
 
-/// The largest step of which all times are multiples. Assay's clocks count ns; printed times may be rounded.
+/// The largest common divisor of all times. Assay's clocks count ns; printed times may be rounded.
 fn step(question: &Question<'_>) -> Option<f64> {
     let is_printed = question.arms.iter().all(|runs| runs.trust.is_none());
     if !is_time(question.metric) || !(is_printed || is_told(question.metric)) {
@@ -73,7 +73,7 @@ fn step(question: &Question<'_>) -> Option<f64> {
         }
         if scaled.iter().all(|value| (value - value.round()).abs() < 1e-6) {
             let whole: BTreeSet<u64> = scaled.iter().map(|value| value.round() as u64).collect();
-            // One value alone shows no step.
+            // A single value shows no step.
             let step = whole.iter().copied().reduce(divisor).filter(|_| whole.len() > 1)?;
             return Some(step as f64 / scale);
         }
@@ -88,7 +88,7 @@ fn divisor(mut one: u64, mut other: u64) -> u64 {
     one
 }
 
-/// Whether rounding explains a comparison: means within one step, and too little scatter for a mean between steps.
+/// Whether rounding explains a comparison: means within one step, and too little variation for a mean between steps.
 fn is_hidden(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
     let sides =
         [&one.baseline, &one.configuration].map(|arm| Sample::of(&values(question.find(arm)?)));
@@ -96,7 +96,7 @@ fn is_hidden(question: &Question<'_>, one: &Comparison, step: f64) -> bool {
     let is_still = |side: &Sample| side.sd.is_some_and(|sd| sd < step / 2.0);
     let says = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
     let is_coarse = step > one.margin.unwrap_or_default() * baseline.mean;
-    // A hair more than a step: the means are sums of rounded numbers.
+    // Slightly more than a step: the means are sums of rounded numbers.
     (baseline.mean - arm.mean).abs() <= step * (1.0 + 1e-9)
         && (is_still(&baseline) || is_still(&arm))
         && (says || is_coarse)
@@ -198,11 +198,11 @@ mod tests {
             let (verdict, text) = verdict(&study(metric, better, sides).findings());
             assert_eq!(verdict, Some(Verdict::Worse), "{metric}: {text}");
         };
-        // More than a step apart, and counts, which have no clock.
+        // More than a step apart; and counts, which have no clock.
         worse("parse_ms", Better::Lower, [&[70.0; 6], &[90.0, 90.0, 90.0, 90.0, 100.0, 90.0]]);
         worse("allocs/op", Better::Lower, [&[3.0; 6], &[4.0; 6]]);
         worse("errors", Better::Lower, [&[70.0, 70.0, 70.0, 70.0, 80.0, 70.0], &[80.0; 6]]);
-        // Less than a step apart, but the scatter carries the means over the steps.
+        // Less than a step apart, but the variation averages out the steps.
         let wide = |by: f64| -> Vec<f64> {
             (0..40)
                 .map(|at| 100.0 + f64::from(at % 5) + if at % 5 < 4 { by } else { 0.0 })

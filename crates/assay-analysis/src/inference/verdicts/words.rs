@@ -1,4 +1,4 @@
-//! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
+//! The sentences of comparisons. Each states what the numbers show and no more; each is a snapshot.
 
 mod answers;
 mod factors;
@@ -26,7 +26,7 @@ use assay_workloads::metrics::{change, noun};
 
 use crate::inference::with_levels;
 
-/// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
+/// Why a study gets no verdict: drift may explain a difference between its arms.
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     match order {
         Order::Sequential => Some(
@@ -58,7 +58,7 @@ pub(crate) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// `2 better, 1 worse`, without what there is none of.
+/// `2 better, 1 worse`, without counts of zero.
 pub(crate) fn count_words(counts: &[(usize, &str)]) -> String {
     let known = counts.iter().filter(|(count, _)| *count > 0);
     known.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
@@ -117,7 +117,7 @@ pub(super) fn amount(found: &Comparison) -> Option<String> {
     }
 }
 
-/// The ends of the interval that the verdict is read from.
+/// The ends of the interval behind the verdict.
 fn ends(found: &Comparison) -> Option<[String; 2]> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
@@ -150,7 +150,7 @@ pub(super) fn interval(found: &Comparison, design: &Design) -> String {
     }
 }
 
-/// Returns a ratio with as many digits as its interval is worth.
+/// Returns a ratio with the digits that its interval supports.
 fn ratio_text(found: &Comparison, ratio: f64) -> String {
     match found.ci95_simultaneous.or(found.ci95) {
         Some(ends) => show::ratios(ratio, ends)[0].clone(),
@@ -158,17 +158,17 @@ fn ratio_text(found: &Comparison, ratio: f64) -> String {
     }
 }
 
-/// The interval that *equivalent* is read from, which is narrower than the others'.
+/// The interval behind *equivalent*, which is narrower than the others.
 fn one_sided(found: &Comparison) -> Option<String> {
     let ends = found.ci_equivalence?;
     let [ratio, low, high] = show::ratios(found.ratio?, ends);
     Some(format!(" (ratio {ratio}, TOST, 90% CI {low}-{high}, n = {})", found.n))
 }
 
-/// Workloads that are named where the numbers of several tell nothing.
+/// Most workloads to name in the sentence on undecided ones.
 const MOST_WORKLOADS: usize = 4;
 
-/// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
+/// One sentence on the undecided comparisons; `None` if there are none.
 pub(crate) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
     let needed = Needed::of_comparisons(found.iter().copied())?;
     let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
@@ -203,15 +203,15 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What stands over a study whose arms ran one after the other.
+/// Note on a study whose arms ran one after the other.
 pub(super) const SEQUENTIAL_STUDY: &str =
     "the configurations ran in sequence, so drift could explain the difference; no verdicts";
 
-/// What takes the verdicts away where nobody knows how the trials ran.
+/// Note on a study whose order of trials is unknown.
 pub(super) const UNORDERED_STUDY: &str =
     "the order of the trials is unknown, so drift could explain the difference; no verdicts";
 
-/// What takes the verdicts away where nothing was tried, only recorded.
+/// Note on a study of observations.
 pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
                                          not show a cause, so Assay gives no verdict";
 
@@ -240,7 +240,7 @@ pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
     format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
 }
 
-/// A comparison with its numbers, and why nothing follows from them.
+/// A comparison with its numbers, and why it has no verdict.
 pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
     let [name, base] = names(found, design);
     let head = match amount(found) {
@@ -263,10 +263,10 @@ pub(super) const NO_ORDER: &str =
 
 pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
 pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
-/// An effect of ten times, beyond which a number says no more than that any size went unseen.
+/// A tenfold effect: a larger one is reported as undetectable at any size.
 const LARGEST_EFFECT: f64 = 9.0;
 
-/// The largest carry-over that may have gone undetected, and advice. Two arms in random order have an order effect.
+/// The largest carry-over effect that may be undetected, and advice. Two arms in random order have an order effect.
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
     let what = if of_orders { "an order effect" } else { "a carry-over effect" };
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
@@ -282,19 +282,19 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     format!("; {size} was not detectable (80% power). To reduce carry-over, {advice}")
 }
 
-/// Where two chained arms leave nothing to tell carry-over by.
+/// Two chained arms: no check for carry-over.
 pub(super) const TWO_CHAINED: &str = "no significant drift; with two configurations in chained order, Assay cannot \
     check for carry-over, but carry-over does not bias the comparison";
 
-/// Where there are too few replicates in one of the two orders.
+/// Too few replicates in one of the two orders.
 pub(super) const TWO_RANDOM: &str = "no significant drift; with two configurations and so few replicates, a \
      carry-over effect is indistinguishable from the difference between the configurations";
 
-/// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
+/// Too few trials, or an order that cannot show carry-over.
 pub(super) const NO_DRIFT_ALONE: &str =
     "no significant trend (5% level); Assay could not check for carry-over between trials";
 
-/// Where the baseline has too few trials for a line.
+/// The baseline has too few trials for a line.
 pub(super) const NO_CARRY_OVER_ALONE: &str =
     "no carry-over detected; Assay could not check for drift";
 
@@ -363,7 +363,7 @@ pub(super) fn noise_floor(floor: &NoiseFloor, ends: [f64; 2]) -> String {
     let most = percent((low.ln().abs()).max(high.ln().abs()).exp() - 1.0);
     let head = match () {
         () if floor.different => format!("do not trust differences below {most} on this machine"),
-        // The word is read at 1% and the interval at 5%: where they part, that is said.
+        // The verdict uses 1% and the interval 5%: if they disagree, the text says so.
         () if low > 1.0 || high < 1.0 => "significant at p = 0.05 but not at p = 0.01".to_owned(),
         () => "no significant difference".to_owned(),
     };
@@ -387,7 +387,7 @@ pub(super) fn effect(effect: &Effect) -> String {
     )
 }
 
-/// A ratio, and the interval with the replicates that it rests on.
+/// A ratio, and its interval with the number of replicates.
 fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
     match ends {
         Some(ends) => {
@@ -419,12 +419,12 @@ pub(super) fn interaction(
     )
 }
 
-/// A sentence on several arms, some of whose numbers are suspect.
+/// Marks a sentence on several arms, some of whose numbers are suspect.
 pub(super) fn from_suspect_numbers(text: &str) -> String {
     format!("{} (from suspect numbers).", text.trim_end_matches('.'))
 }
 
-/// The best arm and its ties. All pairs share the error of ranks, so comparisons may show more: then say so.
+/// The best arm and its ties. Ranks share one error over all pairs; say so if comparisons show more.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
     let name = |place: &Place| short_words(&place.configuration, design);
@@ -435,7 +435,7 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     let head = format!("{workload}: {best} is the best of {count} configurations in {what}");
     let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
     let from = format!("{head}; no significant difference from");
-    // Arms that the first one does not clearly beat, named where they are the ones in front.
+    // Number of arms that the first one does not beat significantly; list them if they are next in rank.
     let near = first.rank_range[1] - 1;
     match tied.as_slice() {
         _ if near == 0 => {
@@ -453,10 +453,10 @@ pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> Str
     }
 }
 
-/// What "cannot be distinguished" rests on where a comparison with the baseline distinguishes.
+/// Explains "cannot be distinguished" if a comparison with the baseline shows a difference.
 const ALL_PAIRS: &str = " (all pairs, simultaneous 95% CIs)";
 
-/// Whether a comparison calls two arms different that the sentence of the places says are not told apart.
+/// Whether a comparison shows a difference between two arms that the sentence on ranks calls indistinguishable.
 fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
     let Some((first, others)) = rank.ranks.split_first() else { return false };
     let is_clear = |one: &&Comparison| {
@@ -474,7 +474,7 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
         let is_placed = |arm: &Arm| rank.ranks.iter().any(|place| place.configuration == *arm);
         return clear.iter().any(|one| is_placed(&one.configuration) && is_placed(&one.baseline));
     }
-    // Which arms the first one clearly beats is not kept, how many is.
+    // Only the number of arms that the first one beats is stored.
     let beaten = rank.ranks.len() - first.rank_range[1];
     others.iter().filter(from_first).count() > beaten
         || others.iter().any(|place| is_tied(&place) && from_first(&place))
@@ -494,7 +494,7 @@ pub(crate) fn across(found: &Comparison) -> String {
         };
         return format!("{what}: {later} and {earlier} {why}.");
     };
-    // Where both have a baseline of their own, ratios are compared and not the results.
+    // If both have a baseline, the comparison is between ratios.
     let own = match found.kind {
         Kind::RerunBaseline => ", each relative to its own baseline",
         _ => "",
@@ -526,7 +526,7 @@ fn results(found: &Comparison) -> [String; 2] {
     arms.map(|arm| arm.get("result").cloned().unwrap_or_default())
 }
 
-/// One result per side: its trials say nothing of days, so that no direction is suggested.
+/// One result per side: its trials do not show the variation between days, so no direction is suggested.
 fn one_day(
     found: &Comparison,
     what: &str,
@@ -550,15 +550,15 @@ fn one_day(
     )
 }
 
-/// Whether nothing but days needs to lie between two results.
+/// Whether variation between days can explain the difference.
 fn may_be_days(found: &Comparison) -> bool {
     found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
-/// Comparisons from which on one sentence says more than each by itself.
+/// From this number of comparisons on, one sentence replaces the single ones.
 const MANY: usize = 3;
 
-/// Rows of two results that all say the same, in one sentence; none where they differ.
+/// One sentence for rows of two results with the same verdict; `None` if they differ.
 pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     let (first, others) = found.split_first()?;
     if found.iter().all(|one| one.n < 2) {
@@ -579,7 +579,7 @@ pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests equivalence".to_owned(),
-        // Where days alone do not explain it, each row has its own words.
+        // If days cannot explain the difference, each row has a sentence.
         Verdict::Inconclusive
             if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
         {
@@ -599,7 +599,7 @@ fn extremes(ratios: &[f64]) -> Option<[String; 2]> {
     Some([low?, high?].map(show::ratio))
 }
 
-/// Rows without a significant difference; a ratio that the table calls unknown is left out.
+/// Rows without a significant difference; an unknown ratio is left out.
 fn no_difference(found: &[&Comparison], later: &str, earlier: &str) -> String {
     let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
     let known: Vec<f64> = known.collect();

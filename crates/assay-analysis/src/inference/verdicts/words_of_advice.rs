@@ -1,4 +1,4 @@
-//! The sentences of advice: what to use, what to leave, what to weigh.
+//! The sentences of advice: what to use, to avoid, and to weigh.
 
 use assay_core::quantity::units::show;
 use assay_study::findings::{Comparison, Trust};
@@ -34,7 +34,7 @@ pub(super) fn candidate(
     }
 }
 
-/// Which arm a smaller one is advised for, and what is gained by it.
+/// The arm that a smaller one replaces, and the gain.
 pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
     let best = short_words(tied.best, design);
     let tails = tied.tails.map(|tails| {
@@ -44,7 +44,7 @@ pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
     format!("; the difference from {best} is within the margin{}", tails.unwrap_or_default())
 }
 
-/// What is to be known of it: that it is to be confirmed, and what was not there to be better.
+/// Caveats: the candidate needs confirmation, and some levels were not measured.
 pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     let how = match stage {
         Stage::Confirming => None,
@@ -62,7 +62,7 @@ pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     }
 }
 
-/// What a level that is surely worse is, in each workload that tells so.
+/// A significantly worse level, with each of its workloads.
 pub(super) fn against(bad: &[Bad<'_>]) -> String {
     let told: Vec<String> = bad.iter().map(one_bad).collect();
     let level = match bad.first() {
@@ -124,7 +124,7 @@ fn basis(one: &Contrast) -> String {
     basis_of(one, one.suspect)
 }
 
-/// The interval of a contrast, and whether what is told with it rests on suspect numbers.
+/// The interval of a contrast, and whether suspect numbers are behind it.
 fn basis_of(one: &Contrast, suspect: bool) -> String {
     let [ratio, low, high] = show::ratios(one.ratio, one.ends);
     let averaged = if one.averaged { "averaged over the other factors, " } else { "" };

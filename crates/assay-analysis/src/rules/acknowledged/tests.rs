@@ -7,7 +7,7 @@ use assay_workloads::io::WriteSync;
 use super::super::testing::{Bench, counted, drive, io_of, measured, site};
 use super::*;
 
-/// Random writes of 4 KiB, one after the other and each synced, that take so many microseconds.
+/// Random 4 KiB writes, one after the other, each synced, with these latencies in microseconds.
 fn synced(us: [u64; 3]) -> Bench {
     let one = |io: &mut io::IoPlan| {
         (io.queue_depth, io.asked_depth) = (1, 1);
@@ -25,7 +25,7 @@ fn lent(bench: Bench, cache: &str) -> Bench {
         let own = &mut site.drives[0];
         own.bus = Presence::Present("virtio".to_owned());
         own.link = Presence::absent("a virtual disk has no link");
-        // As the kernel sees those of QEMU.
+        // As the kernel reports QEMU's drives.
         own.rotational = Presence::Present(true);
         own.write_cache = Presence::Present(cache.to_owned());
     })
@@ -63,10 +63,10 @@ fn a_lent_drive_that_is_faster_than_flash_is_told_whatever_it_announces() {
 #[test]
 fn a_lent_drive_that_may_wait_for_flash_is_not() {
     assert_eq!(told(&lent(synced([105, 107, 110]), "write through")), None);
-    // Below it on average, and not surely.
+    // Below the limit on average, but not significantly.
     assert_eq!(told(&lent(synced([30, 31, 200]), "write through")), None);
     assert_eq!(told(&lent(synced([70, 71, 72]), "write through")), None, "too near to it");
-    // One of two is this machine's own.
+    // One of the two drives is local.
     let mixed = lent(synced([30, 31, 32]), "write through");
     assert_eq!(told(&mixed.site(|site| site.drives.push(drive()))), None);
 }
@@ -81,7 +81,7 @@ fn a_disk_that_is_faster_than_it_turns_is_told() {
     assert!(text.contains("a cache (memory, flash or reserved tracks)"), "{text}");
 }
 
-/// A virtual disk, an array of flash behind a controller, a stick, and a disk under an old kernel look alike.
+/// A virtual disk, a flash array behind a controller, a stick, and a disk under an old kernel look the same.
 #[test]
 fn what_calls_itself_a_disk_and_tells_no_rate_is_accused_of_nothing() {
     for bus in ["sata", "scsi", "usb"] {
@@ -100,7 +100,7 @@ fn disks_that_take_turns_wait_for_their_share_of_one() {
         let bench = bench.io(|io| io.pattern = Pattern::Sequential);
         bench.site(|site| site.drives = vec![site.drives[0].clone(); disks])
     };
-    // A turn takes 8.33 ms.
+    // A revolution takes 8.33 ms.
     assert!(told(&line(5_000, 1)).is_some());
     assert_eq!(told(&line(5_000, 2)), None, "one write of two is on either");
     let text = told(&line(3_000, 2)).unwrap();
@@ -108,10 +108,10 @@ fn disks_that_take_turns_wait_for_their_share_of_one() {
         text.contains("one of the disks reaches its next position after 4.17 ms: the disks"),
         "{text}"
     );
-    // Random places have to come by on whichever disk.
+    // Random sectors have to pass the head on any disk.
     let random = line(3_000, 4).io(|io| io.pattern = Pattern::Random);
     assert!(told(&random).is_some());
-    // Large pieces reach the ends of tracks, behind which it goes on sooner.
+    // Large writes reach the ends of tracks, where the next one starts early.
     let large = line(400, 1).io(|io| io.block_size = Bytes(256 << 10).into());
     assert_eq!(told(&large), None);
 }
@@ -119,15 +119,15 @@ fn disks_that_take_turns_wait_for_their_share_of_one() {
 #[test]
 fn what_platters_can_do_is_not() {
     let at = |us: u64| turning(synced([us, us + 10, us + 20]), "sata", Some(7_200));
-    // A short way and half a turn.
+    // A short seek and half a revolution.
     assert_eq!(told(&at(5_000)), None);
     assert!(told(&at(3_600)).is_some());
-    // The next place in line takes a whole turn.
+    // The next sequential sector takes a whole revolution.
     let line = |us| at(us).io(|io| io.pattern = Pattern::Sequential);
     assert!(told(&line(5_000)).is_some());
     assert_eq!(told(&line(8_300)), None);
     assert_eq!(told(&at(400).io(|io| io.pattern = Pattern::Stride)), None, "it may fit the turn");
-    // Beside a disk stands something that does not turn.
+    // One of the drives does not rotate.
     let beside = at(400).site(|site| site.drives.push(drive()));
     assert_eq!(told(&beside), None);
 }
@@ -154,18 +154,18 @@ fn what_is_not_synced_or_not_alone_promises_nothing() {
     let fast = || lent(synced([30, 31, 32]), "write through");
     assert!(told(&fast()).is_some());
     assert_eq!(told(&fast().io(|io| io.sync = WriteSync::None)), None);
-    // With several in flight one flush may be that of all.
+    // With several writes in flight, one flush may serve all of them.
     assert_eq!(told(&fast().io(|io| io.queue_depth = 4)), None);
     assert_eq!(told(&fast().emulated("qemu tcg")), None);
     let mut two = fast();
     two.trials.pop();
     let one_fewer = two.with_case(|case| RULE.judge(case));
     assert_eq!(one_fewer, None, "two trials have no interval");
-    // A sync after each four writes comes four times as seldom.
+    // A sync after every fourth write is four times as rare.
     assert_eq!(told(&fast().io(|io| io.sync = WriteSync::EachNth(4))), None);
 }
 
-/// A drive without a cache, and one whose cache is protected, cannot be told apart from outside.
+/// A drive without a cache looks the same as one with a protected cache.
 #[test]
 fn of_a_drive_of_this_machine_one_row_says_nothing() {
     let own = |cache: &str| {
@@ -191,7 +191,7 @@ fn a_sync_that_costs_nothing_though_a_cache_is_announced_is_told_by_intervals() 
         remark.text
     );
     assert!(remark.text.contains("the medium may be fast nonvolatile memory"), "{}", remark.text);
-    // A flush that takes its time, one that may, and writes that are slow by themselves.
+    // A slow flush, a possibly slow flush, and slow writes.
     assert_eq!(of([900.0, 910.0, 920.0], [19.8, 20.0, 20.2]), None);
     assert_eq!(of([20.0, 30.0, 20.4], [19.8, 20.0, 14.0]), None);
     assert_eq!(of([400.0, 402.0, 404.0], [398.0, 400.0, 402.0]), None);
@@ -214,7 +214,7 @@ fn only_drives_of_this_machine_that_announce_a_cache_are_asked() {
     assert!(!other(|site| site.drives.clear()));
     assert!(!other(|site| site.drives[0].rotational = Presence::Present(true)));
     assert!(!other(|site| site.drives[0].bus = Presence::Present("zram".to_owned())));
-    // Memory that stays has no bus that the kernel tells.
+    // The kernel reports no bus for persistent memory.
     assert!(!other(|site| site.drives[0].bus = Presence::absent("not told")));
     assert!(other(|site| site.drives[0].bus = Presence::Present("nvme".to_owned())));
     assert!(!other(|site| {

@@ -7,7 +7,7 @@ use super::super::remarks;
 use super::super::testing::{Bench, measured};
 use super::*;
 
-/// What is said of a row whose runs have this evidence: trust, rules and texts.
+/// Trust, rules and texts of a row whose runs have this evidence.
 fn said(metric: &str, runs: &[&[ImportEvidence]]) -> (Option<Trust>, Vec<String>) {
     let mut series = Series::bare("read", Arm::new(), metric, Better::Higher);
     series.evidence = runs.iter().map(|run| run.to_vec()).collect();
@@ -81,7 +81,7 @@ fn faults_of_tools_are_suspect_and_nothing_is_silent() {
     assert_eq!(said("iops", &[]), (None, Vec::new()));
 }
 
-/// A command that runs a tool is judged by what the tool says, as its file would be.
+/// A command that runs a tool is judged by the tool's output, like an imported file.
 #[test]
 fn tools_that_a_command_runs_are_judged_by_what_they_say() {
     let said = |reached| {

@@ -13,7 +13,7 @@ use super::*;
 
 const MS: f64 = 1e6;
 
-/// Writes of 4 KiB to a mirror of two or more, each of which takes a member so many milliseconds.
+/// 4 KiB writes to a mirror of two or more members, each with this write latency in milliseconds.
 fn mirror(ms_each: &[u64]) -> Bench {
     let names: Vec<String> =
         (0..ms_each.len()).map(|at| format!("sd{}", (b'a' + at as u8) as char)).collect();
@@ -142,32 +142,32 @@ fn what_was_traced_in_the_driver_counts_where_it_is_of_all_members() {
 
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
-    /// Each to any one of them.
+    /// Each request to a random member.
     Stripe,
-    /// Each to all of them.
+    /// Each request to all members.
     Mirror,
-    /// Those of a client always to the same one.
+    /// Each client always uses the same member.
     Pinned,
-    /// Each to one of the others, and to the first.
+    /// Each request to one of the other members, and to the first.
     Parity,
-    /// Each to any one, and now and then small ones to the first.
+    /// Each request to a random member, and sometimes small ones to the first.
     Metadata,
 }
 
-/// A small machine: closed clients, members that serve some requests at a time, first come, first
-/// served; and the kernel's counters of it.
+/// A small simulation: closed-loop clients, members that serve some requests at a time in FIFO order, and the kernel's
+/// counters of it.
 struct Lab {
     pattern: Pattern,
     clients: usize,
     servers: usize,
-    /// Mean time of a request of each member, nanoseconds.
+    /// Mean service time of each member, nanoseconds.
     mean_ns: Vec<f64>,
-    /// Spread of the times: of the logarithm, and whether one in a hundred takes fifty times as long.
+    /// Standard deviation of the logarithm of service times.
     sd: f64,
     stragglers: bool,
 }
 
-/// Order of events: the earliest first.
+/// Events by time, the earliest first.
 struct At(f64, usize);
 
 impl PartialEq for At {
@@ -205,7 +205,7 @@ impl Lab {
         times * self.mean_ns[member] * (self.sd * normal - self.sd * self.sd / 2.0).exp()
     }
 
-    /// Members that a request of a client goes to, with its size for each.
+    /// Members for a request of a client, with the size for each.
     fn route(&self, client: usize, draws: &mut Draws) -> Vec<(usize, u64)> {
         let many = self.mean_ns.len();
         let any = draws.below(many as u64) as usize;
@@ -249,8 +249,8 @@ impl Lab {
     }
 }
 
-/// The counters of a member: sums cut to milliseconds, busy time in steps of 4 ms as the kernel takes
-/// them (at a beginning in a new step that step, at an end what passed since).
+/// Counters of a member: sums truncated to milliseconds, busy time in 4 ms steps like the kernel's (a request that
+/// starts in a new step adds that step, one that ends adds the time since then).
 fn counted(at: usize, lives: &[(f64, f64)], bytes: u64, phase: f64, lab: &Lab) -> Work {
     const STEP: f64 = 4.0 * MS;
     let sum: f64 = lives.iter().map(|(from, to)| to - from).sum();

@@ -37,10 +37,10 @@ pub(crate) fn answer(verdict: Claim, cases: &[Case]) -> String {
     }
 }
 
-/// What stands beside a case whose numbers decide nothing.
+/// Suffix of a case whose numbers are suspect.
 pub(crate) const SUSPECT: &str = "from suspect numbers";
 
-/// What the claim would be without suspicion; `None` if that is not the obstacle.
+/// The verdict if the numbers were trusted; `None` if trust is not the obstacle.
 fn would_be(cases: &[Case]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
@@ -66,7 +66,7 @@ pub(crate) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
     texts
 }
 
-/// Why there is no number where one is asked for: different things.
+/// The reasons why a number is missing.
 pub(crate) const UNMEASURED: &str = "was not measured";
 pub(crate) const INVALID: &str = "has invalid numbers";
 pub(crate) const FAILED: &str = "failed in every trial";
@@ -74,12 +74,12 @@ pub(crate) const DISTURBED: &str = "has too few undisturbed trials";
 pub(crate) const FEW: &str = "has too few trials";
 pub(crate) const NOT_TOGETHER: &str = "has no replicate with all required measurements";
 
-/// A workload that was measured without the number that is asked for.
+/// A workload that was measured without the requested metric.
 pub(crate) fn no_metric(name: &str, metric: &str) -> String {
     format!("{name}: its {} was not measured", noun(metric))
 }
 
-/// A claim of two levels, where there are not two.
+/// A claim on two levels without two levels.
 pub(crate) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
         Some(factor) => format!("{name}: the check needs two levels of {factor}"),
@@ -100,12 +100,12 @@ pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
     }
 }
 
-/// From which level on a metric is as good as anywhere, and how the level of the claim stands.
+/// The smallest level that matches the best, and the outcome of the claimed level.
 pub(crate) struct Enough<'a> {
     pub from: &'a str,
     pub best: &'a str,
     pub claimed: &'a str,
-    /// Whether nothing is smaller than the best.
+    /// Whether the best level is the smallest.
     pub is_smallest: bool,
     pub margin: f64,
 }
@@ -152,7 +152,7 @@ impl PlaceCheck<'_, '_, '_> {
         }
     }
 
-    /// Compares two levels; `cases` is how many cases the interval covers at once.
+    /// Compares two levels; `cases` is the number of cases that the interval covers simultaneously.
     pub fn two(
         &self,
         level: &str,
@@ -212,7 +212,7 @@ impl PlaceCheck<'_, '_, '_> {
         format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
     }
 
-    /// `is_decimal`: in MB/s, as the limit.
+    /// `is_decimal`: in MB/s, like the limit.
     pub fn level(&self, is_decimal: bool, mean: f64, ends: Option<[f64; 2]>) -> String {
         let (name, what) = (self.name, self.what());
         let show = |value: f64| {

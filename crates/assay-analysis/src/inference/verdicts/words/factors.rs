@@ -1,4 +1,4 @@
-//! The sentences on factors: of a grid, and of trends.
+//! Sentences on factors of a grid, and on trends.
 
 use assay_core::quantity::units::show::share as percent;
 use assay_core::quantity::{Better, level_number};
@@ -61,19 +61,19 @@ pub(crate) fn factor(
     })
 }
 
-/// What a level may be shown to be, with its words.
+/// Verdicts on a level, with their words.
 const SHOWN: [(Verdict, &str); 3] = [
     (Verdict::Better, "better than"),
     (Verdict::Worse, "worse than"),
     (Verdict::Equivalent, "equivalent to"),
 ];
 
-/// In how many workloads something is so; nothing where there is only one.
+/// The share of workloads to which something applies; empty if there is only one.
 fn of_workloads(shown: usize, all: usize) -> String {
     if all == 1 { String::new() } else { format!(" in {shown} of {all} workloads") }
 }
 
-/// The factors that interact with one: an average need not hold at each of their levels.
+/// The factors that interact with one: its average may not apply at each of their levels.
 fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<String> {
     let mut found: Vec<(&str, usize)> = Vec::new();
     for one in interactions {
@@ -92,7 +92,7 @@ fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<Strin
     (!on.is_empty()).then(|| format!("the effect of {name} depends {}", listed(&on)))
 }
 
-/// What would tell levels apart of which nothing is shown.
+/// What would decide between levels without a significant difference.
 fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
     let counts = open.filter_map(|effect| effect.replicates_needed);
     let needed = Needed::of(counts, design.margin.unwrap_or_default());
@@ -126,7 +126,7 @@ fn name(factor: &Factor, level: f64) -> String {
     factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
 }
 
-/// Levels between which something may lie; nothing where it is one.
+/// A range of levels; empty if it is a single one.
 fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     let [from, to] = ends;
     if from == to {

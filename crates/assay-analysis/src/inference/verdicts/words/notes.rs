@@ -1,4 +1,4 @@
-//! The words of remarks beside a comparison.
+//! The text of notes on a comparison.
 
 use assay_core::quantity::units::show;
 use assay_study::findings::notes::{Failures, Note, Side};
@@ -7,10 +7,10 @@ use assay_workloads::metrics::{change, is_told, noun};
 use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, rounded, verdict_word};
 use crate::inference::verdicts::notes::SETTLED;
 
-/// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
+/// With this number of pairs or fewer, no order balances a periodic disturbance (R2c).
 const FEW: usize = 5;
 
-/// A remark in words; the names are those of the baseline and of the arm.
+/// The text of a note; `arms` are the names of baseline and arm.
 pub fn note(note: &Note, arms: [&str; 2]) -> String {
     let [baseline, arm] = arms;
     let name = |side: Side| match side {
@@ -92,7 +92,7 @@ pub(crate) fn orders(note: &Note) -> Option<String> {
     ))
 }
 
-/// Why a metric gets no verdict of which nobody says which direction is better, and what states it.
+/// Why a metric without a known direction gets no verdict, and how to state the direction.
 pub(crate) fn no_direction(metric: &str) -> String {
     let name = noun(metric);
     let option = if is_told(metric) {
