@@ -79,8 +79,8 @@ fn verdict(verdict: Verdict) -> Cell {
     Cell::toned(verdict.word(), tone)
 }
 
-/// One article in full: what it measured, how to run it oneself, each conclusion with what the numbers
-/// support, and the tables that it prints.
+/// One article in full: its measurements, how to repeat them, each conclusion with the support from its numbers, and
+/// its tables.
 pub fn full(article: &Article) -> Document {
     let mut sections = Vec::new();
     if let Some(other) = &article.repeats {
@@ -121,7 +121,7 @@ fn published(table: &ArticleTable) -> Section {
     let mut columns: Vec<Column> =
         table.columns.iter().map(|name| Column::left(name.replace('_', " "))).collect();
     if let Some(last) = columns.last_mut() {
-        // Where there are remarks, they stand last.
+        // Remarks are last.
         last.role = Role::Text;
     }
     let table_of =

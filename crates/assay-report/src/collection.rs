@@ -1,4 +1,4 @@
-//! Rows of a collection as tables: in Markdown, and the columns of pages.
+//! Rows of a collection as tables in Markdown, and the columns of pages.
 
 use super::document::{Column, Table};
 use super::markdown;
@@ -11,7 +11,7 @@ pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, lis
 pub(super) struct Shown {
     pub title: &'static str,
     pub is_number: bool,
-    /// What a row says there; nothing where it has nothing.
+    /// Cell text of a row; empty without a value.
     pub text: Box<dyn Fn(&Flat) -> String>,
 }
 
@@ -51,18 +51,18 @@ pub(super) fn columns() -> Vec<Shown> {
     all
 }
 
-/// Columns in which at least one of these rows says something.
+/// Columns with a value in at least one of these rows.
 pub(super) fn filled(rows: &[&Flat]) -> Vec<Shown> {
     let says = |column: &Shown| rows.iter().any(|row| !(column.text)(row).is_empty());
     columns().into_iter().filter(says).collect()
 }
 
-/// The claims with how they went, where that is known.
+/// The claims with their outcomes, if known.
 fn claims(row: &Flat) -> String {
     if row.reached.is_empty() { row.claimed.clone() } else { row.reached.clone() }
 }
 
-/// A number in the unit of its heading: of a published row the author's own digits.
+/// A number in the unit of its heading; a published row has the author's digits.
 fn number(row: &Flat, index: usize) -> String {
     let Some(value) = row.numbers[index] else { return String::new() };
     if row.trust == PUBLISHED { value.to_string() } else { in_unit(index, value) }

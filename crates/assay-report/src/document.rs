@@ -1,5 +1,5 @@
-//! What a reader is told, without a look: facts, tables, remarks, sentences. Made from findings
-//! alone; [`super::text`] gives it a form.
+//! Content for a reader without layout: facts, tables, remarks, sentences. Built from findings alone; [`super::text`]
+//! renders it.
 
 mod answers;
 mod check;
@@ -46,7 +46,7 @@ pub use opening::{Standing, answer, standing};
 pub(crate) use race::stayed;
 pub use study::{COMPARISONS, no_advice};
 
-/// A document: a heading and what stands below it, in the order of reading.
+/// A document: a heading and its sections, in reading order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Heading: tool, version, kind of study, date; may be empty.
@@ -58,22 +58,22 @@ pub struct Document {
 pub struct Section {
     pub caption: Option<String>,
     pub blocks: Vec<Block>,
-    /// What it is to a page.
+    /// Function of the section on a page.
     pub role: Role,
 }
 
-/// What a section is to a page: texts tell all of them in their order.
+/// Function of a section on a page; text output prints all sections in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// One of those that a reader goes through.
+    /// A section of the normal reading flow.
     #[default]
     Usual,
     Summary,
-    /// Its table has the numbers that the study is about.
+    /// Its table has the main numbers of the study.
     Main,
-    /// The numbers of the figures of this kind: where those lead, it stands beside them.
+    /// The numbers of the figures of this kind, next to them if they lead.
     Of(&'static str),
-    /// For whoever looks closer: pages fold it.
+    /// Details, folded on pages.
     Closer,
 }
 
@@ -89,15 +89,15 @@ pub enum Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub rule: String,
-    /// What it takes away; none where no rule of trust speaks.
+    /// Resulting trust; `None` unless a trust rule made the remark.
     pub trust: Option<Trust>,
     pub text: String,
-    /// Rows that it speaks of; none where it speaks of the whole.
+    /// Affected rows; empty if the whole result is affected.
     pub rows: Vec<String>,
 }
 
 impl Document {
-    /// The sections that stand next to the figures that the study says lead, and all others.
+    /// Splits the sections into those next to the study's leading figures, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
         let leads = |section: &&Section| match section.role {
@@ -112,9 +112,9 @@ impl Document {
 pub enum Detail {
     #[default]
     Usual,
-    /// Every comparison, every metric, every device below and the cost of the probes as well.
+    /// With every comparison, every metric, every device of the stack, and the cost of the probes.
     Full,
-    /// As much, for a page that carries the comparisons of the other metrics among its data.
+    /// The same for a page, whose data already includes the comparisons of other metrics.
     Page,
 }
 
@@ -139,7 +139,7 @@ impl Section {
         Self { caption: Some(caption.into()), blocks, ..Self::default() }
     }
 
-    /// The same as one of the tables that the study is about, unless it has a figure.
+    /// Marks a main table of the study, unless it has a figure.
     fn main(self) -> Self {
         if self.role == Role::Usual { self.with_role(Role::Main) } else { self }
     }
@@ -161,8 +161,8 @@ impl From<Table> for Section {
     }
 }
 
-/// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
-/// that it never contradicts the ratio beside it; where there is none, its own.
+/// The result of an arm: the mean over the pairs of its comparison, to be consistent with the ratio; without a
+/// comparison, the arm's mean.
 pub(super) fn result(cell: &Measurement, compared: Option<&Comparison>) -> Option<f64> {
     compared.and_then(Comparison::own_means).map(|[arm, _]| arm).or_else(|| cell.value())
 }
@@ -196,13 +196,13 @@ fn text_beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<
     beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 
-/// The depth that was used, where it is not the one that was asked for.
+/// The queue depth, if it differs from the requested one.
 fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let facts = findings.workload(workload, arm)?;
     if facts.queue_depth == facts.requested_queue_depth {
         return None;
     }
-    // What lowers a depth leaves a note that says so.
+    // A lower depth usually has a note.
     Some(facts.note.clone().unwrap_or_else(|| {
         format!("queue depth {} ({} requested)", facts.queue_depth, facts.requested_queue_depth)
     }))
@@ -212,7 +212,7 @@ fn summary(sentences: Vec<String>) -> Section {
     Section::new(Block::List(sentences)).with_role(Role::Summary)
 }
 
-/// Why a study has no verdicts, where its order took them away.
+/// Why the order of a study rules out verdicts; `None` if it does not.
 pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
     let check = findings.checks.iter().find(|check| check.leaves_no_verdict());
     check.map(|check| check.text.clone())

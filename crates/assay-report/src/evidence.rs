@@ -1,4 +1,4 @@
-//! What a page is made of: the findings, and the records behind them that figures are drawn from.
+//! Input of a page: the findings, and the records for its figures.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,26 +16,26 @@ use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
 use assay_workloads::{command, sustained};
 
-/// Findings with the records behind them. Numbers that were brought along have no records.
+/// Findings with the records behind them. Imported numbers have no records.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub findings: Findings,
-    /// Every trial in order of time, the lead-in included.
+    /// Every trial in time order, including warm-ups.
     pub trials: Vec<TrialEvidence>,
-    /// Latencies of the trials that count, added up by workload, arm and class.
+    /// Latencies of the trials that count, summed by workload, arm and class.
     pub latencies: Vec<Latencies>,
     pub commands: Vec<Commands>,
-    /// Files of the bundle as text, by name: what it was done with.
+    /// Text files of the bundle by name: the inputs of the study.
     pub files: Vec<(String, String)>,
-    /// The table that was brought along, which has every trial already.
+    /// The imported table, which already has every trial.
     pub table: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialEvidence {
-    /// Position in the plan, from 1; repeats go on counting.
+    /// Position in the plan, from 1; repeats continue the count.
     pub order: u32,
-    /// Replicate from 1; 0 for the lead-in.
+    /// Replicate from 1; 0 for a warm-up.
     pub replicate: u32,
     pub workload: Arc<String>,
     pub arm: Arc<Arm>,
@@ -45,34 +45,33 @@ pub struct TrialEvidence {
     pub repeats: Option<Repeats>,
     /// When it started, RFC 3339.
     pub started: String,
-    /// Nanoseconds of the ramp, which its series begins with and its numbers leave out.
+    /// Nanoseconds of the ramp, which is in the series but not in the numbers.
     pub ramp_ns: u64,
-    /// Whether its numbers do not leave out the ramp: a long write counts from its first byte on.
+    /// Whether the numbers include the ramp: a long write counts from its first byte.
     pub ramp_counts: bool,
-    /// What happened in each second, ramp included; empty where that was not kept.
+    /// Events of each second, including the ramp; empty if not stored.
     pub series: Vec<SeriesRow>,
-    /// Nanoseconds that each run of a command took, the shell's own start taken off: as many as were
-    /// kept.
+    /// Stored times of a command's runs in nanoseconds, without the shell's start.
     pub runs_ns: Vec<f64>,
-    /// What each host did, where several ran it together.
+    /// The work of each host, if several ran it together.
     pub hosts: Vec<HostRate>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostRate {
     pub rank: u32,
-    /// Operations per second in the window that all hosts share.
+    /// Operations per second in the window common to all hosts.
     pub per_s: f64,
 }
 
-/// Service times of one class of operations of one workload under one arm, or their response times.
+/// Service or response times of one class of operations, for one workload and arm.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     pub workload: String,
     pub arm: Arm,
     pub control: bool,
-    /// `read`, `write`, `rewrite`, `trim` or `zero`; with `-response` where they are response times;
-    /// `fdatasync` where they are those of the syncs behind writes, without the writes.
+    /// `read`, `write`, `rewrite`, `trim` or `zero`, with the suffix `-response` for response times; `fdatasync` for
+    /// syncs after writes, without the writes.
     pub class: String,
     pub trials: usize,
     pub nanoseconds: Tally,
@@ -83,13 +82,13 @@ pub struct Commands {
     pub workload: String,
     pub arm: Arm,
     pub words: String,
-    /// Lines for a shell, in order.
+    /// Shell commands, in order.
     pub lines: Vec<String>,
     pub remarks: Vec<String>,
 }
 
 impl Evidence {
-    /// Of results that were compared, the windows of others' work among them drawn side by side.
+    /// Evidence of compared results; windows of production work appear side by side.
     pub fn compared(findings: Findings, results: &[Self]) -> Self {
         let found: Vec<&Findings> = results.iter().map(|one| &one.findings).collect();
         let of = |(one, name): (&Self, String)| {
@@ -105,7 +104,7 @@ impl Evidence {
         Self { latencies, ..Self::bare(findings) }
     }
 
-    /// The trials of a workload under an arm, without the second copy of the baseline.
+    /// The trials of a workload under an arm, without the A/A control.
     pub fn of_arm(&self, workload: &str, arm: &Arm) -> impl Iterator<Item = &TrialEvidence> {
         let own = move |trial: &&TrialEvidence| {
             !trial.control && *trial.workload == workload && *trial.arm == *arm
@@ -132,7 +131,7 @@ impl Evidence {
     }
 }
 
-/// Trials of one workload of a plan as they ran, each with its series.
+/// Trials of one workload of a plan in the order they ran, each with its series.
 pub fn ran(
     planned: &PlannedWorkload,
     trials: &[&Trial],
@@ -141,7 +140,7 @@ pub fn ran(
     let workload = Arc::new(planned.name.clone());
     let mut arms: Vec<Arc<Arm>> = Vec::new();
     let ran = trials.iter().zip(series).map(|(trial, series)| {
-        // There is one as a rule, but a record may say anything.
+        // It usually exists, but a record may contain anything.
         let known = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
         let arm = known.unwrap_or_else(|| {
             arms.push(Arc::new(trial.arm.clone()));
@@ -176,7 +175,7 @@ fn written(trial: &Trial) -> Vec<SeriesRow> {
     let row = |(second, bytes): (u32, u64)| SeriesRow {
         second,
         class: "write".to_owned(),
-        // A MiB at a time.
+        // One operation per MiB.
         operations: bytes >> 20,
         bytes,
         latency_sum_ns: 0,
@@ -186,15 +185,15 @@ fn written(trial: &Trial) -> Vec<SeriesRow> {
     (0..).zip(seconds).map(row).collect()
 }
 
-/// Latencies of those trials of one workload that its numbers sum up, by class: service times as the tool
-/// counted them, and those of the requests of devices.
+/// Latencies of the trials behind a workload's numbers, by class: the tool's service times, and those of the devices'
+/// requests.
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
     let mut found: Vec<Latencies> = Vec::new();
     for trial in inference::counting(trials).into_iter().map(|at| trials[at]) {
         let workload = &plan.workloads[trial.workload];
         for (class, own) in &trial.latency_ns {
             let sum = place(&mut found, workload, trial, &workload.name, class);
-            // Histograms of one bundle have the same settings; one that has not stays out.
+            // Histograms of one bundle have the same settings; a different one is left out.
             sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
         }
         for one in inference::classes(plan, environment, trial) {
@@ -210,7 +209,7 @@ pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> V
 fn add(span: &ClassSpan, to: &mut Tally) {
     for [index, count] in &span.queued.buckets {
         let middle = counts::bucket_from_ns(*index).midpoint(counts::bucket_to_ns(*index));
-        // The last bucket is far below what a histogram holds.
+        // The last bucket is far below the limit of a histogram.
         to.record(middle.max(1), *count);
     }
 }

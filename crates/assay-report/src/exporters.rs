@@ -1,5 +1,4 @@
-//! Findings in the formats of other tools. What a format has no word for is left out, and each
-//! exporter says what.
+//! Findings in the formats of other tools. A format omits findings that it cannot express; each exporter lists them.
 
 mod benchstat;
 mod custom_is_better;
@@ -19,13 +18,13 @@ pub use self::junit::EXPORTER as JUNIT;
 #[derive(Clone, Copy, Debug)]
 pub struct Exporter {
     pub about: About,
-    /// How it is written; none where the findings have nothing that it can say.
+    /// Writes the findings; `None` if they contain nothing that the format can express.
     pub write: fn(&Findings) -> Option<String>,
-    /// What it leaves out of findings although it has a word for it, in sentences.
+    /// Sentences on findings that it omits although the format could express them.
     pub left_out: fn(&Findings) -> Vec<String>,
 }
 
-/// All exporters, the usual one first.
+/// All exporters, the default first.
 pub static EXPORTERS: &[Exporter] = &[
     trials_csv::EXPORTER,
     fio_json::EXPORTER,
@@ -78,7 +77,7 @@ fn arm_words(cell: &Measurement, between: &str) -> String {
     words.join(between)
 }
 
-/// A number with four significant digits and no zeros at its end.
+/// A number with four significant digits, without trailing zeros.
 fn brief(value: f64) -> String {
     let rounded = format!("{value:.3e}");
     rounded.parse::<f64>().map_or(rounded, |value| value.to_string())

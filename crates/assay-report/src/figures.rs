@@ -1,5 +1,4 @@
-//! Which figures there are, and what each of them is drawn from. A figure draws nothing where the
-//! evidence has not what it needs.
+//! The available figures and their data. A figure is omitted if the evidence lacks its data.
 
 pub mod bars;
 pub mod classes;
@@ -37,12 +36,12 @@ pub trait Draws: Sync {
     fn draw(&self, evidence: &Evidence) -> Vec<Figure>;
 }
 
-/// One kind of figure, whatever was run.
+/// A kind of figure for any kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
-    /// What it is called, what it shows, how it is read.
+    /// Its name, content, and how to read it.
     pub about: About,
-    /// All figures of this kind that the evidence has something for.
+    /// Draws all figures of this kind that the evidence supports.
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
@@ -62,7 +61,7 @@ impl Draws for FactsFigure {
     }
 
     fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
-        // Trials of several results have no order in common.
+        // Trials of several results have no common order.
         if evidence.findings.study.kind == "compare" {
             return Vec::new();
         }
@@ -73,8 +72,8 @@ impl Draws for FactsFigure {
     }
 }
 
-/// All kinds, in the order of reading. Those of what kinds of work tell stand before those of runs, those of
-/// their own seconds before those that show what lies behind numbers.
+/// All kinds, in the order of reading. Figures of kinds of work come before those of runs; those of their seconds come
+/// before those of distributions.
 pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
     let of_facts = assay_workloads::figures().map(|figure| figure as &dyn Draws);
     let of_seconds = assay_workloads::own_figures().map(|figure| figure as &dyn Draws);
@@ -107,10 +106,10 @@ static OF_RECORDS: &[&dyn Draws] = &[
 
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
 
-/// What is drawn of a race: the others would set its arms side by side, of which some stayed for their luck.
+/// Figures of a race: the others would compare its arms, some of which remain by luck.
 const OF_RACES: [&str; 2] = ["race", "order"];
 
-/// Marks of one figure; what has more can only be read as a table.
+/// Limit on marks per figure; larger ones are only readable as tables.
 const MOST_MARKS: usize = 1500;
 
 /// All figures of the evidence in the order of reading. No two have the same id.
@@ -118,7 +117,7 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     kinds(evidence).into_iter().flatten().collect()
 }
 
-/// Figures of the kind that a study says leads, up to which all lead.
+/// With up to this number of figures of the leading kind, all lead.
 const MOST_LEADING: usize = 2;
 
 pub struct Ordered {
@@ -133,13 +132,13 @@ pub struct Drawn {
     pub figures: Vec<Figure>,
 }
 
-/// The figures that lead, and the others by their kind in the order of reading: those of the kind that
-/// the study says, else the one that shows the answer.
+/// The leading figures, and the others by kind in reading order: the kind that the study names leads, else the one with
+/// the answer.
 pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = kinds(evidence);
     let asked = named_lead(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
     let mut leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
-    // The author's values are open next to one's own.
+    // Published values are unfolded next to the study's numbers.
     if let Some([published, ..]) =
         drawn_of(published::PUBLISHED.about.name, &kinds).map(Vec::as_slice)
         && leads.len() < MOST_LEADING
@@ -159,14 +158,13 @@ pub fn ordered(evidence: &Evidence) -> Ordered {
     Ordered { lead, lead_kinds, others }
 }
 
-/// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
-/// kind is drawn.
+/// The figures of the kind that the study names as leading; `None` if it names none, or none was drawn.
 fn named_lead<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let name = evidence.findings.study.lead_figure.as_deref()?;
     drawn_of(name, kinds)
 }
 
-/// The figures of the kind with a name, where there are any.
+/// The figures of the named kind, if any.
 fn drawn_of<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let place = FIGURES.iter().position(|kind| kind.about().name == name)?;
     kinds.get(place).filter(|own| !own.is_empty())
@@ -186,12 +184,12 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     };
     let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
         let name = kind.about().name;
-        // Places have figures of their own, which say what the others would.
+        // Platforms have separate figures with the same content.
         let is_of_places = name == places::PLACES.about.name;
         if evidence.findings.platforms.is_some() != is_of_places {
             return Vec::new();
         }
-        // A window is one number of each kind: only what lies behind it is worth a figure.
+        // A window is one number per metric: only its distributions are worth a figure.
         let is_behind = OF_WINDOWS.contains(&name);
         if evidence.findings.are_windows() && !is_behind {
             return Vec::new();
@@ -206,9 +204,9 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
 }
 
 /// The figures that lead if the study names none. Platforms: the speed in percent. A check: bars with intervals, then
-/// latencies. Otherwise the first of: the figure of a kind of work, a curve over numeric levels, own and published
-/// numbers, ratios to the baseline, the rate over a surface, bars. If there are several of a kind, one of the workload
-/// that the answer names.
+/// latencies. Otherwise the first of: the figure of a kind of work, a curve over numeric levels, measured and published
+/// numbers, ratios to the baseline, the rate over a surface, bars. With several of a kind, one of the workload in the
+/// answer.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
     if evidence.findings.platforms.is_some() {
         return kinds.iter().flatten().take(1).collect();
@@ -221,7 +219,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
             return lead;
         }
     }
-    // Of some kinds the one with the most to show leads, of others the first.
+    // For some kinds the figure with the most marks leads, for others the first.
     let order = [
         (race::RACE.about.name, false),
         (sweep::SWEEP.about.name, false),
@@ -245,7 +243,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
             .is_some_and(|own| answer.about.iter().any(|one| one.workload == *own))
     };
     let named: Vec<&Figure> = own.iter().filter(is_named).collect();
-    // Of several metrics the one of the answer, else the rate.
+    // Of several metrics, the answer's, else the rate.
     let iops = answer.about.iter().any(|one| one.metric == "iops");
     let metric = if iops { "iops" } else { "bandwidth_bytes_per_s" };
     let like = own.iter().filter(|figure| figure.metric.as_deref() == Some(metric)).collect();

@@ -1,6 +1,6 @@
-//! Words into lines.
+//! Line breaking.
 
-/// A blank inside a piece that is kept on one line as long as the line has room: `9.1 ms`.
+/// A no-break space within a piece, such as `9.1 ms`, that stays on one line if it fits.
 pub(super) const GLUE: char = '\u{a0}';
 
 pub(super) fn width_of(text: &str) -> usize {
@@ -40,8 +40,8 @@ fn units_glued(text: &str) -> String {
     glued
 }
 
-/// Wraps a text: the first line begins with `first`, the others with `indent` blanks. No line is
-/// longer than `width` unless one word alone is.
+/// Wraps a text: the first line begins with `first`, the others with `indent` spaces. No line is longer than `width`
+/// unless one word alone is.
 pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = clean(first);
@@ -51,7 +51,7 @@ pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String>
             if !line.trim().is_empty() {
                 lines.push(line.trim_end().to_owned());
             }
-            // A word that fits the line but not behind the indent gets a smaller one.
+            // A word that fits the line but not after the indent gets a smaller one.
             line = " ".repeat(indent.min(width.saturating_sub(width_of(&word))));
             blank = "";
         }
@@ -63,7 +63,7 @@ pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String>
     lines.into_iter().map(|line| line.replace(GLUE, " ")).collect()
 }
 
-/// Words; glued pieces stay whole where a line has room for them.
+/// Words; glued pieces stay together if they fit on a line.
 fn pieces(text: &str, room: usize) -> Vec<String> {
     let mut found = Vec::new();
     for word in text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()) {

@@ -1,11 +1,10 @@
-//! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
+//! Renders findings: a document without layout, and its renderers. Pure functions.
 //!
-//! Here belongs how findings and evidence look: documents, figures, tables, text, Markdown, pages. What is
-//! concluded does not (`assay-analysis`), nor the sentences that tell it. Nothing is computed here that a finding does
-//! not say.
+//! It contains the presentation of findings and evidence: documents, figures, tables, text, Markdown, pages.
+//! Conclusions and their sentences are in `assay-analysis`. This crate computes nothing beyond the findings.
 //!
-//! The types to know: [`Document`], [`document::Block`] (what a document is made of), `Figure` (data, which
-//! [`svg`] draws), [`evidence::Evidence`] (what figures show beside findings), [`exporters::Exporter`].
+//! Main types: [`Document`], [`document::Block`] (its parts), `Figure` (data, which [`svg`] draws),
+//! [`evidence::Evidence`] (data of figures besides the findings), [`exporters::Exporter`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -34,9 +33,9 @@ use assay_study::findings::Findings;
 pub use document::Document;
 pub use layout::wrap;
 
-/// The findings as one pretty JSON document, `assay-findings/1`. Every number in it is finite: the
-/// analysis makes no other, and JSON has no word for them.
+/// The findings as one pretty JSON document, `assay-findings/1`. Every number in it is finite: the analysis produces no
+/// other, and JSON cannot express them.
 pub fn json(findings: &Findings) -> String {
-    // Findings hold nothing that JSON cannot say: maps have text keys and numbers are finite.
+    // Findings only contain what JSON can express: maps with text keys, finite numbers.
     serde_json::to_string_pretty(findings).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A result as Markdown with its figures as SVG files beside it: for wikis and repositories.
+//! A result as Markdown with its figures as SVG files: for wikis and repositories.
 
 use super::document::{self, Block, Detail, Remark, Row, Section, Table};
 use super::evidence::Evidence;
@@ -15,7 +15,7 @@ pub struct Report {
     pub figures: Vec<(String, String)>,
 }
 
-/// The report of results; `stem` begins the names of the figures' files.
+/// The report of results; `stem` is the prefix of the figures' file names.
 pub fn report(results: &[Evidence], stem: &str) -> Report {
     let mut report = Report { text: String::new(), figures: Vec::new() };
     for (index, evidence) in results.iter().enumerate() {
@@ -25,7 +25,7 @@ pub fn report(results: &[Evidence], stem: &str) -> Report {
     report
 }
 
-/// A result as one comment: the answer, the tables, what is to be known; the machine folded away.
+/// A result as one comment: the answer, the tables, caveats; the machine is folded.
 pub fn comment(findings: &Findings) -> String {
     let mut report = Report { text: String::new(), figures: Vec::new() };
     report.line(&format!("### {}", inline(&findings.study.title)));
@@ -173,7 +173,7 @@ fn inline(text: &str) -> String {
         }
     }
     let told = told.replace("://", "&#58;//").replace("www.", "www&#46;");
-    // What would begin a list.
+    // Characters that would begin a list.
     let marked = told.starts_with(['-', '+']);
     let counted = told.trim_start_matches(|letter: char| letter.is_ascii_digit());
     if marked {

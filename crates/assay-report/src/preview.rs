@@ -1,4 +1,4 @@
-//! What a study would do, before it runs.
+//! The preview of a study, before it runs.
 
 mod traffic;
 
@@ -30,7 +30,7 @@ pub use traffic::{Moved, RateSource, traffic};
 
 pub const FORMAT: &str = "assay-preview/1";
 
-/// What a file system is called among what is made.
+/// Name of a file system among created things.
 const FILE_SYSTEM: &str = "file system";
 
 const MOST_RUNS: usize = 3;
@@ -44,62 +44,61 @@ pub struct Preview {
     pub title: String,
     pub seed: u64,
     pub replicates: u32,
-    /// Passes of the screen before a race: its trials stand before those of the first replicate, and are
-    /// counted as replicates among them.
+    /// Passes of the screen before a race; its trials precede the first replicate and count as replicates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screen: Option<u32>,
-    /// Arms, the second copy of the baseline included.
+    /// Arms, including the A/A control.
     pub configurations: usize,
     pub trial_count: usize,
-    /// Whether the pilot chooses how many replicates, and how long their trials are.
+    /// Whether the pilot chooses the number of replicates and the length of their trials.
     #[serde(skip_serializing_if = "is_false")]
     pub by_pilot: bool,
-    /// Seconds that the trials take; at most, where operations are counted.
+    /// Seconds of all trials; an upper limit if operations are counted.
     pub trials_s: f64,
-    /// Whether trials end when their operations are done, and so sooner.
+    /// Whether trials may end early, when their operations are done.
     #[serde(skip_serializing_if = "is_false")]
     pub may_end_early: bool,
-    /// Bytes that are written before trials, to fill areas.
+    /// Bytes written before trials to fill areas.
     pub area_bytes: u64,
-    /// How often a file system is made during the trials.
+    /// Number of file systems created during the trials.
     pub filesystem_creations: usize,
-    /// All that is made during the trials, the lowest first, and how often.
+    /// Everything created during the trials, the lowest layer first, with counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub creations: Vec<PreviewMade>,
-    /// Seconds of trials that write, at full speed.
+    /// Seconds of trials that write at full speed.
     pub writing_s: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
-    /// Which engine carries out workloads that are compared at several depths.
+    /// Engines of workloads that are compared at several depths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<String>,
     #[serde(skip)]
     pub creates_files: bool,
-    /// Whether all of it is done in virtual machines, whose drives lie in memory.
+    /// Whether everything runs in virtual machines with drives in memory.
     #[serde(skip_serializing_if = "is_false")]
     pub in_vm: bool,
-    /// Whether runs of them are counted, however long they take.
+    /// Whether the number of runs ends a trial, regardless of their time.
     #[serde(skip_serializing_if = "is_false")]
     pub open_ended: bool,
-    /// What is changed, and how it is undone; of several hosts what is so on all of them.
+    /// Changes and how Assay reverts them; with several hosts, the changes common to all.
     pub changes: Vec<String>,
-    /// What each of several hosts does that run it together.
+    /// The work of each of several hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<PreviewHost>,
-    /// What is lost with each device that is overwritten, or would be with --destroy.
+    /// Data loss per device that is overwritten, or would be with --destroy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data_at_risk: Vec<PreviewStake>,
-    /// What the study asks for that is not here, and what becomes of it.
+    /// Requested items that are unavailable, and the consequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
     pub absent: Vec<String>,
     pub power_analysis: Vec<Foresight>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    /// How its race goes, where it is one: it has these trials at most.
+    /// Course of the race, if it is one, with the maximum number of trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub race: Option<String>,
-    /// What is to be expected of its race, where it is one: fewer.
+    /// Expected course of the race, if it is one, with fewer trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
     pub trials: Vec<PreviewTrial>,
@@ -107,7 +106,7 @@ pub struct Preview {
     pub targets: Vec<String>,
     #[serde(skip)]
     pub needs_root: bool,
-    /// Seconds that filling the areas takes at most.
+    /// Maximum seconds to fill the areas.
     #[serde(skip)]
     pub fill_s: f64,
     #[serde(skip)]
@@ -143,7 +142,7 @@ impl PreviewHost {
 }
 
 impl Preview {
-    /// Adds what each host does, and removes it from the changes common to all hosts.
+    /// Adds the work of each host, and removes it from the changes common to all hosts.
     #[must_use]
     pub fn with_hosts(mut self, hosts: Vec<PreviewHost>) -> Self {
         self.changes.retain(|text| !hosts.iter().any(|host| host.actions.contains(text)));
@@ -155,7 +154,7 @@ impl Preview {
 pub struct PreviewTrial {
     pub order: u32,
     pub replicate: u32,
-    /// Run first, and left out of the analysis.
+    /// Runs first, and does not count in the analysis.
     #[serde(skip_serializing_if = "is_false")]
     pub warmup: bool,
     pub workload: String,
@@ -165,7 +164,7 @@ pub struct PreviewTrial {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewMade {
-    /// What, in the singular: `file system`.
+    /// Name in the singular: `file system`.
     pub what: &'static str,
     pub times: usize,
 }
@@ -173,10 +172,10 @@ pub struct PreviewMade {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreviewStake {
     pub target: String,
-    /// Whether the study will overwrite it: the right text was given with --destroy.
+    /// Whether the study will overwrite it: --destroy had the correct text.
     pub overwritten: bool,
     pub lost: Vec<String>,
-    /// What --destroy needs; none where the device cannot be overwritten.
+    /// Required value of --destroy; `None` if the device cannot be overwritten.
     pub destroy: Option<String>,
     pub refused: Option<String>,
 }
@@ -230,7 +229,7 @@ pub fn make(
     let made = surveys
         .clone()
         .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated)
-        // What takes the whole finds it empty.
+        // Work on a whole device finds it empty.
         .filter(|_| !study.needs_whole());
     let standings: Vec<&Survey> = (0..plan.trials.len())
         .filter(|index| plan.is_remade_before(*index))
@@ -316,7 +315,7 @@ pub fn make(
     }
 }
 
-/// Nanoseconds of a trial until its time is up or its work is done; only the ramp where nothing else is known.
+/// Nanoseconds until a trial's time or work is over; only the ramp if nothing else is known.
 fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     let workload = plan.work_of(trial);
     let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
@@ -328,7 +327,7 @@ fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     workload.ramp_ns + bound
 }
 
-/// What the levels of these make each time; a level such as `none` makes nothing.
+/// Layers that these levels create each time; a level such as `none` creates nothing.
 fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
     let mut found: Vec<PreviewMade> = Vec::new();
     for survey in standings {
@@ -359,8 +358,7 @@ fn place(site: &Site) -> String {
     }
 }
 
-/// What happens to a target, and how that is undone; what happens on a file system that a factor
-/// makes goes with it.
+/// The change of a target, and how Assay reverts it; a created file system is removed with its content.
 fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     if !survey.under.is_empty() || survey.area.length == 0 {
         return None;
@@ -385,7 +383,7 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     })
 }
 
-/// Bytes that are written again before trials, as trims, zeroing or copies took away what work is to find.
+/// Bytes rewritten before trials because trims, zeroing or copies removed data for later reads.
 fn refilled(plan: &Plan, sites: &[Site]) -> u64 {
     let clears = |one: &PlannedWorkload| one.touches().any(|touch| touch.clears);
     if !plan.workloads.iter().any(clears) {
@@ -411,12 +409,12 @@ fn refilled(plan: &Plan, sites: &[Site]) -> u64 {
     bytes
 }
 
-/// Whether nothing but the end of its runs ends a trial.
+/// Whether only the number of runs ends a trial.
 fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// How programs are run, and what goes through all of a target in its own time, each once.
+/// How programs run, and work over a whole target at its own speed, each once.
 fn programs(plan: &Plan) -> Vec<String> {
     let goes_through = |one: &PlannedWorkload| {
         (one.writes() || one.work.makes_machines()) && one.work.expected_ns(0).is_some()
@@ -429,7 +427,7 @@ fn programs(plan: &Plan) -> Vec<String> {
     words
 }
 
-/// Which engine carries out each workload that is compared at several depths: `auto` chose it for all of them.
+/// The engine of each workload that is compared at several depths: `auto` chose it for all of them.
 fn engines(plan: &Plan) -> Vec<String> {
     let mut found = Vec::new();
     for one in &plan.workloads {
@@ -490,8 +488,8 @@ fn screened(plan: &Plan, passes: u32) -> String {
     )
 }
 
-/// What is to be expected of a race: in simulations a setting has three to ten trials, by how far they lie apart; after
-/// a screen few have any.
+/// Expected course of a race: in simulations a setting gets three to ten trials, depending on the differences; after a
+/// screen, most get none.
 fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     let Stopping::Race { screen, .. } = plan.design.stopping else { return None };
     let usual = plan.replicates.saturating_sub(screen).min(usual_replicates(screen > 0));
@@ -501,7 +499,7 @@ fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
 
-/// Returns the preview as a document: details first, so that the last screen shows the cost.
+/// Returns the preview as a document: details first, with the cost on the last screen.
 pub fn document(preview: &Preview, order: Order) -> Document {
     let mut lost: Vec<String> = preview.data_at_risk.iter().map(PreviewStake::line).collect();
     if lost.is_empty() {
@@ -529,7 +527,7 @@ pub fn document(preview: &Preview, order: Order) -> Document {
     ];
     let mut facts = Vec::new();
     for (name, mut texts) in named {
-        // One of many programs shows what the others do.
+        // One of many programs is an example for the others.
         let is_many = name == "runs" && texts.len() > MOST_RUNS;
         let most = if is_many { 1 } else { MOST_LISTED };
         if texts.len() > most {

@@ -1,5 +1,5 @@
-//! A result on a terminal, where the last lines are read first: details, then the answer with its doubts, then the
-//! numbers that it rests on.
+//! A result on a terminal, where users read the last lines first: details, then the answer with its caveats, then its
+//! numbers.
 
 use super::document::check_tables::EXTREME;
 use super::document::{self, Block, Detail, Document, NONE, Remark, Role, Section};
@@ -8,15 +8,15 @@ use super::table::cut;
 use super::text::{NARROW, TextPage, joined};
 use assay_study::findings::{Findings, Trust};
 
-/// Lines of a terminal of 24 that a command leaves to its result.
+/// Lines for a result on a terminal of 24 lines.
 const LINES: usize = 21;
 
-/// Facts that are left to `--full`.
+/// Facts that only `--full` prints.
 const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
 
 type Lines = Vec<String>;
 
-/// A result by where it stands on the screen.
+/// Parts of a result, by their position on the screen.
 #[derive(Default)]
 struct Parts {
     heading: Vec<Lines>,
@@ -25,7 +25,7 @@ struct Parts {
     tables: Vec<Lines>,
 }
 
-/// A result as text of at most `width` columns; `colour` paints the words that judge.
+/// A result as text of at most `width` columns; `colour` colors verdicts.
 pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -> String {
     let page = TextPage::new(width, colour);
     let [first, rest] = document::leading_sentences(findings);
@@ -51,7 +51,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     } else if fits(&short) {
         [title, heading, [list(&rest), details].concat(), short, tables]
     } else {
-        // What does not fit scrolls away: then the answer comes last.
+        // If it does not fit, it scrolls: then the answer comes last.
         [title, heading, [list(&rest), details].concat(), tables, short]
     };
     joined(&parts.concat())
@@ -77,8 +77,8 @@ impl Parts {
     }
 }
 
-/// The role of the sections with the numbers that the answer rests on: those of the figure that leads, else those of
-/// the study's own tables, else those of the first figure.
+/// Role of the sections with the numbers behind the answer: those of the leading figure, else the study's main tables,
+/// else those of the first figure.
 fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
     let (leading, others) = document.leading(findings);
     let own = others.iter().find(|section| section.role == Role::Main);
@@ -86,8 +86,8 @@ fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
     leading.first().or(own).or(figure).map(|section| section.role)
 }
 
-/// Leaves out the conditions of the test, how tables are read, what the answer says again and the last percentile where
-/// it has no room; remarks that take trust away go to `doubts`.
+/// Removes test conditions, legends, repetitions of the answer, and the last percentile if it does not fit; moves
+/// remarks that lower trust to `doubts`.
 fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
     let is_legend = |section: &Section| section.role == Role::Closer && section.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
@@ -117,7 +117,7 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page
     document.sections.retain(|section| !section.blocks.iter().all(is_empty));
 }
 
-/// What a dash in the table of a check means.
+/// Explains a dash in the table of a check.
 fn dashes(document: &Document) -> Option<Remark> {
     let tables = document.sections.iter().filter(|section| section.role == Role::Main);
     let is_told = |block: &Block| match block {
@@ -137,7 +137,7 @@ fn dashes(document: &Document) -> Option<Remark> {
 const RATE: &str = "MB/s";
 
 /// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;
-/// several where a line is too short for that.
+/// several lines if one is too short.
 fn lines_of(remark: &Remark, width: usize) -> Lines {
     let rows = match remark.rows.as_slice() {
         [] => String::new(),

@@ -1,5 +1,5 @@
-//! The one renderer of figures: SVG with real text, marks that carry what they say, and colours
-//! that a page may set. Plain viewers read the colours from attributes, pages from classes.
+//! The renderer of figures: SVG with real text, marks with titles, and colors that a page may set. Plain viewers read
+//! the colours from attributes, pages from classes.
 
 mod frame;
 mod marks;
@@ -28,7 +28,7 @@ enum Medium {
 }
 
 impl Medium {
-    /// Pixels. A page never shows a figure smaller, so that letters have 12 pixels.
+    /// Pixels. A page never shows a figure smaller than this, which keeps letters at 12 pixels.
     fn width(self) -> f64 {
         match self {
             Self::File(_) => 760.0,
@@ -38,8 +38,8 @@ impl Medium {
     }
 }
 
-/// The figure as two `<svg>` elements, the second for narrow windows, of a page whose style sheet has
-/// [`variables`] and [`RULES`]. Only the marks of the first have titles, which the script copies.
+/// The figure as two `<svg>` elements, the second for narrow windows, for a page whose style sheet has [`variables`]
+/// and [`RULES`]. Only the marks of the first have titles, which the script copies.
 pub fn inline(figure: &Figure) -> String {
     element(figure, Medium::Page) + &element(figure, Medium::Phone)
 }
@@ -85,7 +85,7 @@ fn element(figure: &Figure, medium: Medium) -> String {
     pen.out
 }
 
-/// Everything in the order in which it lies on the other.
+/// Draws everything from back to front.
 fn draw(pen: &mut Pen, frame: &Frame<'_>) {
     pen.add("<g class=\"legend\">\n");
     frame.keys.iter().for_each(|key| legend_key(pen, frame, key));
@@ -128,7 +128,7 @@ fn series_swatch(pen: &mut Pen, series: &Series, place: [f64; 2], swatch: [f64; 
     if series.mark == Mark::Bars || series.mark.is_tile() {
         let filled = if series.mark == Mark::Bars { marks::filled(series.shape) } else { "" };
         let points = &series.points;
-        // Those that nobody trusts are hollow in any series.
+        // Untrusted points are hollow in any series.
         let mut sound = points.iter().filter(|point| point.look != Look::Crossed).peekable();
         if sound.peek().is_some() && sound.all(|point| point.look == Look::Hatched) {
             pen.add(&format!("<g {}>", pen.paint(&class, "stroke")));
@@ -170,7 +170,7 @@ fn span_class(kind: SpanKind) -> &'static str {
 
 fn spans(pen: &mut Pen, frame: &Frame<'_>) {
     let [_, mut top, _, mut bottom] = frame.plot;
-    // Colours of tiles mean amounts: what else there is to tell stands above them.
+    // Tile colors are amounts: other marks go above them.
     if frame.figure.series.iter().any(|series| series.mark.is_tile()) {
         (top, bottom) = (top - 7.0, top - 2.0);
     }
@@ -215,7 +215,7 @@ fn guide(pen: &mut Pen, from: [f64; 2], to: [f64; 2]) {
     pen.path(&attributes, &segment(from, to), "");
 }
 
-/// Lines of the grid, ticks with their words, titles of the axes.
+/// Grid lines, ticks with their labels, titles of the axes.
 fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     let (side, below) = frame.sides();
     let [left, top, right, bottom] = frame.plot;
@@ -252,7 +252,7 @@ fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     pen.add("\n");
 }
 
-/// Words at the left of the plot; a heading begins at its very edge.
+/// Labels at the left of the plot; a heading begins at the edge.
 fn aside_text(pen: &mut Pen, frame: &Frame<'_>, side: &Ruler<'_>, tick: &Tick) {
     let (left, y) = (frame.plot[0], tick.px + 4.0);
     // The halo keeps text readable in front of lines.
@@ -273,7 +273,7 @@ fn aside_text(pen: &mut Pen, frame: &Frame<'_>, side: &Ruler<'_>, tick: &Tick) {
     }
 }
 
-/// Words below the plot, aslant where they do not fit side by side.
+/// Labels below the plot, slanted if they do not fit.
 fn below_text(pen: &mut Pen, frame: &Frame<'_>, tick: &Tick) {
     let bottom = frame.plot[3];
     if frame.aslant {

@@ -1,16 +1,16 @@
-//! Tables of text: aligned columns where they fit, one entry below the other where they do not.
+//! Text tables: aligned columns if they fit, else one entry below the other.
 
 use assay_core::exhibit::Column;
 
 use super::layout::{clean, text_of, width_of, wrap};
 
-/// Room that a last column needs to be wrapped in place.
+/// Width needed to wrap a last column in place.
 const LEAST_LAST: usize = 20;
 
-/// Room that a last column needs to be cut.
+/// Width needed to cut a last column.
 const LEAST_CUT: usize = 16;
 
-/// Columns from their headings; a `>` in front puts a column to the right.
+/// Columns from their headings; a leading `>` aligns a column to the right.
 pub fn columns(titles: &[&str]) -> Vec<Column> {
     let column = |title: &&str| match title.strip_prefix('>') {
         Some(title) => Column::right(title),
@@ -27,8 +27,8 @@ pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
     text_of(&lines)
 }
 
-/// A table with one line per row: an ellipsis ends a last cell that is too long. Where the other columns leave no
-/// room for the last one, it stands below its row.
+/// A table with one line per row: an ellipsis ends a last cell that is too long. If the other columns leave no space
+/// for the last one, it goes below its row.
 pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usize) -> String {
     let last = columns.len().saturating_sub(1);
     let mut room = width;
@@ -69,7 +69,7 @@ pub fn cut(text: &str, room: usize) -> String {
 
 pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
 
-/// Heading and rows in columns; none where they do not fit.
+/// Heading and rows in columns; `None` if they do not fit.
 pub(super) fn aligned(
     columns: &[Column],
     rows: &[Vec<String>],

@@ -1,6 +1,6 @@
-//! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.full.txt` what they look like, some of them narrow.
-//! `UPDATE_EXPECT=1` writes the texts anew. Findings named `study-*` are what the analysis makes of
-//! the measurements in `studies.rs`; `cargo test -p assay -- --ignored studies` writes them anew.
+//! Fixtures: `NAME.json` contains findings, `NAME.80.txt` and `NAME.full.txt` their expected text, for some also
+//! narrow. `UPDATE_EXPECT=1` rewrites the texts. The analysis creates findings named `study-*` from the measurements in
+//! `studies.rs`; `cargo test -p assay -- --ignored studies` rewrites them.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
 mod agreement;
@@ -39,7 +39,7 @@ pub(super) fn fixture(name: &str) -> Findings {
     all().iter().find(|(own, _)| own == name).unwrap().1.clone()
 }
 
-/// What stands in files, and beside it what benches make, read back from its text as a file would be.
+/// Findings from files, and those from benches after a round trip through text.
 fn read() -> Vec<(String, Findings)> {
     let text_of = |name: String| {
         let text = std::fs::read_to_string(directory().join(format!("{name}.json"))).unwrap();
@@ -71,8 +71,7 @@ fn in_full(findings: &Findings, width: usize) -> String {
     screen::screen(findings, Detail::Full, width, false)
 }
 
-/// Which narrow pages stand in files: one of each kind of table. That no page of any width loses a word or sticks out is
-/// asked of all below.
+/// Narrow pages in files: one of each kind of table. Another test checks all widths for lost words and long lines.
 const NARROW: [(&str, usize); 6] = [
     ("two-targets", 40),
     ("mirror", 40),
@@ -98,7 +97,7 @@ fn fixtures_look_as_expected() {
         hold(format!("{name}.{width}.txt"), &rendered(&fixture(name), width, false));
     }
     assert!(fixtures().len() >= 3);
-    // A page that nothing is held against would say what was true once.
+    // A page without a test would become outdated.
     for name in names_of_files("txt") {
         assert!(names.contains(&name), "{name} is no page of today");
     }
@@ -140,7 +139,7 @@ fn colour_changes_nothing_but_colour() {
     for (name, findings) in fixtures() {
         for width in [40, 80] {
             let coloured = rendered(&findings, width, true);
-            // Without a verdict and without trust there is nothing to colour.
+            // Without verdict and trust there is no color.
             let grey = [
                 "study-boots",
                 "study-sequential",
@@ -169,8 +168,7 @@ fn json_is_one_document_that_reads_back() {
     }
 }
 
-/// At every width: no line is wider than the page unless one word is, and no word of a sentence is
-/// lost.
+/// At every width, no line is longer than the page unless one word is, and no word of a sentence is lost.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
@@ -296,7 +294,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
 }
 
-/// Author's digits and unit, own numbers in that unit, and no verdict.
+/// The author's digits and unit, measured numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
     use assay_analysis::inference::published::{self, Published, Unit};

@@ -1,5 +1,5 @@
-//! A document as text. From 80 columns on it is a block of at most 80 columns to be pasted into a
-//! forum; below that, entries stand one below the other. Nothing is cut.
+//! A document as text. From 80 columns on it is a block of at most 80 columns for pasting into a forum; below that,
+//! entries are one below the other. Nothing is cut.
 
 use super::document::{self, Block, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
@@ -7,18 +7,18 @@ use super::table::aligned;
 use assay_core::exhibit::{Column, NONE, Role, Unit};
 use assay_study::findings::Findings;
 
-/// A block is never wider, however wide the terminal is.
+/// Maximum width of a block, however wide the terminal is.
 const WIDEST: usize = 80;
 
 pub const FORUM_COLUMNS: usize = 46;
 
-/// What forums take for the beginning of a link.
+/// Forums turn this prefix into a link.
 const WWW: &str = "www.";
 
-/// Below this width facts stand behind their name and not in a column.
+/// Below this width, facts follow their name instead of a column.
 pub(super) const NARROW: usize = 60;
 
-/// A document as text at a width; `colour` paints the words that judge.
+/// A document as text at a width; `colour` colors verdicts.
 pub fn render(document: &Document, width: usize, colour: bool) -> String {
     let page = TextPage::new(width, colour);
     let mut parts = vec![page.title(&document.title)];
@@ -26,7 +26,7 @@ pub fn render(document: &Document, width: usize, colour: bool) -> String {
     joined(&parts)
 }
 
-/// The share for forums, which get no links from it: names in a result may be from strangers.
+/// The share for forums, without links: names in a result may be from strangers.
 pub fn forum(findings: &Findings) -> String {
     let text = render(&document::forum(findings), FORUM_COLUMNS, false);
     let mut plain = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ impl TextPage {
         Self { width: width.clamp(1, WIDEST), colour }
     }
 
-    /// The heading keeps its two blanks before the date where it fits.
+    /// The heading has two spaces before the date if it fits.
     pub fn title(&self, title: &str) -> Vec<String> {
         if title.is_empty() {
             Vec::new()
@@ -69,8 +69,7 @@ impl TextPage {
         }
     }
 
-    /// The parts of a section, which an empty line separates: a table alone, everything else directly below the
-    /// heading.
+    /// The parts of a section, separated by empty lines: a table alone, everything else directly below the heading.
     pub fn section(&self, section: &Section) -> Vec<Vec<String>> {
         let caption = section.caption.iter().flat_map(|text| wrap(text, "", 2, self.width));
         let mut parts = Vec::new();
@@ -139,7 +138,7 @@ impl TextPage {
         table.rows.iter().flat_map(|row| self.stacked(table, row)).collect()
     }
 
-    /// All columns of a table; none where they do not fit.
+    /// All columns of a table; `None` if they do not fit.
     fn whole(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let all: Vec<usize> = (0..table.columns.len()).collect();
         self.aligned(&table.columns, rows, &all)
@@ -150,8 +149,8 @@ impl TextPage {
         self.whole(table, &rows).is_some()
     }
 
-    /// A table whose last column holds sentences, which are wrapped; none for another, where they
-    /// have no room, and where rows have notes.
+    /// A table whose last column has wrapped sentences; `None` for other tables, if they do not fit, or if rows have
+    /// notes.
     fn worded(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let role = table.columns.last().map(|column| column.role);
         let whole = rows.len() == table.rows.len() && rows.iter().all(|row| row.notes.is_empty());
@@ -162,7 +161,7 @@ impl TextPage {
         self.lines(&table.columns, rows, &all)
     }
 
-    /// Some columns of a table; none where they do not fit.
+    /// Some columns of a table; `None` if they do not fit.
     fn lines(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
         let cell = |row: &Row, index: usize| {
             row.cells.get(index).map_or_else(String::new, |cell| cell.text(columns[index].unit))
@@ -177,13 +176,13 @@ impl TextPage {
         aligned(&columns, &words, self.width, &paint)
     }
 
-    /// The same with one line per row: nothing wraps.
+    /// The same with one line per row, without wrapping.
     fn aligned(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
         self.lines(columns, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
-    /// A wide table as several below each other, each with the names of the rows; later parts omit rows without
-    /// any value. None where a part does not fit either.
+    /// Splits a wide table into several, each with the row names; later parts omit rows without values. `None` if a
+    /// part does not fit either.
     fn broken(&self, columns: &[Column], rows: &[&Row]) -> Option<Vec<Vec<String>>> {
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
             return None;
@@ -247,7 +246,7 @@ impl TextPage {
         wrap(&reason, &begin, indent, self.width)
     }
 
-    /// A row as a name with its numbers below it, each judgement on a line of its own.
+    /// A row as a name with its numbers below it, and one line per verdict.
     fn stacked(&self, table: &Table, row: &Row) -> Vec<String> {
         if row.cells.is_empty() {
             return self.absent(row);

@@ -1,4 +1,4 @@
-//! What the numbers say of the study's questions.
+//! Answers to the study's questions.
 
 use super::{Block, Section};
 use assay_study::findings::Findings;
@@ -12,7 +12,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if findings.answers.all.is_empty() {
         return None;
     }
-    // Of a gate, which is asked first, there is no bound.
+    // A gate, which is answered first, has no bound.
     let bounds = findings.answers.requirements.iter().flat_map(|fitness| &fitness.bounds);
     let bounds: Vec<&FitBound> = bounds.collect();
     let first = findings.answers.all.len().saturating_sub(bounds.len());
@@ -43,7 +43,7 @@ fn item(answer: &Answer, gate: Option<&GateAnswer>) -> String {
     let because = answer.reasons.iter().map(|text| format!(" {text}"));
     let rest: String = because.chain(published).collect();
     if answer.max_rate.is_some() {
-        // Not a claim that is shown or not: what there is, is told.
+        // A question without a verdict has a descriptive answer.
         return format!("{} {}{rest}", answer.ask, answer.answer);
     }
     format!("{} {}: {}{rest}", answer.ask, word.to_uppercase(), answer.answer)

@@ -1,4 +1,4 @@
-//! The page of a check: one table a target, how to read it, what it means.
+//! The page of a check: one table per target, how to read it, and its meaning.
 
 use super::remarks::{Name, add, rules, warnings};
 use super::{
@@ -15,7 +15,7 @@ const CLOSER: [&str; 2] = ["order", "time"];
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let several = findings.environment.targets.len() > 1;
     let mut told = facts::study(findings);
-    // What was measured stands before the first number.
+    // The target precedes the first number.
     let targets = findings.environment.targets.iter().filter(|_| several);
     told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         }
         let table = check_tables::workloads(findings, title, &arm);
         let classes = classes::table(findings, title, &arm);
-        // Others' work that was watched has classes alone, and commands a table of their own.
+        // Observed production work only has classes; commands have a separate table.
         let others = [&commands, &micro, &files];
         let none_of = others.iter().all(|own| own.is_none());
         let none_shown = of_kinds.is_empty() && of_numbers.is_empty();
@@ -74,7 +74,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     Document { title: facts::title(findings), sections }
 }
 
-/// Numbers of some metrics that rows do not have, each reason once with what it concerns.
+/// Missing numbers of some metrics, each reason once with its rows.
 pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
     let mut told = Vec::new();
     for entry in &findings.absent {

@@ -10,7 +10,7 @@ use assay_study::findings::shown::Rating;
 use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
-/// Rows of one arm, those of its classes below a load that was played again, absent ones last.
+/// Rows of one arm, the classes of a replayed load below it, missing ones last.
 pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
     let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured = own.flat_map(|workload| {
@@ -48,10 +48,10 @@ pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
     Table { title: title.to_owned(), columns, rows, ..Table::default() }
 }
 
-/// The column of the 99.9th percentile, which needs many operations and, on a terminal, room.
+/// The column of the 99.9th percentile, which needs many operations and, on a terminal, space.
 pub(crate) const EXTREME: &str = "p99.9";
 
-/// `random-read 4k q32`: what a workload is called, with its block size and queue depth.
+/// `random-read 4k q32`: name of a workload with its block size and queue depth.
 fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
     let facts = findings.workload(name, arm);
     let Some((facts, io)) = facts.and_then(|facts| Some((facts, facts.io?))) else {
@@ -65,7 +65,7 @@ fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
     format!("{stem} {} {depth}", show::block_size(io.size_bytes))
 }
 
-/// The metrics of the columns of a row: operations and bytes per second, quantiles of their times.
+/// Metrics of a row's columns: operations and bytes per second, latency quantiles.
 type Names = (&'static str, Option<&'static str>, [Option<&'static str>; 3]);
 
 const OF_ALL: Names = (
@@ -74,14 +74,14 @@ const OF_ALL: Names = (
     [Some("latency_p50_ns"), Some("latency_p99_ns"), Some("latency_p999_ns")],
 );
 
-/// An open loop has the IOPS that the study sets: what it is run for are the times that a user waits.
+/// In an open loop the study sets the IOPS: the result is the response time.
 const OF_OPEN_LOOPS: Names = (
     "iops",
     Some("bandwidth_bytes_per_s"),
     [Some("response_p50_ns"), Some(RESPONSE_P99), Some("response_p999_ns")],
 );
 
-/// Those of a class of a load that was played again; flushes have no bytes.
+/// The same for a class of a replayed load; flushes have no bytes.
 fn class_names(class: &Class) -> Option<Names> {
     let name = |told| Some(class.metric(told)?.name);
     let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999];
@@ -89,7 +89,7 @@ fn class_names(class: &Class) -> Option<Names> {
     Some((name(Told::Rate)?, name(Told::Bytes), quantiles))
 }
 
-/// The row of a workload or of a class of it; none where nothing was measured.
+/// The row of a workload or one of its classes; `None` if nothing was measured.
 fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
     let (operations, bytes, quantiles) = names;
     let of = |metric: &str| findings.cell(&name, arm, metric);
@@ -148,7 +148,7 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     told
 }
 
-/// A target in a comparison; of the first one there is nothing that it is compared with.
+/// A target in a comparison; the first one is the baseline.
 struct Compared<'a> {
     found: &'a Comparison,
     cell: Option<&'a Measurement>,
@@ -156,7 +156,7 @@ struct Compared<'a> {
     is_first: bool,
 }
 
-/// Targets against the first one; none where nothing is compared.
+/// Targets against the first one; `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<Compared<'_>> = Vec::new();
     for found in &findings.comparisons {
@@ -174,7 +174,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     });
     table.add(Column::right("95% CI"), &sides, Compared::interval);
     if differ_in_encryption(findings) {
-        // A program that encrypts is none of ours: seconds of the whole machine's processors.
+        // An encrypting program is a separate process: use the CPU time of the whole machine.
         table.add(Column::right("CPU s/GiB"), &sides, |side| {
             beside(findings, side.cell?, "machine_cpu_s_per_gib")
         });
@@ -213,7 +213,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// Whether what is compared is encrypted in different ways, or some of it not: processors pay for that.
+/// Whether the targets differ in encryption, which costs CPU time.
 fn differ_in_encryption(findings: &Findings) -> bool {
     let mut ways = findings.environment.targets.iter().map(|target| &target.encryption);
     ways.next().is_some_and(|first| ways.any(|other| other != first))

@@ -1,4 +1,4 @@
-//! What commands took: time with its range, processors, memory.
+//! Results of commands: time with its range, CPU, memory.
 
 use super::check::missing;
 use super::numbers::{heading, span, under_heading};
@@ -12,23 +12,23 @@ pub(super) const DURATION: &str = "duration_s";
 
 type Statistic = fn(&Measurement) -> Option<f64>;
 
-/// What stands beside it: heading, metric, and what of its trials is told.
+/// Further columns: heading, metric, and statistic of its trials.
 const BESIDE: [(&str, &str, Statistic); 3] = [
     ("user", "user_s", Measurement::value),
     ("system", "system_s", Measurement::value),
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
-/// The section; none where no command was run.
+/// The section; `None` without commands.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    // Times that were brought along have no runs behind them.
+    // Imported times have no runs.
     let is_run = |cell: &&Measurement| longest(findings, cell).is_some();
     let own = findings.measurements.iter().filter(|cell| cell.metric == DURATION && !cell.control);
     let cells: Vec<&Measurement> = own.filter(is_run).collect();
     let printed = printed(findings);
     let missing =
         missing(findings, |metric| metric == DURATION || !is_one(findings) && is_told(metric));
-    // Results of several days are held against each other by their times alone.
+    // Results of several days are compared by their times only.
     let is_empty = cells.is_empty() && missing.is_empty() && printed.is_empty();
     if is_empty || findings.study.kind == "compare" {
         return None;
@@ -45,8 +45,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("commands", blocks))
 }
 
-/// Numbers that programs print of themselves, those that verdicts would be about first; none of a comparison, which
-/// has tables of its own for them.
+/// Numbers that programs print, primary ones first; empty for a comparison, which has separate tables.
 fn printed(findings: &Findings) -> Vec<&Measurement> {
     let own = |cell: &&Measurement| !cell.control && is_told(&cell.metric) && !is_one(findings);
     let mut found: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
@@ -101,7 +100,7 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     table
 }
 
-/// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
+/// The shortest and the longest of all runs; `None` if the shortest was not longer than the shell's start.
 fn range(findings: &Findings, cell: &Measurement) -> Option<[f64; 2]> {
     let shortest = findings.in_row_of(cell, "duration_min_s")?;
     Some([shortest.min?, longest(findings, cell)?])

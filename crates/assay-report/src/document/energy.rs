@@ -1,4 +1,4 @@
-//! What the work cost in energy: a table where something tells it, else the reason why nothing does.
+//! Energy of the work: a table if a meter exists, else the reason for its absence.
 
 use super::{Block, Column, Role, Row, Section, Table, beside, spread};
 use assay_core::exhibit::Value;
@@ -11,7 +11,7 @@ const POWER: &str = "mean W";
 const BATTERY_WH: f64 = 50.0;
 const ENERGY: &str = "energy_j";
 
-/// The section; none where nobody asked for energy and nothing tells it.
+/// The section; `None` if energy was neither requested nor measured.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own = findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
     let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =

@@ -1,5 +1,4 @@
-//! What kinds of work show of their own: tables, to whose rows with subjects this adds the names and the trust, and
-//! lists.
+//! Exhibits of kinds of work: tables, to which this module adds names and trust, and lists.
 
 use super::{Block, Cell, Column, Measurement, Role, Section, Table};
 use assay_core::exhibit::{Exhibit, List, Subject};
@@ -10,7 +9,7 @@ use assay_study::plan::arms::TARGET;
 use assay_workloads::KINDS;
 use assay_workloads::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 
-/// The sections of kinds that tell facts, a kind after the other; none where no kind does.
+/// The sections of kinds with facts, one after the other; empty without any.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     findings.kind_exhibits().flat_map(|exhibit| of_kind(findings, exhibit)).collect()
 }
@@ -42,12 +41,12 @@ fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section
     Section::titled(&exhibit.title, blocks)
 }
 
-/// Tables of a kind of figure stand beside that figure if it leads.
+/// Tables of a kind of figure are next to that figure if it leads.
 fn role(figure: Option<&str>) -> Role {
     figure.and_then(lead::find).map_or(Role::Usual, Role::Of)
 }
 
-/// Its tables, then its lists. Rows with subjects are called by their targets, or else by their workloads.
+/// Its tables, then its lists. Rows with subjects have the names of their targets, or else of their workloads.
 fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
     let mut sections = Vec::new();
     for table in std::mem::take(&mut exhibit.tables) {
@@ -70,15 +69,15 @@ fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
     sections
 }
 
-/// What the rows of a table are about; nothing of rows without subjects.
+/// Subjects of the rows of a table; empty for rows without subjects.
 fn subjects(table: &Table) -> Vec<Subject> {
     table.rows.iter().filter_map(|row| row.subject.clone()).collect()
 }
 
-/// The sections of kinds that show numbers alone, a kind each; none across results. Rows are called by what
-/// tells them apart.
+/// The sections of kinds that only have numbers, one per kind; empty across results. Row names contain the
+/// distinguishing settings.
 pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
-    // What is said of all settings at once names the best of them, and those of a race stayed for their luck.
+    // A list over all settings names the best one, but the survivors of a race are biased by luck.
     if findings.study.kind == "compare" || findings.race.is_some() {
         return Vec::new();
     }
@@ -135,7 +134,7 @@ fn is_of(cell: &Measurement, of: &Subject) -> bool {
     cell.workload == of.workload && cell.configuration == of.arm
 }
 
-/// A table behind columns that say which row it is and before the trust in each row, and what it comes to.
+/// A table with key columns before it, trust after it, and its conclusion.
 fn section(
     exhibit: &Exhibit,
     keys: Table,
@@ -186,7 +185,7 @@ mod tests {
         kept.into_iter().map(|(kind, text)| (kind, serde_json::from_str(&text).unwrap())).collect()
     }
 
-    /// The findings of a check, with that and a suspect number of its first row.
+    /// The findings of a check with these facts, and a suspect number in its first row.
     fn found(told: &OfKinds) -> Findings {
         let mut found = fixture("card");
         let mut cell = found.measurements[0].clone();
@@ -209,7 +208,7 @@ mod tests {
         all
     }
 
-    /// Headings and rows of the table of a section, as they are read.
+    /// Headings and rows of a section's table, as printed.
     fn table(section: &Section) -> (Vec<String>, Vec<Vec<String>>) {
         let Block::Table(table) = &section.blocks[0] else { panic!("no table: {section:?}") };
         let rows = table.rows.iter().map(|row| table.texts(row)).collect();
@@ -322,7 +321,7 @@ mod tests {
         }
     }
 
-    /// Findings of that kind under two settings, of which one says what to type to have it for keeps.
+    /// Findings of this kind with two settings, one with the commands to apply it permanently.
     fn paced() -> Findings {
         let mut found = fixture("study-two-arms");
         let plain = found.measurements[0].clone();
@@ -382,7 +381,7 @@ mod tests {
         assert!(numbered(&fixture("study-two-arms"), &MADE_UP).is_none());
     }
 
-    /// Findings of a kind that shows its numbers: those that its rows are known by.
+    /// Findings of a kind with numbers only: the primary metrics of its rows.
     fn known_by(shown: &ShownNumbers) -> Findings {
         let mut found = paced();
         let own = found.measurements.iter_mut().filter(|cell| cell.metric == MADE_UP.known_by);

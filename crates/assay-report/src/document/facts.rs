@@ -1,16 +1,16 @@
-//! What the numbers were measured on, in words.
+//! Descriptions of the measured system.
 
 use assay_core::quantity::units::show;
 use assay_study::findings::facts::Unknown;
 use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts};
 use assay_study::results::plan::Arm;
 
-/// What a machine that is no guest runs in, as findings name it.
+/// Value of `guest` for a machine that is not virtual.
 const NO_GUEST: &str = "none";
 
 pub(super) type Facts = Vec<(String, String)>;
 
-/// Title of the preset `check`: a result that still has it needs no title line.
+/// Title of the preset `check`: a result with it needs no title line.
 pub(super) const USUAL_TITLE: &str = "How fast is this storage?";
 
 /// `assay 0.1.0 check  2026-07-30 12:00`.
@@ -21,7 +21,7 @@ pub(super) fn title(findings: &Findings) -> String {
     title.trim_end().to_owned()
 }
 
-/// Its title, where it has one of its own, what was fixed at one level, and the notes of its owner.
+/// Its title if the user chose one, fixed levels, and the owner's notes.
 pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
@@ -32,13 +32,13 @@ pub(super) fn study(findings: &Findings) -> Facts {
     title.into_iter().chain(held).chain(notes).collect()
 }
 
-/// Levels that all arms have in common: factors with one level.
+/// Levels common to all arms: factors with one level.
 pub(super) fn held(findings: &Findings) -> Arm {
     let held = findings.study.factors.iter().filter(|factor| factor.levels.len() == 1);
     held.filter_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
 }
 
-/// The arm of a target in a check: what was held, and the target where there are several.
+/// The arm of a target in a check: the fixed levels, and the target if there are several.
 pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
     let mut arm = held(findings);
     if findings.environment.targets.len() > 1 {
@@ -86,7 +86,7 @@ fn area(target: &TargetFacts) -> String {
     format!("{}, {}", show::bytes(target.area_bytes), target.caching_words())
 }
 
-/// Kernel and machine, as far as they are known: a table that was brought along has neither.
+/// Kernel and machine, if known: an imported table has neither.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     let known = |what: Unknown| !environment.unknown.contains(&what);
     let cpu = known(Unknown::Cpu).then(|| environment.cpu.clone());
@@ -97,7 +97,7 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
     let guest = known(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
-    // What recorded its place tells of it in a line of its own.
+    // A result that records its place has a separate line for it.
     let guest =
         (guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! Small files: how many a second went through each phase, and how long one took.
+//! Small files: rate and latency of each phase.
 
 use super::{Block, Column, Measurement, Section, Table, text_beside};
 use assay_core::quantity::Metric;
@@ -13,7 +13,7 @@ type Pick = fn(&Of) -> Metric;
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
                       are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
 
-/// The section; none where no files were made.
+/// The section; `None` if no files were created.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own =
         findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
@@ -37,7 +37,7 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::of(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
-        // That its tree is not the one that was asked for, and why.
+        // Whether its tree differs from the requested one, and why.
         let facts = findings.workload(&cell.workload, &cell.configuration);
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
@@ -49,7 +49,7 @@ fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
     for (at, (heading, metric)) in quantiles.into_iter().enumerate() {
         let mut column = Column::right(heading);
-        // Broken where a phase begins.
+        // Break the table where a phase begins.
         column.breaks = at % 4 == 0 && at > 0;
         column.detail = at % 2 == 0;
         table.add(column, cells, |cell| text_beside(findings, cell, metric.name));

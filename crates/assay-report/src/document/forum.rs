@@ -1,5 +1,4 @@
-//! A share for forums and mails: findings first, then the numbers, then what was measured; a block
-//! that a phone shows without turning it.
+//! A share for forums and mails: findings first, then the numbers, then the system; narrow enough for a phone.
 
 use super::study::StudyPage;
 use super::{
@@ -34,7 +33,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
         let section = |workload: &study_tables::Workload<'_>| {
             let mut table = study_tables::table(&page, workload, |_| true);
             workload.name.clone_into(&mut table.title);
-            // What lies behind the first break is detail, and sentences have the intervals that matter.
+            // Columns after the first break are details; sentences contain the important intervals.
             let end = table.columns.iter().position(|column| column.breaks);
             let end = end.unwrap_or(table.columns.len());
             narrow(&mut table, |index, column| index < end && !column.detail);
@@ -56,7 +55,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
     findings.environment.targets.iter().map(section).collect()
 }
 
-/// Removes the columns that are not wanted, and the notes below rows.
+/// Removes unwanted columns and the notes below rows.
 fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
     table.retain(wanted);
     for row in table.rows.iter_mut().filter(|row| !row.cells.is_empty()) {

@@ -1,4 +1,4 @@
-//! Two factors with many levels: a matrix of results, and the clear comparisons alone.
+//! Two factors with many levels: a matrix of results, and the significant comparisons only.
 
 use super::numbers::under_heading;
 use super::study::StudyPage;
@@ -7,14 +7,14 @@ use super::{Block, Column, Table};
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::plan::Arm;
 
-/// Arms up to which each has a row of its own.
+/// Up to this number of arms, each has a row.
 const MOST_ROWS: usize = 24;
 
 pub(super) fn is_wide(page: &StudyPage<'_>, workload: &Workload<'_>) -> bool {
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }
 
-/// The matrix, how many comparisons ended how, and the clear ones; in full all of them.
+/// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &Workload<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
     let own: Vec<&Comparison> =
@@ -38,7 +38,7 @@ fn is_clear(found: &Comparison) -> bool {
     matches!(found.verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
-/// How many comparisons ended how, and where the others stand.
+/// Counts of verdicts, and where to find the other comparisons.
 fn counted(page: &StudyPage<'_>, own: &[&Comparison]) -> Vec<String> {
     let of = |verdict| own.iter().filter(|found| found.verdict == verdict).count();
     let counts = [
@@ -64,14 +64,14 @@ fn counted(page: &StudyPage<'_>, own: &[&Comparison]) -> Vec<String> {
     std::iter::once(counts).chain(all).collect()
 }
 
-/// Results: the first factor's levels down, the second one's across.
+/// Results: the levels of the first factor as rows, of the second as columns.
 fn matrix(page: &StudyPage<'_>, workload: &Workload<'_>) -> Table {
     let mut table = Table::default();
     let [down, across] = page.factors.as_slice() else { return table };
     table.add(Column::key(&down.name), &down.levels, |level| level);
     for (index, other) in across.levels.iter().enumerate() {
         let name = format!("{}={other}", across.name);
-        // The first heading says what the others are.
+        // The first heading names the factor of the others.
         let title = if index == 0 { &name } else { other };
         let column = Column::right(title).breaks();
         table.add(Column { name, ..column }, &down.levels, |level| {

@@ -1,4 +1,4 @@
-//! The hosts of a fleet: what each did, and the slowest and the fastest of each row.
+//! The hosts of a fleet: the work of each, and the slowest and fastest of each row.
 
 use super::{Block, Column, Section, Table};
 use assay_core::exhibit::Unit;
@@ -8,7 +8,7 @@ use assay_study::findings::hosts::{HostRow, Hosts};
 use assay_study::results::fleet::words;
 use assay_study::results::plan::arm_in_words;
 
-/// Hosts that have a row at most; of more, those that were lost or are the slowest are told.
+/// Limit on rows: with more hosts, list the lost and the slowest ones.
 const MOST_ROWS: usize = 32;
 
 pub(super) fn section(findings: &Findings) -> Option<Section> {
@@ -28,7 +28,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     }));
     let mut told: Vec<&HostRow> = hosts.rows.iter().collect();
     if told.len() > MOST_ROWS {
-        // Those first that somebody has to look at.
+        // Hosts that need attention first.
         let pace = |row: &HostRow| row.relative_rate.map_or(f64::INFINITY, |[_, median, _]| median);
         told.sort_by(|one, other| {
             other.lost.is_some().cmp(&one.lost.is_some()).then(pace(one).total_cmp(&pace(other)))

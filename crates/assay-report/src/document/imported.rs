@@ -1,11 +1,11 @@
-//! Numbers that were brought along and that nothing is compared with: what each workload came to.
+//! Imported numbers without a comparison: the results of each workload.
 
 use super::numbers::{heading, value};
 use super::{Column, Measurement, Section, Table, spread};
 use assay_study::findings::Findings;
 use assay_study::results::plan::arm_in_words;
 
-/// Of each workload and arm its metrics; none of findings that a target was measured for.
+/// The metrics of each workload and arm; empty for findings measured by Assay.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let mut told: Vec<Vec<&Measurement>> = Vec::new();
     let is_own = findings.study.kind == "import" && findings.environment.targets.is_empty();

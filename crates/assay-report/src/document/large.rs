@@ -1,4 +1,4 @@
-//! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
+//! Large content of a first screen: the subject, the measured system, and the numbers of a check.
 
 use super::numbers::value;
 use super::{answer, commands, exhibits, facts, files, micro, standing, study};
@@ -23,25 +23,25 @@ pub struct Large {
     pub numbers: Vec<LargeNumber>,
 }
 
-/// Trials are shorter, where a time ends them.
+/// Timed trials are shorter than this.
 const DAY_NS: u64 = 86_400_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeNumber {
     pub workload: String,
-    /// The result on the metric that the workload is known by, with its unit.
+    /// The result on the workload's primary metric, with its unit.
     pub value: String,
-    /// The other of rate and operations per second.
+    /// The other one of bandwidth and IOPS.
     pub other: Option<String>,
     /// Its 95% CI, or why there is none.
     pub interval: String,
-    /// Whether the interval is so wide that the number says little.
+    /// Whether the interval is too wide for the number to be useful.
     pub wide: bool,
     pub stands: Rating,
     pub io: Option<IoFacts>,
 }
 
-/// The large numbers of each target of a check; none of a study.
+/// The large numbers of each target of a check; empty for a study.
 pub fn large(findings: &Findings) -> Vec<Large> {
     if study::is_one(findings) {
         return Vec::new();
@@ -64,7 +64,7 @@ fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
     let (cell, other) = match cell.metric.as_str() {
         "iops" => (cell, of("bandwidth_bytes_per_s")),
         "bandwidth_bytes_per_s" => (cell, of("iops")),
-        // What one takes is easier to remember than how many there are.
+        // The time per operation is easier to remember than the rate.
         MICRO_RATE => (of(micro::COST)?, Some(cell)),
         commands::DURATION | files::FILES_PER_S => (cell, None),
         metric if exhibits::are_known_by(metric) => (cell, None),
@@ -82,7 +82,7 @@ fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
     })
 }
 
-/// Both ends in the unit of the upper one, which is told once.
+/// Both ends in the unit of the upper one, which is printed once.
 fn range(metric: &str, low: f64, high: f64) -> String {
     let (told, shown) = (value(metric, low), value(metric, high));
     let Some((number, unit)) = shown.rsplit_once(' ') else { return format!("{told} to {shown}") };
@@ -101,12 +101,12 @@ pub fn method(findings: &Findings) -> Option<String> {
     let trials =
         findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
     let work = findings.workloads.first()?;
-    // Where something else ends a trial, its time says nothing of it.
+    // If trials end for another reason, their time limit is irrelevant.
     let timed = |one: &WorkloadFacts| one.time_ns == work.time_ns && one.time_ns < DAY_NS;
     let timed = findings.workloads.iter().all(timed);
     let time = timed.then(|| format!(" of {}", show::duration(work.time_ns as f64)));
     let time = time.unwrap_or_default();
-    // The workloads of a check have names of ours, which need a word.
+    // The workload names of a check need an explanation.
     let deep = |one: &WorkloadFacts| {
         let small = one.io.is_some_and(|io| io.pattern == Pattern::Random && io.size_bytes == 4096);
         small && one.requested_queue_depth > 1
@@ -116,8 +116,7 @@ pub fn method(findings: &Findings) -> Option<String> {
     Some(format!("Means of {trials} trials{time}, with 95% CIs below{names}."))
 }
 
-/// A result in a few words: the first number that reads and the first that writes of a check, else
-/// the first sentence of the verdicts.
+/// A result in a few words: the first read and the first write number of a check, else the first sentence on verdicts.
 pub fn headline(findings: &Findings) -> Headline {
     let large = large(findings);
     let numbers = large.iter().flat_map(|one| one.numbers.iter().map(move |own| (one, own)));
@@ -145,7 +144,7 @@ pub fn headline(findings: &Findings) -> Headline {
     Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
 }
 
-/// What a result is about: of a check the drive and its file system, else the question.
+/// The subject of a result: drive and file system of a check, else the question.
 pub fn subject(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
     if findings.study.title != facts::USUAL_TITLE || targets.is_empty() {
@@ -176,8 +175,7 @@ fn named(target: &TargetFacts) -> String {
     }
 }
 
-/// The file system alone: without its options, and without what a loop device's file lies on.
-/// Nothing where there is no telling.
+/// The file system without its options, and without the file system below a loop device's file; `None` if unknown.
 fn filesystem(target: &TargetFacts) -> Option<String> {
     let own = target.filesystems.first().filter(|_| target.on_a_file);
     let told = own.map(|own| own.name.clone()).or_else(|| target.filesystem_name());
@@ -185,11 +183,11 @@ fn filesystem(target: &TargetFacts) -> Option<String> {
     told.or_else(|| has_none.then(|| "none".to_owned()))
 }
 
-/// What it was measured on, in one line: file system, drive, kernel and machine.
+/// The measured system in one line: file system, drive, kernel and machine.
 pub fn identity(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
     let mut told: Vec<String> = Vec::new();
-    // Where the subject is the drive, it has been told.
+    // Unless the subject is the drive.
     if findings.study.title != facts::USUAL_TITLE || targets.len() > 1 {
         for target in targets {
             told.push(facts::drive(target));
@@ -211,7 +209,7 @@ pub fn identity(findings: &Findings) -> String {
     told.join(" \u{b7} ")
 }
 
-/// What else of the machine and the target can change the numbers: area, clock source, steal, vulnerabilities.
+/// Other properties of machine and target that affect the numbers: area, clock source, steal, vulnerabilities.
 pub fn conditions(findings: &Findings) -> Vec<String> {
     let environment = &findings.environment;
     let area = environment.targets.first().filter(|target| target.area_bytes > 0);
@@ -219,8 +217,8 @@ pub fn conditions(findings: &Findings) -> Vec<String> {
     area.map(facts::area_words).into_iter().chain(around).collect()
 }
 
-/// The advised change, or else the largest one with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
-/// None of a gate, a race, several results, or a workload that answers by itself.
+/// The advised change, or else the largest one with a verdict, in its unit:
+/// `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`. `None` if the study has a different answer.
 pub fn largest_change(findings: &Findings) -> Option<String> {
     let is_asked = findings.answers.gate.is_some()
         || findings.answers.requirements.is_some()
@@ -272,7 +270,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     ))
 }
 
-/// The means of baseline and configuration, unless one of them is invalid.
+/// The means of baseline and configuration, unless one is invalid.
 fn means(findings: &Findings, found: &Comparison) -> Option<[f64; 2]> {
     let cells = [&found.baseline, &found.configuration]
         .map(|arm| findings.cell(&found.workload, arm, &found.metric));
@@ -295,7 +293,7 @@ mod tests {
         let mib = f64::from(1 << 20);
         let told = |low: f64, high: f64| range("bandwidth_bytes_per_s", low * mib, high * mib);
         assert_eq!(told(10.0, 12.0), "10 to 12 MiB/s");
-        // By itself the lower end would have another unit.
+        // On its own, the lower end would have another unit.
         assert_eq!(told(0.5, 1020.0), "0.50 to 1020 MiB/s");
     }
 }

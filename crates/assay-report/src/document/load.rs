@@ -1,5 +1,5 @@
-//! What was served beside how long it took: of each class of requests their number, their latency with
-//! its deviation, and the rates, each against the baseline.
+//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each against
+//! the baseline.
 
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
@@ -8,7 +8,7 @@ use super::{Column, NONE, Table, text_beside};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
 
-/// The columns, each with whether its ratio to the baseline stands beside it.
+/// The columns, and whether each has a column with the ratio to the baseline.
 const COLUMNS: [(&str, Statistic, bool); 6] = [
     ("requests per trial", Statistic::Requests, false),
     ("mean", Statistic::Mean, false),
@@ -18,13 +18,13 @@ const COLUMNS: [(&str, Statistic, bool); 6] = [
     ("size", Statistic::Size, false),
 ];
 
-/// Where the table goes on below on a narrow page.
+/// The column at which a narrow page breaks the table.
 const NEXT: &str = "throughput";
 
 pub(super) const LEGEND: &str = "The table shows the load per class, because lower latency with fewer requests is not \
     an improvement. The 95% CI of each rate ratio is individual.";
 
-/// The table of a class of requests; none of another workload.
+/// The table of a class of requests; `None` for other workloads.
 pub(super) fn table(page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {

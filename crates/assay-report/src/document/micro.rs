@@ -1,4 +1,4 @@
-//! What micro-benchmarks came to: how often an operation was done, and what one takes.
+//! Results of micro-benchmarks: rate and time per operation.
 
 use super::numbers::span;
 use super::{Column, Measurement, Section, Table, text_beside};
@@ -7,7 +7,7 @@ use assay_study::findings::shown::{MICRO_RATE, Rating};
 
 pub(super) const COST: &str = "micro_operation_ns";
 
-/// The section; none where there was no micro-benchmark.
+/// The section; `None` without a micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own = |cell: &&Measurement| cell.metric == MICRO_RATE && !cell.control;
     let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();

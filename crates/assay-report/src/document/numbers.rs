@@ -1,4 +1,4 @@
-//! Numbers of metrics with their units, and what a comparison says in cells.
+//! Metric values with their units, and comparisons as cells.
 
 use super::{Cell, NONE, Tone};
 use assay_core::exhibit::Unit;
@@ -14,7 +14,7 @@ pub(crate) fn value(metric: &str, value: f64) -> String {
     unit_of(metric).alone(value)
 }
 
-/// Arm over baseline, or arm minus baseline where a ratio makes no sense.
+/// Arm divided by baseline, or arm minus baseline for metrics without a ratio.
 pub(super) fn ratio(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => signed(&found.metric, difference.value),
@@ -37,7 +37,7 @@ pub(super) fn interval(found: &Comparison) -> String {
     }
 }
 
-/// `1.042` and `1.029 to 1.055`: with as many decimals as the interval is worth.
+/// `1.042` and `1.029 to 1.055`: with the decimals that the interval supports.
 pub(crate) fn ratio_and_interval(ratio: Option<f64>, ends: Option<[f64; 2]>) -> [String; 2] {
     match ratio {
         None => [NONE, NONE].map(str::to_owned),
@@ -50,7 +50,7 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
     format!("{sign}{}", under_heading(metric, value.abs()))
 }
 
-/// The verdict of a comparison as its sentence has it: across days numbers only suggest.
+/// The verdict of a comparison in the words of its sentence: across days, numbers only suggest.
 pub(crate) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
     let paired = found.kind == Kind::Paired;
     match found.verdict {
@@ -82,7 +82,7 @@ pub(super) fn below(margin: f64) -> String {
     format!("<{}", show::share(margin))
 }
 
-/// The margin of a comparison that is clear but certainly smaller than it.
+/// The margin of a comparison that is significant but smaller than the margin.
 pub(super) fn small(found: &Comparison) -> Option<f64> {
     found.margin.filter(|_| found.within_margin)
 }

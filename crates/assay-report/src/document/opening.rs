@@ -1,4 +1,4 @@
-//! What is told first: the answer in one sentence with its interval, and how far to trust it.
+//! The opening: the answer in one sentence with its interval, and its trust.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use assay_study::findings::{
 };
 use assay_study::results::plan::arm_in_words;
 
-/// The answer in one sentence: what was asked before what was found, what limits every number before advice,
-/// and a clear difference before whatever was compared.
+/// The answer in one sentence, by priority: the study's question, caveats on all numbers, advice, a significant
+/// difference, any comparison.
 pub fn answer(findings: &Findings) -> Sentence {
     let first = |role| findings.summary.iter().find(|one| one.role == role).cloned();
     first(SentenceRole::Answer)
@@ -39,8 +39,7 @@ fn lead(text: impl Into<String>, about: Vec<MetricRef>) -> Sentence {
     Sentence { about, ..Sentence::new(SentenceRole::Answer, "headline", text) }
 }
 
-/// What a reader must not miss: the answer, what takes it away and how far to trust it; the other sentences of
-/// the summary.
+/// Sentences that a reader must not miss (the answer, its caveats and trust), and the other sentences of the summary.
 pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
     if !study::is_one(findings) {
         return [findings.summary_texts(), Vec::new()];
@@ -65,7 +64,7 @@ pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
 fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Sentence> {
     let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
     let about = found.evidence.iter().filter_map(|id| findings.metric_of(id)).collect();
-    // Findings that were stored before have no sentence of their own.
+    // Findings of earlier versions have no separate sentence.
     let text = if found.sentence.is_empty() { &found.text } else { &found.sentence };
     Some(lead(text, about))
 }
@@ -79,11 +78,11 @@ fn clear_effect(findings: &Findings) -> Option<Sentence> {
     Some(lead(&found.text, vec![MetricRef::new(&found.workload, &found.metric)]))
 }
 
-/// The first clear comparison, else the first; without an interval it is no answer.
+/// The first significant comparison, else the first one; `None` without an interval.
 fn judged(findings: &Findings) -> Option<Sentence> {
     let all = || findings.comparisons.iter().filter(|found| found.primary);
     let found = all().find(|found| is_clear(found.verdict)).or_else(|| all().next())?;
-    // Sentences across results name the workload themselves.
+    // Sentences across results contain the workload.
     let text = match found.kind {
         Kind::Paired | Kind::Unpaired => format!("{}: {}", found.workload, found.text),
         Kind::RerunBaseline | Kind::BetweenResults => found.text.clone(),
@@ -91,7 +90,7 @@ fn judged(findings: &Findings) -> Option<Sentence> {
     found.states_interval().then(|| Sentence::of_comparison(found, text))
 }
 
-/// That nothing is shown to be better, where more than two arms were judged and none is.
+/// That no arm is better, if more than two arms were judged.
 fn none_better(findings: &Findings) -> Option<Sentence> {
     let judged = || findings.comparisons.iter().filter(|found| found.primary);
     let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
@@ -100,7 +99,7 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
     if findings.study.kind != "study" || all <= 2 || of(Verdict::Better) > 0 {
         return None;
     }
-    // Of the baseline what any of them changed: the rest all have in common.
+    // Of the baseline, name the settings that any arm changed: all others are equal.
     let differs = |(name, level): &(&String, &String)| {
         judged().any(|found| {
             found.baseline.get(*name) == Some(*level)
@@ -138,7 +137,7 @@ fn beside(findings: &Findings) -> Option<Sentence> {
     Some(lead(text, about.collect()))
 }
 
-/// Of what is no study: the first row that reads and the first that writes, of each metric that rows are told by.
+/// Without a study: the first read and the first write row, for each primary metric.
 fn measured(findings: &Findings) -> Option<Sentence> {
     if study::is_one(findings) {
         return None;
@@ -170,16 +169,16 @@ fn row(cell: &Measurement) -> Option<String> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing<'a> {
-    /// Rows by how they stand, best first; without those that there are none of.
+    /// Number of rows per rating, best first, without counts of zero.
     pub rows: Vec<(Rating, usize)>,
-    /// Rules that take trust away and what they leave, each once.
+    /// Rules that lower trust, with the resulting trust, each once.
     pub rules: Vec<(Trust, &'a str)>,
     pub absent: usize,
-    /// Whether all are single numbers that were compared or only watched, which nothing makes trusted.
+    /// Whether all numbers come from single compared or observed trials, which cannot be trusted.
     pub is_single: bool,
 }
 
-/// How far the numbers can be trusted. The primary metric speaks for its row.
+/// The trust in the numbers. A row has the trust of its primary metric.
 pub fn standing(findings: &Findings) -> Standing<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let others = others(findings);
@@ -210,8 +209,7 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     }
 }
 
-/// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
-/// which is a result as well.
+/// The trust in rows without a number of the primary metric: none of their trials reached one, which is also a result.
 fn others(findings: &Findings) -> Vec<Rating> {
     let row =
         |cell: &Measurement| (cell.workload.clone(), cell.configuration.clone(), cell.control);
@@ -221,7 +219,7 @@ fn others(findings: &Findings) -> Vec<Rating> {
     rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
 }
 
-/// Whether a number that is not there is a row's own, and not one of its percentiles.
+/// Whether a missing number is the row's main number, rather than a percentile.
 fn is_a_row(metric: Option<&str>) -> bool {
     metric.is_none_or(|metric| matches!(metric, "iops" | "bandwidth_bytes_per_s"))
 }

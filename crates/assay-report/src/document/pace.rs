@@ -1,4 +1,4 @@
-//! Work by the clock: how far its schedule was held, and which of its times is which.
+//! Scheduled work: deviations from the schedule, and the meaning of its times.
 
 use assay_core::quantity::metric::{RESPONSE, RESPONSE_P99};
 use assay_core::quantity::played::{Class, LatencyPoint, Told};
@@ -6,7 +6,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
-/// How the times of such work are to be read.
+/// How to read the times of scheduled work.
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";
 
@@ -19,7 +19,7 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     ALL.into_iter().filter(|(_, own)| *own != metric).collect()
 }
 
-/// Quantiles that stand beside a metric of a class of a load that was played again.
+/// Quantiles to print with a class metric of a replayed load.
 pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'static str)> {
     const ALL: [(&str, Told); 3] = [
         ("response p50", Told::Response(LatencyPoint::P50)),

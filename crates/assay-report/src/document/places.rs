@@ -1,4 +1,4 @@
-//! The page of places: what each workload has in each of them, in per cent of the baseline place.
+//! The page of platforms: the result of each workload on each platform, in percent of the baseline platform.
 
 use super::facts::{self, Facts};
 use super::numbers;
@@ -89,7 +89,7 @@ fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
 fn percents(row: &PlaceRow) -> Option<[String; 3]> {
     let percent = row.percent?;
     if row.comparison.is_none() {
-        // The baseline is 100 by definition: it has no decimals.
+        // The baseline is 100 by definition, without decimals.
         return Some(["100", NONE, NONE].map(str::to_owned));
     }
     Some(show::percents(percent, row.percent_interval()))
@@ -119,7 +119,7 @@ fn heading(metric: &str) -> String {
     numbers::heading(metric).replace('_', " ")
 }
 
-/// The number of a row; one that stands alone has the digits that were printed.
+/// The number of a row; a number from a published table has its printed digits.
 pub(crate) fn value(row: &PlaceRow) -> String {
     let Some(value) = row.value else { return NONE.to_owned() };
     match row.metric.as_str() {
@@ -141,7 +141,7 @@ fn count(row: &PlaceRow) -> String {
     }
 }
 
-/// Per cent as they were printed, with the decimals that the others have.
+/// Published percentages with the decimals of the others.
 fn printed_percent(row: &PlaceRow, decimals: usize) -> Cell {
     let Some(told) = row.printed else { return "".into() };
     let text = if told.percent == 100.0 {
@@ -213,7 +213,7 @@ fn beside(table: &Beside) -> Section {
     section
 }
 
-/// What the places are, a line each; nothing of tables that were brought along.
+/// Descriptions of the platforms, one line each; `None` for imported tables.
 fn machines(places: &Places) -> Option<Section> {
     let told: Facts = places
         .platforms
@@ -226,7 +226,7 @@ fn machines(places: &Places) -> Option<Section> {
 
 fn machine(place: &Placed) -> String {
     let mut told: Vec<String> = Vec::new();
-    // Where the name says it, it has been told.
+    // Unless the name contains it.
     told.extend(place.found.clone().filter(|found| *found != place.name));
     told.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
     let machine = EnvironmentFacts {

@@ -1,5 +1,5 @@
-//! What the probes tell beside the metrics: the devices of a stack, the machine around the target,
-//! and what the readings cost.
+//! Data of the probes besides the metrics: the devices of a stack, the machine around the target, and the cost of the
+//! readings.
 
 use super::{Block, Column, Detail, Role, Section, Table, surroundings};
 use assay_core::exhibit::Unit;
@@ -8,10 +8,10 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::surroundings::facts::Member;
 
-/// Rows up to which the devices stand on the usual page.
+/// Up to this number of rows, the default page lists the devices.
 const MOST_ROWS: usize = 24;
 
-/// All sections, as far as there is something to tell.
+/// All sections with content.
 pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
     let full = detail != Detail::Usual;
     let costs = if full { costs(findings) } else { None };
@@ -21,7 +21,7 @@ pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
     told
 }
 
-/// The devices below the targets; on the usual page where several stand side by side.
+/// The devices below the targets; the default page only lists those with siblings.
 fn members(findings: &Findings, full: bool) -> Option<Section> {
     let all = &findings.environment.activity.members;
     let told: Vec<&Member> = all.iter().filter(|one| full || is_beside_others(all, one)).collect();
@@ -61,7 +61,7 @@ fn table(told: &[&Member]) -> Table {
             factors.push(name);
         }
     }
-    // What they all have in common stands at the top of the page.
+    // The top of the page has the settings common to all.
     let of = |one: &Member, name: &str| one.configuration.get(name).cloned();
     factors.retain(|name| told.iter().any(|one| of(one, name) != of(told[0], name)));
     let mut table = Table::default();
@@ -76,7 +76,7 @@ fn table(told: &[&Member]) -> Table {
     table.add(Column::right("busy"), told, |one| {
         one.busy_share.map(|share| show::percent(100.0 * share))
     });
-    // Results of earlier versions do not tell it.
+    // Results of earlier versions do not have it.
     if told.iter().any(|one| one.request_mean_ns.is_some()) {
         table.add(Column::new("request", Unit::Nanoseconds), told, |one| one.request_mean_ns);
     }

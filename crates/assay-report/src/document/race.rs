@@ -1,5 +1,5 @@
-//! A race: who won, who was left in, who left when and how far behind it was then. In its words: nothing of it
-//! is called better or worse.
+//! A race: the winner, the remaining settings, and when and how far behind the others were eliminated. It avoids the
+//! words better and worse.
 
 use super::numbers::{heading, under_heading};
 use super::study::StudyPage;
@@ -10,13 +10,13 @@ use assay_core::quantity::units::show;
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
-/// What the figure of a race is called, beside which this stands.
+/// The figure of a race, next to this section.
 const FIGURE: &str = "race";
 
-/// Settings that are told where not everything is wanted: with more nobody reads on.
+/// Limit on settings, except in full.
 const MOST: usize = 24;
 
-/// The section; none of what is no race.
+/// The section; `None` if the study is not a race.
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let told = in_order(race);
@@ -48,7 +48,7 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
-/// The screen before it; none of a race without one.
+/// The screen before the race; `None` for a race without one.
 pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let screen = page.findings.race.as_ref()?.screen.as_ref()?;
     let most = if page.full() { screen.levels.len() } else { MOST };
@@ -86,8 +86,7 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
-/// The winner, others that were left in, and those that left, the last first; each by its place beside the
-/// winner.
+/// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.
 fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     let ahead = |runner: &Runner| {
         let way = if race.better == Better::Higher { -1.0 } else { 1.0 };

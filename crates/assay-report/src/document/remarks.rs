@@ -1,4 +1,4 @@
-//! Remarks: what rules, comparisons and checks say, each distinct text once.
+//! Remarks of rules, comparisons and checks, each distinct text once.
 
 use super::{Detail, Remark};
 use assay_study::findings::{Findings, TargetFacts, Trust};
@@ -6,9 +6,9 @@ use assay_study::results::plan::Arm;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
-    /// By their workload, with the target where there are several.
+    /// By workload, with the target if there are several.
     Workload,
-    /// By their workload and the levels that tell arms apart.
+    /// By workload and varied levels.
     Arm,
 }
 
@@ -22,7 +22,7 @@ impl Name {
     }
 }
 
-/// What the rules of trust say, in the order in which rules and rows are told.
+/// Remarks of trust rules, in the order of rules and rows.
 pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Remark> {
     let mut found: Vec<Remark> = Vec::new();
     for cell in &findings.measurements {
@@ -46,7 +46,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         found = one_a_rule(found);
     }
     for workload in &findings.workloads {
-        // A note on the depth stands below its row.
+        // The note on the depth is below its row.
         if workload.queue_depth == workload.requested_queue_depth
             && let Some(note) = &workload.note
         {
@@ -74,15 +74,14 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
     found
 }
 
-/// Rows by their number. Across results no workload is listed, so that all of them are seen here alone.
+/// Number of rows. A result across results lists no workloads, so only this number covers all rows.
 fn counted_rows(count: usize, all: usize) -> String {
     if count == all { "all rows".to_owned() } else { format!("{count} of {all} rows") }
 }
 
 const MOST_ROWS: usize = 4;
 
-/// What a rule says most often, with all rows that it speaks of: what it takes away apart from what it only
-/// notes.
+/// The most frequent remark of each rule, with all affected rows; notes are separate from remarks that lower trust.
 fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut told: Vec<(usize, Remark)> = Vec::new();
     for remark in remarks {
@@ -104,14 +103,14 @@ fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
     told.into_iter().map(|(_, remark)| remark).collect()
 }
 
-/// A piece of a text: words, or a number with what it is worth.
+/// A piece of a text: words, or a number with its value.
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Words(String),
     Number(String, f64),
 }
 
-/// A text in pieces. Digits in a name, as in `sda1`, are part of it.
+/// A text in pieces. Digits in a name, such as `sda1`, belong to it.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut found: Vec<Piece> = Vec::new();
     let mut rest = text;
@@ -138,7 +137,7 @@ fn pieces(text: &str) -> Vec<Piece> {
     found
 }
 
-/// What two texts have in common where they differ in numbers alone.
+/// The common part of texts that only differ in numbers.
 fn skeleton(pieces: &[Piece]) -> String {
     let one = |piece: &Piece| match piece {
         Piece::Words(words) => words.clone(),
@@ -147,7 +146,7 @@ fn skeleton(pieces: &[Piece]) -> String {
     pieces.iter().map(one).collect()
 }
 
-/// Texts of one rule that differ in numbers alone as one, with the range of each number.
+/// Merges texts of one rule that only differ in numbers, with the range of each number.
 pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
     for remark in remarks {
@@ -172,8 +171,8 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     groups.into_iter().map(merged).collect()
 }
 
-/// A piece of several texts: the words that they share, or the range of their numbers. Of bounds, as in
-/// `up to 26%` and `between 475 and 3,430`, it is the outermost one, which holds for all.
+/// A piece of several texts: the common words, or the range of the numbers. For bounds, such as `up to 26%` and
+/// `between 475 and 3,430`, it is the outermost one.
 fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
@@ -211,7 +210,7 @@ fn bound(text: &[Piece], place: usize) -> Option<Bound> {
     (ends(1, "up to ") || ends(1, " and ") && ends(3, "between ")).then_some(Bound::Upper)
 }
 
-/// `work: all arms` in the place of all arms of a workload.
+/// Replaces all arms of a workload by `work: all arms`.
 fn gather(findings: &Findings, rows: &mut Vec<String>) {
     let mut workloads: Vec<&str> =
         findings.workloads.iter().map(|facts| facts.name.as_str()).collect();
@@ -227,7 +226,7 @@ fn gather(findings: &Findings, rows: &mut Vec<String>) {
     }
 }
 
-/// Adds a text, or a row to a text that is known.
+/// Adds a text, or a row to an existing text.
 pub(super) fn add(
     found: &mut Vec<Remark>,
     rule: &str,
@@ -322,7 +321,7 @@ mod tests {
         assert_eq!(merged(&between), [told]);
         let with_unit = ["lie between 400 us and 1.2 ms", "lie between 300 us and 1.1 ms"];
         assert_eq!(merged(&with_unit), ["lie between 300 us and 1.2 ms"]);
-        // No bounds: what merely stands after "and" or "to" keeps its range.
+        // Not bounds: other numbers after "and" or "to" keep their range.
         let plain = ["3 and 4 trials, 2 to 5", "3 and 6 trials, 2 to 7"];
         assert_eq!(merged(&plain), ["3 and 4 to 6 trials, 2 to 5 to 7"]);
     }

@@ -1,4 +1,4 @@
-//! The page of a study: what was asked, the answer, the numbers behind it, what else to know.
+//! The page of a study: the question, the answer, the numbers behind it, and caveats.
 
 use super::facts::{self, Facts};
 use super::remarks::{self, Name};
@@ -15,10 +15,10 @@ use assay_workloads::production::metrics::ARRIVALS;
 const TOLD_ELSEWHERE: [&str; 7] =
     ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
 
-/// The check that says that all trials share an area, for whoever looks closer.
+/// The check that all trials share an area, for the details.
 const AREA: &str = "level";
 
-/// Whether findings compare arms; a check of several targets only sets their numbers side by side.
+/// Whether findings compare arms; a check of several targets only prints their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
     let varies = findings.study.factors.iter().any(Factor::varies);
@@ -30,7 +30,7 @@ fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
 
-/// What varied; across results it is the result, after what varied in each of them.
+/// The varied factors; across results, the result comes after them.
 fn factors(findings: &Findings) -> Vec<Factor> {
     if !findings.study.factors.is_empty() {
         let varied = findings.study.factors.iter().filter(|factor| factor.varies());
@@ -50,7 +50,7 @@ fn factors(findings: &Findings) -> Vec<Factor> {
     found
 }
 
-/// What a page calls the comparisons of all metrics among its data.
+/// File name of all comparisons in the data of a page.
 pub const COMPARISONS: &str = "comparisons.csv";
 
 pub(super) struct StudyPage<'a> {
@@ -129,7 +129,7 @@ fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     tables.chain([legend]).collect()
 }
 
-/// What to do; of a study with verdicts also that there is nothing to do.
+/// The advice; a study with verdicts also says that there is none.
 fn advice(page: &StudyPage<'_>) -> Option<Section> {
     let mut told = once(&page.findings.advice);
     if told.is_empty()
@@ -141,7 +141,7 @@ fn advice(page: &StudyPage<'_>) -> Option<Section> {
     (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
 }
 
-/// What is advised: what is to be known of several alike stands with the last of them.
+/// Texts of the advice; a shared caveat is only on the last one.
 fn once(advice: &[Advice]) -> Vec<String> {
     let told = |(index, own): (usize, &Advice)| {
         let mut later = advice[index + 1..].iter();
@@ -151,12 +151,12 @@ fn once(advice: &[Advice]) -> Vec<String> {
     advice.iter().enumerate().map(told).collect()
 }
 
-/// What stands after what is advised: that it is to be confirmed.
+/// The text after the advice itself: its caveats.
 fn more(advice: &Advice) -> &str {
     advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
 }
 
-/// Why a study advises nothing. What is called better or worse may still be too little for it.
+/// Why a study gives no advice. A better or worse arm may not be enough for it.
 pub fn no_advice(findings: &Findings) -> String {
     if findings.race.is_some() {
         return "a race gives no verdicts".to_owned();
@@ -203,13 +203,13 @@ fn told_facts(page: &StudyPage<'_>) -> Facts {
         several => {
             let lines = several.iter().map(|one| fact("target", &facts::target_line(one)));
             let mut lines: Vec<(String, String)> = lines.collect();
-            // What stands beside a directory leaves that as it is.
+            // Layers next to a directory do not change its line.
             lines.dedup();
             told.extend(lines);
         }
     }
     told.extend(facts::machine(&findings.environment));
-    // How it came about is for whoever looks closer.
+    // The course of the study is a detail.
     let closer = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
     told.extend(closer.flat_map(|name| checks(name).map(move |text| fact(name, text))));
     told.extend(margin(page).map(|text| fact("margin", &text)));
@@ -217,7 +217,7 @@ fn told_facts(page: &StudyPage<'_>) -> Facts {
     told
 }
 
-/// What counts as equivalent, and for how many comparisons at once the intervals hold.
+/// The margin, and the number of comparisons in the simultaneous intervals.
 fn margin(page: &StudyPage<'_>) -> Option<String> {
     let margin = page.primary().find_map(|found| found.margin)?;
     let family = match page.family() {
@@ -236,8 +236,8 @@ fn margin(page: &StudyPage<'_>) -> Option<String> {
 }
 
 impl StudyPage<'_> {
-    /// Fewest and most comparisons that share an error: those of a workload, of others' work those of all
-    /// classes, and across results all.
+    /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
+    /// all results.
     pub fn family(&self) -> Option<(usize, usize)> {
         let all = self.primary().count();
         if self.is_one_family() {
@@ -254,7 +254,7 @@ impl StudyPage<'_> {
         Some((*counts.iter().min()?, *counts.iter().max()?))
     }
 
-    /// Whether all comparisons share one error, and not those of a workload.
+    /// Whether all comparisons share one error, rather than those of each workload.
     fn is_one_family(&self) -> bool {
         is_across(self.findings) || self.is_live()
     }
@@ -285,7 +285,7 @@ pub(super) fn warning(findings: &Findings) -> Option<String> {
     no_verdict(findings).map(|text| as_sentence(&text))
 }
 
-/// What rules, comparisons, the bench and checks say.
+/// Remarks of rules, comparisons, the A/A control and checks.
 fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {
@@ -323,7 +323,7 @@ mod tests {
             once(&[one.clone(), Advice { text, sentence: sentence.clone(), ..one.clone() }])
         };
         assert_eq!(with(&tail), [one.sentence.clone(), format!("{sentence}{tail}")]);
-        // What differs stands with each.
+        // Differing parts remain with each.
         let other = " Not measured: a.";
         assert_eq!(with(other), [one.text.clone(), format!("{sentence}{other}")]);
     }

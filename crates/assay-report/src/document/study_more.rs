@@ -1,5 +1,5 @@
-//! What a grid of arms says beside its comparisons: effects, interactions, trends, places, other
-//! metrics, remarks of comparisons, and what is not there.
+//! Sections of a grid besides its comparisons: effects, interactions, trends, ranks, other metrics, remarks and missing
+//! numbers.
 
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
@@ -16,10 +16,10 @@ use assay_workloads::metrics::noun;
 
 const MOST_PLACES: usize = 12;
 
-/// Places that are told where there are more.
+/// Ranks to print if there are more.
 const TOLD_PLACES: usize = 8;
 
-/// Places that are told of each of several workloads: their tables have all arms already.
+/// Ranks to print for each of several workloads: their tables already have all arms.
 const TOLD_OF_MANY: usize = 3;
 
 const MOST_NAMED: usize = 6;
@@ -48,7 +48,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
     told.into_iter().flatten().collect()
 }
 
-/// A table that begins with the workloads, where there are several.
+/// A table whose first column is the workload, if there are several.
 fn by_workload<'a, T>(
     page: &StudyPage<'_>,
     items: &'a [T],
@@ -128,7 +128,7 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
     if hidden > 0 {
         how.push(format!("{hidden} more configurations: {}", page.more()));
     }
-    // The tables of the workloads have the same numbers: a long list is for few.
+    // The tables of the workloads have the same numbers: only details need a long list.
     let role = if places.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
     (!ranks.is_empty()).then(|| {
         Section::titled("ranking", vec![Block::Text(how), Block::Table(table)]).with_role(role)
@@ -184,7 +184,7 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
     Some(Section::titled("other metrics", blocks))
 }
 
-/// What is remarked of comparisons, each text once with the arms that it concerns.
+/// Remarks on comparisons, each text once with its arms.
 pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let name = |found: &Comparison| match page.workloads.len() {
         1 => page.findings.arm_words(&found.configuration),
@@ -192,11 +192,11 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     };
     let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
-    // The sentence of a comparison with numbers says why its order leaves no verdict.
+    // The sentence of a comparison with numbers says why the order rules out a verdict.
     let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
     let said = |note: Option<&Note>| why && matches!(note, Some(Note::NoOrder { .. }));
     let is_told = |found: &Comparison| in_summary.iter().any(|one| one.id == found.id);
-    // The column of trust says it of each number.
+    // The trust column has it for each number.
     let plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
     let mut told: Vec<Remark> = Vec::new();
     for found in page.primary() {
@@ -225,14 +225,14 @@ fn unnamed(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
     let Some(note) = note.filter(|_| !few) else { return words.to_owned() };
     let sides = match note {
-        // Of results of different days none is the baseline of a study.
+        // Results of different days have no baseline in the sense of a study.
         Note::TrustOfResult { .. } => ["the earlier", "the later"],
         _ => ["the baseline", "the configuration"],
     };
     note_words(note, sides)
 }
 
-/// The rows that a remark is about: all of them in one word, many by their number.
+/// The rows of a remark: one word for all of them, a number for many.
 fn shown(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     if rows.len() == all {
         return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
@@ -243,8 +243,7 @@ fn shown(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     rows
 }
 
-/// How many replicates the inconclusive comparisons would need: one remark for all of them, in full
-/// with the number of each.
+/// Replicates needed by the inconclusive comparisons: one remark for all of them; in full, with the number of each.
 fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
@@ -262,7 +261,7 @@ fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<
     Some(Remark { rule: "note".to_owned(), trust: None, text, rows })
 }
 
-/// Arms that were not measured, each reason once; in full the numbers that are missing as well.
+/// Arms that were not measured, each reason once; in full, also missing numbers.
 pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     let mut told: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
@@ -290,7 +289,7 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     (!told.is_empty()).then(|| Section::new(Block::Remarks(told)))
 }
 
-/// A reason without the words that the label says already.
+/// A reason without the words of its label.
 fn reason_of(entry: &AbsentCell) -> &str {
     entry.obstacle.as_ref().unwrap_or(&entry.reason)
 }

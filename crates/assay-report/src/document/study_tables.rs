@@ -1,4 +1,4 @@
-//! One table a workload: its arms on the metric that verdicts are about, against their baseline.
+//! One table per workload: its arms on the primary metric, against their baseline.
 
 use super::load;
 use super::numbers::{self, below, heading, under_heading};
@@ -16,15 +16,14 @@ use assay_study::findings::{
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
 
-/// The metric of the tail that stands beside the primary one.
+/// Tail latency to print with the primary metric.
 const TAIL: &str = "latency_p99_ns";
 
-/// How rows of classes of a load that was played again are read.
+/// How to read the rows of a replayed load's classes.
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";
 
-/// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
-/// requests the middle too.
+/// Quantiles to print with a primary metric, with headings: the tail, and for classes of requests also the median.
 fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
@@ -37,7 +36,7 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
             OF_CLASSES.into_iter().filter_map(own).collect()
         }
         _ if metric == TAIL => Vec::new(),
-        // The sync stands alone: what stands beside it is its middle, and the write with it.
+        // A sync metric is without its write: print its median, and the tail including the write.
         _ if FDATASYNC.iter().any(|own| own.name == metric) => {
             let all = [("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)];
             all.into_iter().filter(|(_, own)| *own != metric).collect()
@@ -53,7 +52,7 @@ const P999: [(&str, &str); 4] = [
     ("response p99.99", "response_p9999_ns"),
 ];
 
-/// Those of a workload: of work by the clock response and service stand side by side.
+/// The same for a workload: scheduled work has response next to service times.
 fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
     let own =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
@@ -124,7 +123,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
         };
         lines.push((context, place, ComparedCell { cell, role }));
     }
-    // Stable: within a context the order of the study stays.
+    // Stable sort: the order of the study remains within a context.
     lines.sort_by_key(|(context, place, _)| (*context, *place));
     let better = cells.first()?.better;
     let arms = lines.into_iter().map(|(.., line)| line).collect();
@@ -147,7 +146,7 @@ pub(super) fn section(page: &StudyPage<'_>, workload: &Workload<'_>) -> Section 
     Section::titled(format!("{}: {what}, {way}{units}", workload.name), blocks)
 }
 
-/// How the workload was run: what all its arms have in common.
+/// How the workload ran: the settings common to all its arms.
 fn words(findings: &Findings, workload: &str) -> Option<String> {
     let own = findings.workloads.iter().filter(|facts| facts.name == workload);
     let mut texts = own.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
@@ -157,7 +156,7 @@ fn words(findings: &Findings, workload: &str) -> Option<String> {
     (!common.is_empty()).then(|| common.join(", "))
 }
 
-/// The arms that are wanted, with the columns that have something to say.
+/// The wanted arms, with the columns that have values.
 pub(super) fn table(
     page: &StudyPage<'_>,
     workload: &Workload<'_>,
@@ -250,7 +249,7 @@ pub(super) fn arm_name(arm: &Arm) -> String {
     arm_in_words(arm.iter())
 }
 
-/// Relative difference up to which a reader takes two means for one.
+/// Relative difference below which a reader considers two means equal.
 const NEAR: f64 = 0.02;
 
 impl ComparedCell<'_> {
@@ -273,7 +272,7 @@ impl ComparedCell<'_> {
         (arm_name(arm), notes.into_iter().flatten().collect())
     }
 
-    /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
+    /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.
     fn against(&self, page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<String> {
         let ComparisonRole::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
@@ -294,7 +293,7 @@ impl ComparedCell<'_> {
         }
     }
 
-    /// How many trials that is: those of the pairs where it is compared.
+    /// Number of trials: those of the pairs if compared.
     fn trials(&self) -> String {
         match self.role {
             ComparisonRole::Compared(found) if found.own_means().is_some() => {
@@ -322,7 +321,7 @@ fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
     }
 }
 
-/// `6`, or `5/6` where not every replicate has a trial that counts.
+/// `6`, or `5/6` if some replicates have no trial that counts.
 fn of_started(cell: &Measurement, n: usize) -> String {
     let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
     let started = first.filter(|trial| trial.status != Status::Warmup).count();
@@ -400,7 +399,7 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
     Some(format!("{what} are relative to the baseline{at}, {how}{together}{read}."))
 }
 
-/// What words of the verdict column mean that do not speak for themselves.
+/// Explains words of the verdict column.
 fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
     let mut told = Vec::new();
     let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();

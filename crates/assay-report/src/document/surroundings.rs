@@ -1,4 +1,4 @@
-//! What the machine around the target did, and what the drives say of themselves.
+//! The machine around the target, and the drives' health data.
 
 use super::{Block, Column, NONE, Role, Section, Table};
 use assay_core::exhibit::Unit;
@@ -8,7 +8,7 @@ use assay_study::findings::Findings;
 use assay_study::findings::shown::table_of_rows;
 use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
-/// All sections, as far as there is something to tell.
+/// All sections with content.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let surroundings = &findings.environment.activity;
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
@@ -104,7 +104,7 @@ fn observed(findings: &Findings) -> Option<Section> {
     })
 }
 
-/// A field with what its probe says of it, and its unit.
+/// A field with its description and unit.
 fn described(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
     let place = row.field.as_deref().unwrap_or(NONE);

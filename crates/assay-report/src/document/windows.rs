@@ -1,4 +1,4 @@
-//! Results of `assay watch`, or with one value per row: one table of all metrics, the biggest change first.
+//! Results of `assay watch`, or with one value per row: one table of all metrics, the largest change first.
 
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
@@ -10,12 +10,12 @@ use assay_study::findings::{Comparison, WINDOWS};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
-/// Letters up to which the name of a result heads a column.
+/// Longest name of a result as a column heading.
 const SHORT: usize = 14;
 const CI: &str = "95% CI";
 const OPEN: usize = 36;
 
-/// The table, of which a page folds the smaller changes; none where the workloads have tables of their own.
+/// The table, whose smaller changes a page folds; `None` if the workloads have separate tables.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
     let first = page.primary().next()?;
@@ -42,7 +42,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     table.columns = ["workload", "metric", RESULT].map(Column::left).to_vec();
     table.columns.extend([earlier, later, "ratio", CI, "n"].map(Column::right));
     table.rows = rows.into_iter().map(|(_, row)| row).collect();
-    // Only several later results need their names, and single values have no interval.
+    // Only several later results need names, and single values have no interval.
     let has_intervals = compared.iter().any(|one| one.ci95.is_some());
     table.retain(|at, column| (at != 2 || several) && (column.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
@@ -86,7 +86,7 @@ fn row(
     let mut levels = arm.clone();
     let result = levels.remove(RESULT).unwrap_or_default();
     let of = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
-    // Of a class of requests its name says what the statistic is of.
+    // The name of a class of requests already contains the subject of the statistic.
     let what = class(metric)
         .map_or_else(|| noun(metric).to_owned(), |(_, what)| format!("{what:?}").to_lowercase());
     let values = values.map(|own| own.map(|own| under_heading(metric, own)));

@@ -1,4 +1,4 @@
-//! Lines of Go's benchmarks, which benchstat reads: a line for each trial that counts.
+//! Go benchmark output for benchstat: one line per trial that counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
-/// The lines in the order in which the trials ran, as far as that is known.
+/// The lines in the order of the trials, if known.
 fn write(findings: &Findings) -> Option<String> {
     let mut lines: BTreeMap<(Option<u32>, usize, u32), String> = BTreeMap::new();
     let mut rows: Vec<String> = Vec::new();
@@ -43,7 +43,7 @@ fn write(findings: &Findings) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    // Lines that begin so are passed over by benchstat; assay import has names back by them.
+    // benchstat skips lines with this prefix; `assay import` restores names from them.
     let mut text = format!("{NAMES}\n");
     for (plain, own) in names {
         let _ = writeln!(text, "{NAMES} {plain} {own}");
@@ -56,12 +56,12 @@ fn write(findings: &Findings) -> Option<String> {
     Some(text)
 }
 
-/// Units that benchstat tells with a prefix of its own.
+/// Units that benchstat prints with a prefix.
 fn unit(metric: &str) -> &str {
     UNITS.iter().find(|(own, _)| *own == metric).map_or(metric, |(_, unit)| unit)
 }
 
-/// A name as Go's benchmarks have it: a capital first, no spaces. What differs from ours is noted.
+/// A name in the form of Go benchmarks: first letter capital, no spaces. Notes a name that differs from the original.
 fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
     let mut plain = |text: &str, capital: bool| -> String {
         let letter =

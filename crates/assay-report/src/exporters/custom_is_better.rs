@@ -1,5 +1,5 @@
-//! JSON of github-action-benchmark in its two directions, which other dashboards read as well: a number a row.
-//! Source: <https://github.com/benchmark-action/github-action-benchmark> (README, `src/extract.ts`).
+//! github-action-benchmark's JSON in its two directions, which other dashboards also read: one number per row. Source:
+//! <https://github.com/benchmark-action/github-action-benchmark> (README, `src/extract.ts`).
 
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub const BIGGER: Exporter = Exporter {
     left_out: |findings| left_out(findings, Better::Higher),
 };
 
-/// An entry of the format. What is absent is left out: the reader makes a text of null.
+/// An entry of the format. Omits missing values: the reader would print null as text.
 #[derive(Serialize)]
 struct Entry {
     name: String,
@@ -43,10 +43,10 @@ struct Entry {
     extra: String,
 }
 
-/// Words of units as they are written; others are their own.
+/// Spelling of units; the others are unchanged.
 const SPELLED: [(&str, &str); 4] = [("j", "J"), ("w", "W"), ("gib", "GiB"), ("mib", "MiB")];
 
-/// What names of metrics end with that are units by themselves.
+/// Suffixes of metric names that are units.
 pub(super) const UNITS: [&str; 10] =
     ["ns", "us", "ms", "s", "min", "bytes", "j", "w", "share", "percent"];
 
@@ -112,7 +112,7 @@ fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
     is_baseline.then(|| "baseline".to_owned()).into_iter().chain(said).collect()
 }
 
-/// The unit that the name of a metric carries; of a number without one what a sentence calls it.
+/// The unit in the name of a metric; without one, the noun of its sentences.
 fn unit(metric: &str) -> String {
     let spelled = |word: &str| {
         let known = SPELLED.iter().find(|(own, _)| *own == word);
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((of(&higher, ": iops"), of(&lower, ": iops")), (2, 0));
         assert_eq!((of(&higher, ": latency_p99_ns"), of(&lower, ": latency_p99_ns")), (0, 2));
         assert_eq!(higher[0]["unit"], "operations/s");
-        // One trial has no interval, and an absent one is no null.
+        // A single trial has no interval; the field is missing, not null.
         assert!(higher[0].get("range").is_none(), "{}", higher[0]);
     }
 

@@ -1,4 +1,4 @@
-//! What programs that plot fio's JSON look at: a job for each trial.
+//! fio's JSON for plotting programs: one job per trial.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ fn job(
     options.insert("name".to_owned(), json!(workload));
     if let Some(io) = io {
         options.insert("rw".to_owned(), json!(kind(io)));
-        // Of several sizes there is not one to be told.
+        // Several block sizes have no single value.
         if !io.shaped {
             options.insert("bs".to_owned(), json!(io.size_bytes.to_string()));
         }

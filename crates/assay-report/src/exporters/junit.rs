@@ -1,4 +1,4 @@
-//! JUnit's XML of a gate: a test case a row, as pages of CI show them.
+//! JUnit XML of a gate: one test case per row, for CI pages.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ fn write(findings: &Findings) -> Option<String> {
     let gate = findings.answers.gate.as_ref()?;
     let suite = findings.study.title.as_str();
     let cases: Vec<String> = if gate.rows.is_empty() {
-        // A page without a case would look as if there had been no gate.
+        // A report without a case would look as if there was no gate.
         vec![case(suite, "gate", "", &skipped(&gate.text))]
     } else {
         gate.rows.iter().map(|row| of_row(suite, row, findings)).collect()
@@ -74,7 +74,7 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
         Ended::Pass => String::new(),
         Ended::Fail => {
             let text = row.text();
-            // Some pages show what stands in the attribute, others what stands inside.
+            // Some pages show the attribute, others the content.
             element("failure", &[("type", "gate"), ("message", &text)], &(escaped(&text) + "\n"))
         }
         Ended::Inconclusive(reason) => skipped(reason),
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(found.matches("<testcase ").count(), 3);
     }
 
-    /// Every element that is opened is closed in order, and nothing else begins with a bracket or an ampersand.
+    /// Checks that elements close in order, and that text has no bare angle bracket or ampersand.
     fn balanced(text: &str) {
         let (head, body) = text.split_once('\n').unwrap();
         assert_eq!(head, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");

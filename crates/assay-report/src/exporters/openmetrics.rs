@@ -1,4 +1,4 @@
-//! OpenMetrics, as a textfile collector takes it: means, intervals and counts as gauges.
+//! OpenMetrics for a textfile collector: means, intervals and counts as gauges.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ fn write(findings: &Findings) -> Option<String> {
     Some(text)
 }
 
-/// One number of each row: labels and values.
+/// One number per row: labels and values.
 fn family(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
     if samples.is_empty() {
         return;
@@ -72,7 +72,7 @@ fn family(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) 
     }
 }
 
-/// What a sample is of; empty labels are left out.
+/// Labels of a sample; empty ones are left out.
 fn labels(findings: &Findings, cell: &Measurement) -> String {
     let environment = &findings.environment;
     let host = environment.platform.as_ref().map_or("", |platform| &platform.name);
@@ -98,7 +98,7 @@ fn labels(findings: &Findings, cell: &Measurement) -> String {
     labels.join(",")
 }
 
-/// The unit that the name of a metric ends with.
+/// The unit suffix of a metric name.
 fn unit(metric: &str) -> Option<&str> {
     match metric.split_once("_per_") {
         _ if metric.ends_with("_trials") => None,

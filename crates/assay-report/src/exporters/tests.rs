@@ -1,4 +1,4 @@
-//! What is written, against files; `UPDATE_EXPECT=1` writes them anew.
+//! Compares exports with files; `UPDATE_EXPECT=1` rewrites them.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ fn rough() -> Findings {
         repeats: Some(Repeats { replicate: 2, order: 4 }),
         ..trial(8, 9, Some(2.75), Status::Ok, "")
     });
-    // The repeat stands for the disturbed one.
+    // The repeat replaces the disturbed one.
     first.counted = Some(vec![1, 2, 6]);
     first.configuration = [("a \"b\"".to_owned(), "x/y=z, 1".to_owned())].into();
     first.control = false;
@@ -82,7 +82,7 @@ fn what_goes_out_are_the_trials_that_the_row_sums_up() {
         counted(cell).into_iter().map(|(_, value)| value).collect()
     };
     assert_eq!(values(&cell), [1.5, 2.5, 3.5], "a repeat stands for what was disturbed");
-    // Where too few were left without it, the row sums up the disturbed one and leaves its repeat out.
+    // With too few undisturbed trials, the row counts the disturbed one instead of its repeat.
     cell.counted = Some(vec![1, 2, 3]);
     assert_eq!(values(&cell), [1.5, 2.5, 7.0]);
     cell.counted = None;
@@ -132,7 +132,7 @@ fn where_no_trial_counts_a_format_of_trials_says_nothing() {
     }
 }
 
-/// Means of the counted rows of a table, as its column `mean_kind` says.
+/// Means of a table's counted rows, by its column `mean_kind`.
 fn means(text: &str) -> BTreeMap<String, f64> {
     let mut rows = text.lines().map(|line| {
         let mut splitter = Splitter::new();
@@ -197,11 +197,11 @@ fn counted_rows_give_the_printed_means() {
     }
 }
 
-/// What a table says of two arms, one of which has this level of a factor with this name.
+/// The table of two arms, one of which has this factor and level.
 fn table(factor: &str, level: &str) -> String {
     let mut findings = crate::tests::fixture("study-grid");
     let mut cell = findings.measurements[0].clone();
-    // Both have the same trials: nothing is said of their order in time.
+    // Both have the same trials: their time order is not stated.
     cell.trials.iter_mut().for_each(|trial| trial.order = None);
     let mut other = cell.clone();
     cell.configuration = Arm::from([(factor.to_owned(), level.to_owned())]);

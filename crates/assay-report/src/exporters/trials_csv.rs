@@ -1,4 +1,4 @@
-//! A row for each trial and metric, which `assay import` reads again.
+//! One row per trial and metric, which `assay import` reads again.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub const EXPORTER: Exporter = Exporter {
 };
 
 fn write(findings: &Findings) -> Option<String> {
-    // A second copy of the baseline has no name of its own in a table.
+    // A table cannot name an A/A control.
     let cells: Vec<&Measurement> = findings
         .measurements
         .iter()
@@ -84,7 +84,7 @@ fn metric(cell: &Measurement) -> String {
     format!("{}{better}{scale}", cell.metric)
 }
 
-/// How a trial ended. A valid trial that does not count was repeated, or is a repeat that was not needed.
+/// How a trial ended. A valid trial that does not count was repeated, or is an unnecessary repeat.
 fn status(trial: &TrialValue, counted: bool) -> &'static str {
     match trial.status {
         Status::Ok if counted => "ok",
@@ -95,7 +95,7 @@ fn status(trial: &TrialValue, counted: bool) -> &'static str {
     }
 }
 
-/// Which of them [`Measurement::value`] is.
+/// The kind of mean that [`Measurement::value`] is.
 fn mean_kind(cell: &Measurement) -> &'static str {
     match (cell.mean, cell.geometric_mean, cell.median) {
         (Some(_), _, _) => "arithmetic",

@@ -1,4 +1,4 @@
-//! Latencies of a class of operations before and after, as bars over doublings.
+//! Latencies of a class of operations before and after, as bars over powers of two.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub static CLASSES: Drawing = Drawing {
 
 const MOST_FIGURES: usize = 6;
 
-/// A bucket: from, to (nanoseconds) and how many.
+/// A bucket: from, to (nanoseconds) and count.
 type Bucket = (u64, u64, u64);
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -51,7 +51,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
         let what = match io::of_response(&before.class) {
-            // The name of a class of others' work says already what it is of.
+            // The name of a production class already contains its subject.
             _ if evidence.findings.are_windows() => format!("{name}: latencies"),
             Some(class) => format!("{name}: response times of {} operations", short(class)),
             None => format!("{name}: latencies of {class} operations"),
@@ -125,7 +125,7 @@ fn short_name(name: &str) -> String {
     if name.is_empty() { "operations".to_owned() } else { short(name) }
 }
 
-/// All buckets from the first with something in it to the last, gaps included.
+/// All buckets from the first to the last nonempty one, including gaps.
 fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     let filled = || before.iter().chain(after).filter(|(.., count)| *count > 0);
     let mut rows: Vec<(u64, u64)> = filled().map(|(from, to, _)| (*from, *to)).collect();
@@ -133,7 +133,7 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     rows.dedup();
     let mut whole: Vec<(u64, u64)> = Vec::new();
     for (from, to) in rows {
-        // Buckets that double: what lies between is empty, and drawn as such.
+        // Buckets double: fill in the empty ones between them.
         let gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
         while let Some((_, end)) = whole.last().copied().filter(gap) {
             whole.push((end, end.saturating_mul(2).min(from)));
@@ -176,7 +176,7 @@ mod tests {
     fn buckets_make_a_figure() {
         let before = [(262_144, 524_288, 900), (524_288, 1_048_576, 99), (4_194_304, 8_388_608, 1)];
         let figure = drawn("reads", &before, &[(524_288, 1_048_576, 10)]).unwrap();
-        // 1 to 4 ms is empty in both and has its rows all the same.
+        // 1 to 4 ms is empty in both, but has rows.
         let AxisScale::Category(slots) = &figure.along.scale else { panic!("names") };
         assert_eq!(slots.len(), 5);
         assert_eq!(figure.series[0].points.len(), 3);

@@ -1,5 +1,5 @@
-//! Arms against their baseline, or levels of a factor against the baseline's: ratios with the
-//! intervals that verdicts are read from.
+//! Arms against their baseline, or levels of a factor against the baseline's: ratios with the intervals behind the
+//! verdicts.
 
 use super::Drawing;
 use super::words::margin;
@@ -29,7 +29,7 @@ pub static EFFECTS: Drawing = Drawing {
 };
 
 const MOST_ROWS: usize = 24;
-/// Rows of one figure; more are one figure a workload.
+/// Limit on rows per figure; beyond it, one figure per workload.
 const MOST_TOGETHER: usize = 24;
 const MOST_OF_ONE: usize = 40;
 const MOST_FIGURES: usize = 6;
@@ -43,16 +43,16 @@ const SORTS: [Sort<Option<Verdict>>; 5] = [
 
 struct EffectRow {
     workload: String,
-    /// The same as findings have it.
+    /// The same as in the findings.
     full: String,
-    /// What its levels are compared with, where that differs within a workload.
+    /// The baseline of its levels, if the workload has several.
     against: String,
     name: String,
     metric: String,
     better: Better,
     ratio: f64,
     interval: Option<[f64; 2]>,
-    /// Whether the interval holds for all comparisons of the workload at once.
+    /// Whether the interval is simultaneous over all comparisons of the workload.
     family: bool,
     verdict: Option<Verdict>,
     word: String,
@@ -82,7 +82,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             .collect()
     };
     let against = against(findings, &compared, effects);
-    // By what it is called: the classes of requests stand side by side, though each has metrics of its own.
+    // By title: classes of requests share a figure, although each has separate metrics.
     let metrics =
         parted(&lines, |line| (metric_title(&line.metric), line.better == Better::Higher));
     let mut figures = Vec::new();
@@ -115,8 +115,7 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
     }
 }
 
-/// Levels that a baseline shares with all that is compared with it; empty where there is one
-/// baseline, which the title names.
+/// Levels that a baseline shares with all its arms; empty for a single baseline, which the title names.
 struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> Shared<'a> {
@@ -231,8 +230,8 @@ fn figure(lines: &[&EffectRow], against: &str) -> Option<Figure> {
 
 type Judged = (Option<Verdict>, Point);
 
-/// The lines below their headings, and how many are not drawn. `one` says whether there is a single
-/// workload, which the title names.
+/// The lines below their headings, and the number of omitted ones. `one`: there is a single workload, which the title
+/// names.
 fn rows(lines: &[&EffectRow], one: bool) -> (Rows, Vec<Judged>, usize) {
     let parts = parted(lines.iter().copied(), EffectRow::under);
     let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
@@ -284,7 +283,7 @@ fn distance(line: &EffectRow) -> f64 {
     line.ratio.ln().abs()
 }
 
-/// A factor of three beyond the ratios at most: intervals of few trials may be endless.
+/// At most a factor of three beyond the ratios: intervals of few trials may be infinite.
 fn limits(lines: &[&EffectRow]) -> [f64; 2] {
     let ratios = || lines.iter().map(|line| line.ratio);
     [ratios().fold(1.0, f64::min) / 3.0, ratios().fold(1.0, f64::max) * 3.0]
@@ -299,7 +298,7 @@ fn row(at: f64, line: &EffectRow) -> Point {
         line.ratio,
         line.interval,
     );
-    // As the point has it: ends that are no numbers are none.
+    // As for the point: infinite ends count as no interval.
     let bare = told.interval.is_none();
     let told = told.marked(Look::Solid, &line.word);
     let told = if bare { told.marked(Look::Hollow, "no CI") } else { told };

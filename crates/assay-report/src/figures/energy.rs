@@ -1,4 +1,4 @@
-//! What each piece of work cost in energy, as bars.
+//! Energy per piece of work, as bars.
 
 use super::Drawing;
 use super::bars;

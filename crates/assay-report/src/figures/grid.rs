@@ -1,4 +1,4 @@
-//! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
+//! Two factors as a table: each cell has its result; its color is the comparison with the baseline.
 
 use super::words::{Subject, judged, primary, subjects};
 use super::{Drawing, bars};
@@ -25,7 +25,7 @@ pub static GRID: Drawing = Drawing {
 const MOST_FIGURES: usize = 4;
 const MOST_COLUMNS: usize = 16;
 const FEWEST_CELLS: usize = 6;
-/// Where steps of colour begin, as ratios.
+/// Thresholds of color steps, as ratios.
 const STEPS: [f64; 3] = [1.05, 1.5, 3.0];
 const STEPS_BY_NAME: [(Colour, &str); 7] = [
     (Colour::Worse(2), "over 3 times worse"),
@@ -107,12 +107,12 @@ impl Grid<'_> {
         }
     }
 
-    /// How much better than its baseline: over 1 is better, whichever way that is.
+    /// Ratio to the baseline, above 1 if better.
     fn times_better(&self, arm: &Arm) -> Option<f64> {
         let compared = || judged(self.findings, self.subject.name);
         let ratio = match compared().find(|found| found.configuration == *arm) {
             Some(found) => found.ratio?,
-            // What nothing was compared with has no colour.
+            // An arm without comparisons has no color.
             None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
         };
         Some(if self.subject.better == Better::Lower { 1.0 / ratio } else { ratio })

@@ -1,4 +1,4 @@
-//! How many operations took how long, second by second.
+//! Number of operations by latency, second by second.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,18 +28,18 @@ pub static HEAT: Drawing = Drawing {
     draw,
 };
 
-/// Columns from which on there is something to see.
+/// Fewest columns for a useful figure.
 const FEWEST_COLUMNS: usize = 8;
-/// Columns of a figure; the next number where these make too many tiles.
+/// Columns of a figure; the next number if these need too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
-/// Beyond all buckets: what claims to be above is put in it.
+/// Larger buckets count as this one.
 const LAST_BUCKET: u32 = 64;
 const MOST_SPANS: usize = 60;
-/// Seconds of a trial that are read: a day.
+/// Longest evaluated part of a trial in seconds: a day.
 const LONGEST_TRIAL: usize = 86_400;
 const MOST_ROWS: u32 = 32;
 const MOST_FIGURES: usize = 2;
-/// Arms from which on one figure is enough.
+/// From this number of arms on, one figure is enough.
 const MANY: usize = 12;
 const MOST_TILES: usize = 320;
 
@@ -52,7 +52,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
         found.extend(range.map(|[least, most]| (most - least, named, own)));
     }
-    // The most different latencies first: there is most to see.
+    // The widest range of latencies first.
     found.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
     let most = if found.len() > MANY { 1 } else { MOST_FIGURES };
     let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
@@ -76,7 +76,7 @@ fn figure(named: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     last
 }
 
-/// The trials of each workload and arm that count, in order of time; the first that ran first.
+/// The trials that count by workload and arm, in time order; the first to run comes first.
 fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
     let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
     let mut runs: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
@@ -96,7 +96,7 @@ fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
 struct Columns {
     wide: usize,
     counts: Vec<BTreeMap<u32, u64>>,
-    /// Seconds in which trials begin and end, their order, whether they were disturbed.
+    /// First and last second of each trial, its order, and whether it was disturbed.
     trials: Vec<(usize, usize, u32, bool)>,
 }
 
@@ -130,7 +130,7 @@ impl Columns {
         self.counts.iter().flat_map(|column| column.iter().map(|(bucket, count)| (*bucket, *count)))
     }
 
-    /// First and last bucket with something in it; none where there are no counts.
+    /// First and last nonempty bucket; `None` without counts.
     fn range(&self) -> Option<[u32; 2]> {
         let own = || self.buckets().map(|(bucket, _)| bucket);
         Some([own().min()?, own().max()?])
@@ -138,7 +138,7 @@ impl Columns {
 
     fn figure(&self, named: &[String; 2]) -> Option<Figure> {
         let [least, most] = self.range()?;
-        // Whole doublings where halves would be too many rows.
+        // Whole powers of two if halves need too many rows.
         let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
         let merged = self.merged(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
@@ -194,7 +194,7 @@ impl Columns {
         self.counts.iter().map(column).collect()
     }
 
-    /// A series a colour; neighbours in a row that have the same colour are one tile.
+    /// One series per color; adjacent tiles of a row with the same color are merged.
     fn series(&self, merged: &[BTreeMap<u32, u64>], tall: u32, largest: u64) -> Vec<Series> {
         let bounds = bounds(largest);
         let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
@@ -217,7 +217,7 @@ impl Columns {
             Some(next) if *next == bounds[index] + 1 => show::count(bounds[index]),
             _ => format!("{}+", show::count(bounds[index])),
         };
-        // Few colours are spread over all steps.
+        // Spread few colors over all steps.
         let colour =
             |index: usize| Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
         let made = tiles.into_iter().enumerate().map(|(index, tiles)| Series {
@@ -258,7 +258,7 @@ impl Columns {
     }
 }
 
-/// The first bucket of the row that a bucket is in. Bucket 0 holds all below the first doubling.
+/// The first bucket of the row that a bucket is in. Bucket 0 contains everything below the first power of two.
 fn row_of(bucket: u32, tall: u32) -> u32 {
     if bucket == 0 { 0 } else { (bucket - 1) / tall * tall + 1 }
 }
@@ -267,7 +267,7 @@ fn row_begins(row: u32, tall: u32) -> u32 {
     if row == tall { 1 } else { row }
 }
 
-/// Where steps of colour begin: by equal factors from 1 to the largest, each above the one before.
+/// Thresholds of color steps: equal factors from 1 to the largest count, strictly ascending.
 fn bounds(largest: u64) -> Vec<u64> {
     let factor = (largest as f64).powf(1.0 / HEAT_STEPS as f64);
     let mut bounds: Vec<u64> =

@@ -1,4 +1,4 @@
-//! Hosts of a fleet: how fast each was in every trial, beside the mean of all that were in it.
+//! Hosts of a fleet: the rate of each in every trial, relative to the mean of all its hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +28,13 @@ pub static HOSTS: Drawing = Drawing {
     draw,
 };
 
-/// Hosts that are drawn alone; of more, the slowest of them are.
+/// Limit on hosts with a separate line: with more, only the slowest have one.
 const MOST_ALONE: usize = 7;
 
 struct Share<'a> {
     trial: &'a TrialEvidence,
     rank: u32,
-    /// Its rate over the mean of all hosts of the trial.
+    /// Its rate divided by the mean of all hosts of the trial.
     pace: f64,
     per_s: f64,
 }
@@ -126,14 +126,14 @@ fn drawn(names: &Names, share: &Share<'_>) -> Point {
     point
 }
 
-/// Shares of trials that ran one after the other, or of one trial, as one point.
+/// One point for the shares of one or several consecutive trials.
 fn merged(own: &[&Share<'_>]) -> Point {
     let mean = own.iter().map(|share| share.pace).sum::<f64>() / own.len() as f64;
     let paces: Vec<(u32, f64)> = own.iter().map(|share| (share.trial.order, share.pace)).collect();
     merged_point(&paces, mean)
 }
 
-/// The hosts that are not drawn alone: a point a trial, or for more of them.
+/// The remaining hosts: one point per trial, or for several trials.
 fn together(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>, rest: &[u32]) -> Vec<Point> {
     let mut by_trial: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();
     for share in rest.iter().flat_map(|rank| &by_rank[rank]) {

@@ -1,4 +1,4 @@
-//! Every trial in the order in which it ran, against the mean of its arm.
+//! Every trial in the order it ran, against the mean of its arm.
 
 use super::Drawing;
 use super::words::{Subject, primary, subjects};
@@ -26,14 +26,14 @@ pub static ORDER: Drawing = Drawing {
     draw,
 };
 
-/// Replicates that the background tells apart; of more it tells none.
+/// Up to this number of replicates, the background shows them.
 const MOST_SPANS: usize = 40;
 const MOST_FIGURES: usize = 4;
-/// What a trial may be away from its arm's mean before it is drawn at the edge.
+/// Largest ratio to the arm's mean before a trial is at the edge.
 const FARTHEST: f64 = 10.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    // Orders of two results have nothing to do with each other.
+    // The orders of two results are unrelated.
     if evidence.findings.study.kind == "compare" {
         return Vec::new();
     }

@@ -39,7 +39,7 @@ const QUANTILES: [f64; 16] = [
     0.999_999,
     0.999_999_9,
 ];
-/// Lines of one figure; of more arms the baseline, the best and the worst are drawn.
+/// Limit on lines per figure: with more arms, draw the baseline, the best and the worst.
 const MOST_LINES: usize = 6;
 const LINES_OF_MANY: usize = 3;
 const MOST_TOGETHER: usize = 8;
@@ -106,7 +106,7 @@ fn kind(one: &Latencies) -> String {
     }
 }
 
-/// What times the ones of a class are; where there are two kinds of them, which.
+/// Kind of times of a class, if there are two.
 fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
     let ending = if class == "flush" { "es" } else { "s" };
     if let Some(class) = io::of_response(class) {
@@ -133,7 +133,7 @@ fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Fi
     Some(Figure { description, ..figure })
 }
 
-/// A line a name through its quantiles and their nanoseconds; there are none of a single one.
+/// One line per name through its quantiles in nanoseconds; `None` with fewer than two.
 pub(crate) fn curves(named: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>) -> Option<Figure> {
     let lines = named.into_iter().filter(|(_, quantiles)| quantiles.len() > 1);
     let lines = lines.map(|(name, quantiles)| {

@@ -1,4 +1,4 @@
-//! How a class of requests was served in each trial, and below it how much of it there was.
+//! Latency of a class of requests in each trial, and below it the load.
 
 use super::Drawing;
 use super::words::{Subject, primary, subjects};
@@ -27,7 +27,7 @@ pub static PERIODS: Drawing = Drawing {
 };
 
 const MOST_FIGURES: usize = 8;
-/// Trials of one figure; more cannot be told apart.
+/// Limit on trials per figure: more are indistinguishable.
 const MOST_TRIALS: usize = 120;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {

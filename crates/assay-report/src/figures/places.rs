@@ -1,4 +1,4 @@
-//! Places side by side: per cent of the baseline place, and each workload in its own unit.
+//! Platforms side by side: percent of the baseline platform, and each workload in the unit of its metric.
 
 use super::Drawing;
 use crate::document::numbers::unit_of;
@@ -27,11 +27,11 @@ pub static PLACES: Drawing = Drawing {
 };
 
 const MOST_FIGURES: usize = 9;
-/// Bars of one figure; what has more can only be read as a table.
+/// Limit on bars per figure; larger ones are only readable as tables.
 const MOST_BARS: usize = 80;
-/// How much longer than its longest bar a figure is at most, for intervals.
+/// Largest ratio of the axis to the longest bar, to show intervals.
 const BEYOND: f64 = 1.4;
-/// What sets series apart, in the order of the legend.
+/// Kinds of series, in the order of the legend.
 const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -53,7 +53,7 @@ fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a P
     places.rows.iter().filter(move |row| work(row) == wanted)
 }
 
-/// Bars as they are gathered: their names, and the points of each of [`SERIES`].
+/// Collected bars: their names, and the points of each of [`SERIES`].
 #[derive(Default)]
 struct Bars {
     rows: Rows,
@@ -66,8 +66,7 @@ impl Bars {
         self.points.push((series, made));
     }
 
-    /// The figure, but for what it is of. One series alone needs no name, unless it is of emulated
-    /// places.
+    /// The figure, except its subject. A single series needs no name, unless it is of emulated platforms.
     fn figure(self, id: &str, title: String, unit: Unit, left_out: Vec<String>) -> Option<Figure> {
         if !(2..=MOST_BARS).contains(&self.rows.count()) {
             return None;
@@ -123,7 +122,7 @@ fn of_row(at: f64, row: &PlaceRow, value: f64) -> Point {
     looking(row, Point { label: Some(format!("{percent}%")), text, ..told })
 }
 
-/// Emulated places are hatched; others are marked by how far they can be trusted.
+/// Emulated platforms are hatched; others are marked by their trust.
 fn looking(row: &PlaceRow, point: Point) -> Point {
     if row.emulated {
         point.marked(Look::Hatched, "emulated")
@@ -132,7 +131,7 @@ fn looking(row: &PlaceRow, point: Point) -> Point {
     }
 }
 
-/// The rows of a published table, with the digits that were printed.
+/// The rows of a published table, with the printed digits.
 fn published(bars: &mut Bars, table: &Beside) {
     let heading = format!("{}: {}, as published", table.source, table.work);
     bars.rows.heading(&short(&heading));

@@ -1,4 +1,4 @@
-//! A race: each setting where it left, and how far behind the leader it was then.
+//! A race: each setting at its elimination, and its distance to the leader then.
 
 use super::Drawing;
 use crate::document::stayed;
@@ -24,7 +24,7 @@ pub static RACE: Drawing = Drawing {
     draw,
 };
 
-/// Settings of one figure; of more those that left first are left out.
+/// Limit on settings per figure: with more, leave out those eliminated first.
 const MOST_SETTINGS: usize = 600;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -33,7 +33,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(findings);
     let mut drawn: Vec<(Outcome, Point)> =
         race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
-    // Stable: those of one replicate stay in the order of the plan.
+    // Stable sort: the order of the plan remains within a replicate.
     drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
     let dropped = drawn.len().saturating_sub(MOST_SETTINGS);
     drawn.truncate(MOST_SETTINGS);
@@ -60,7 +60,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-/// Who is not drawn because it left with a level, before the race.
+/// Note on settings eliminated with their level before the race.
 fn screened(race: &RaceAnswer) -> Option<String> {
     let settings = race.screen.as_ref()?.settings;
     let several = if settings == 1 { "" } else { "s" };
@@ -92,7 +92,7 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Outco
     let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
     let (at, value, ends) = match (&runner.eliminated, behind) {
         (Some(left), Some(behind)) => (left.after, behind.ratio, Some(behind.ends)),
-        // Of one without a number there is nothing to draw.
+        // Skip settings without a number.
         (Some(_), None) => return None,
         (None, _) => (race.replicates, runner.ratio_to_winner?, None),
     };

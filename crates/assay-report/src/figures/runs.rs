@@ -1,4 +1,4 @@
-//! Every run of commands as a dot, with the mean of each command and its interval.
+//! Every run of commands as a dot, with the mean of each command and its CI.
 
 use super::Drawing;
 use super::words::{of_cell, primary, subjects};
@@ -21,13 +21,13 @@ pub static RUNS: Drawing = Drawing {
     draw,
 };
 
-/// What a dot is of, and its mean.
+/// Metric of the dots and of their mean.
 const TIME: &str = "duration_s";
 const MOST_ARMS: usize = 24;
-/// Dots of a figure; of more runs some are drawn.
+/// Limit on dots per figure: with more runs, draw a sample.
 const MOST_DOTS: usize = 1000;
 const MOST_FIGURES: usize = 4;
-/// Half of the room that the dots of a command take, where the next one is 1 away.
+/// Half of the width of a command's dots; the distance to the next command is 1.
 const HALF_BAND: f64 = 0.34;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -64,7 +64,7 @@ fn figure(
     let rows = cells.iter().zip(&own).enumerate();
     let marks = rows.flat_map(|(at, (cell, runs))| {
         let name = label(cell);
-        // Of runs whose time is unknown another number leads, which is none of seconds.
+        // Without times, the primary metric is not in seconds.
         let is_time = cell.metric == TIME;
         let mean = is_time.then(|| of_cell(&evidence.findings, at as f64, &name, cell)).flatten();
         let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
@@ -89,7 +89,7 @@ fn figure(
     ))
 }
 
-/// The time of the runs of a row, whatever verdicts are about; the row as it is where that is unknown.
+/// The time metric of a row's runs, regardless of the primary metric; the row itself if times are unknown.
 fn timed<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
     let is_its = |own: &&Measurement| {
         own.metric == TIME
@@ -100,7 +100,7 @@ fn timed<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
     findings.measurements.iter().find(is_its).unwrap_or(cell)
 }
 
-/// Seconds of the runs that the mean of a cell is of, in the order in which they were run.
+/// Seconds of the runs behind a cell's mean, in the order they ran.
 fn runs(evidence: &Evidence, cell: &Measurement) -> Vec<f64> {
     let counting = evidence.counting(cell);
     counting.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()

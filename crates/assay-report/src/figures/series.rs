@@ -1,4 +1,4 @@
-//! What happened in each second of the trials.
+//! The events in each second of the trials.
 
 use super::Drawing;
 use super::words::{notable, subjects};
@@ -25,20 +25,20 @@ pub static SERIES: Drawing = Drawing {
     draw,
 };
 
-/// Seconds of one figure; more are taken together.
+/// Limit on points per figure; more seconds are averaged.
 const MOST_POINTS: usize = 60;
 const MOST_TRIALS: usize = 12;
 const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
-/// Seconds of a trial that are read: a day.
+/// Longest evaluated part of a trial in seconds: a day.
 const LONGEST_TRIAL: usize = 86_400;
-/// Whole seconds that a trial must have for a figure.
+/// Fewest whole seconds of a trial for a figure.
 const FEWEST_SECONDS: usize = 3;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
     let mut figures = Vec::new();
-    // Seconds of phases have a figure of their own.
+    // Seconds of phases have a separate figure.
     let of_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
     for workload in subjects(&evidence.findings).into_iter().filter(|own| of_operations(own.name)) {
         let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
@@ -52,7 +52,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
         }
     }
-    // Rates first, which alone are of the metric; what was disturbed before the rest.
+    // Rates first, because only they show the primary metric; disturbed trials before the rest.
     figures.sort_by_key(|figure| {
         (figure.metric.is_none(), figure.spans.iter().all(|span| span.kind != SpanKind::Disturbed))
     });
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         let mut run = Self { trials, left_out, workload, arm, metric, time_ns, wide: 1 };
         let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
         run.wide = total.div_ceil(MOST_POINTS).max(1);
-        // One or two seconds a trial say no more than its result.
+        // One or two seconds per trial show no more than its result.
         run.trials.iter().any(|trial| run.seconds(trial) >= FEWEST_SECONDS).then_some(run)
     }
 
@@ -211,12 +211,12 @@ fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<Span> {
     with_ramp(whole, &name, left_out_s(trial))
 }
 
-/// Seconds at the beginning of a trial that its numbers leave out.
+/// Seconds at the beginning of a trial that its numbers exclude.
 fn left_out_s(trial: &TrialEvidence) -> f64 {
     if trial.ramp_counts { 0.0 } else { trial.ramp_ns as f64 / 1e9 }
 }
 
-/// Nanoseconds that are counted in each trial; 0 where that is not known.
+/// Counted time of each trial in nanoseconds; 0 if unknown.
 fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
     let own = findings.workloads.iter().filter(|facts| facts.name == workload);
     let fits = own.filter(|facts| facts.configuration.is_empty() || facts.configuration == *arm);

@@ -1,4 +1,4 @@
-//! A metric over a factor whose levels are numbers.
+//! A metric over a numeric factor.
 
 use super::words::{Subject, mean_of, of_cell, primary, subjects};
 use super::{Drawing, bars};
@@ -26,18 +26,18 @@ pub static SWEEP: Drawing = Drawing {
     draw,
 };
 
-/// Levels from which there is a curve to speak of.
+/// Fewest levels for a curve.
 const FEWEST_LEVELS: usize = 3;
 const MOST_LINES: usize = 8;
-/// Lines up to which the median stands beside the tail.
+/// Up to this number of lines, the median is drawn with the tail.
 const MOST_WITH_MEDIAN: usize = 3;
 const MOST_FIGURES: usize = 12;
-/// Beyond this ratio levels that begin at zero would lie on each other.
+/// Beyond this ratio, levels that start at zero would overlap.
 const FARTHEST_APART: f64 = 10.0;
 const MEAN: &str = "latency_mean_ns";
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
-/// Factors whose levels are numbers, the one with the most levels first.
+/// Numeric factors, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Measurement> = findings.measurements.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
@@ -77,7 +77,7 @@ struct Levels {
     /// In ascending order.
     numbers: Vec<f64>,
     unit: Unit,
-    /// Whether they go by factors but begin at zero: they stand side by side, as names do.
+    /// Whether levels are spaced by factors but start at zero: then space them evenly, like names.
     uneven: bool,
 }
 
@@ -85,7 +85,7 @@ impl Levels {
     fn new(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
-        // Of so many per second the axis is one of plain numbers.
+        // Rates per second have an axis of plain numbers.
         let amount = |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();
         let bytes = written.iter().any(|level| amount(level));
         let unit = if bytes { Unit::Bytes } else { Unit::Number };
@@ -162,7 +162,7 @@ impl Sweep<'_> {
         };
         let what = if several { "latency".to_owned() } else { metric_title(metric) };
         let (value, [least, most]) = as_wide(&what, unit_of(metric), &series);
-        // Intervals of few trials may be endless; lines are to be seen all the same.
+        // Intervals of few trials may be infinite; lines must remain visible.
         let limits = if value.from_zero { [0.0, most * 1.5] } else { [least / 10.0, most * 10.0] };
         let value = value.within(limits);
         let mut notes = self.peaks(metric);
@@ -212,7 +212,7 @@ impl Sweep<'_> {
         })
     }
 
-    /// The point, ringed where it is the best of its line.
+    /// The point, with a ring if it is the best of its line.
     fn peaked(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
         let best =
             self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);

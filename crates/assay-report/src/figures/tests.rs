@@ -1,5 +1,4 @@
-//! Every figure from small evidence made by hand, compared with files that one can look at, and
-//! what holds for all of them.
+//! Every figure from small handmade evidence, compared with viewable files, and checks on all figures.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
 mod hosts;
@@ -33,7 +32,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// Two arms of one workload with everything that records tell: series, latencies, a surface.
+/// Two arms of one workload with all kinds of records: series, latencies, a surface.
 fn recorded() -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-two-arms"));
     let arms: Vec<Arm> =
@@ -143,7 +142,7 @@ fn accesses(arm: &Arm) -> Accesses {
     }
 }
 
-/// Numbers beside those of a workload: one that is sound, one that could not have been.
+/// Published numbers of a workload: a sound one, and an impossible one.
 fn published(findings: &Findings) -> Vec<Published> {
     let cell =
         findings.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
@@ -278,7 +277,7 @@ fn figures_look_as_their_files() {
     let named = pictures.into_iter().map(|(name, figure)| (name.to_owned(), figure));
     for (name, figure) in named.chain(phases::pictures()) {
         for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
-            // Dark differs by its colours alone; one file shows that.
+            // The dark theme only differs in colors; one file shows them.
             if theme == Theme::Light || name == "effects" {
                 hold(&mut files, &format!("{name}.{word}.svg"), &file(&figure, theme));
             }
@@ -318,7 +317,7 @@ fn the_lead_shows_the_answer() {
         ("recorded", "published-random-write-iops"),
         ("places", "platforms-percent"),
         ("io", "trace-watched"),
-        // What is played is held against its recording behind the answer, and not before it.
+        // Figures that compare a replay with its recording follow the answer.
         ("replay", "effects-iops-random-write"),
     ];
     for (name, id) in leads {
@@ -328,7 +327,7 @@ fn the_lead_shows_the_answer() {
     }
 }
 
-/// Each class has metrics of its own, which are called alike: its ratios stand beside those of the others.
+/// Each class has separate metrics with equal titles: all ratios are in one figure.
 #[test]
 fn classes_of_requests_stand_in_one_figure_of_effects() {
     let own = |name: &str| -> Vec<Figure> {
@@ -356,7 +355,7 @@ fn a_second_copy_of_the_baseline_is_not_drawn_in_seconds() {
     assert_eq!(drawn(&evidence), 0);
 }
 
-/// Whatever a rate of bytes is called.
+/// For any name of a byte rate.
 #[test]
 fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
     let mut evidence = recorded();
@@ -379,7 +378,7 @@ fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
     }
 }
 
-/// The first second with an operation is not the ramp because it stands first.
+/// The first second with an operation is not the ramp just because it is first.
 #[test]
 fn only_the_ramp_is_called_so() {
     let mut evidence = recorded();
@@ -430,7 +429,7 @@ fn values_and_intervals_of_a_table_are_those_of_the_findings() {
         let mut rows = table.rows.iter().map(|row| table.texts(row));
         rows.find(|texts| texts[0] == name).unwrap().join(" | ")
     };
-    // As `study-eight-arms.80.txt` has them.
+    // As in `study-eight-arms.80.txt`.
     assert_eq!(row("btrfs"), "btrfs | worse | 0.70 | 0.59 to 0.83 | worse");
     assert!(row("jfs").ends_with("suspect"), "{}", row("jfs"));
 }
@@ -442,12 +441,12 @@ fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
     assert_eq!(names, ["platforms", "emulated: no verdict", "published"]);
     let looks = |at: usize| figure.series[at].points.iter().map(|point| point.look);
     assert!(looks(0).all(|look| look == Look::Solid) && looks(1).all(|look| look == Look::Hatched));
-    // Bars that never meet have the whole room of a name.
+    // Bars that never overlap get the whole width of a name.
     assert_eq!([0, 1, 2].map(|at| figure.bars_beside(at)), [[1, 0]; 3]);
     let doubted = figure.series[2].points.iter().filter(|point| point.remark.is_some());
     let doubted: Vec<&str> = doubted.map(|point| point.text.as_str()).collect();
     assert_eq!(doubted, ["article 000, VirtualBox 4.1.18: 8876.945 s, 19.06%"]);
-    // Nothing else is drawn of places: it would say the same again.
+    // Platforms have no other figure: it would repeat the content.
     let drawn = all(of("places"));
     assert!(drawn.iter().all(|figure| figure.id.starts_with("platforms-")), "{drawn:?}");
     assert!(
@@ -488,7 +487,7 @@ fn balanced(drawn: &str) {
     assert_eq!(drawn.matches('<').count(), tag.find_iter(drawn).count());
 }
 
-/// Names that want to be markup, numbers that are none, lengths and counts without an end.
+/// Names with markup, nonfinite numbers, unlimited lengths and counts.
 fn hostile() -> Evidence {
     let mut evidence = recorded();
     let script = "<script>alert(1)</script>\" style=\"x\u{202e}\u{0}";
@@ -590,8 +589,8 @@ fn a_large_study_stays_small_on_the_page() {
     assert!(left_out);
 }
 
-/// Where too few trials are left without the disturbed ones, a row sums these up as well, and they are drawn;
-/// what it does not sum up is not.
+/// With too few undisturbed trials, a row summarizes the disturbed ones and figures show them; they show no trial that
+/// the row excludes.
 #[test]
 fn what_a_row_sums_up_is_drawn_of_it() {
     let counted = |mut evidence: Evidence, from: usize| {
@@ -615,12 +614,12 @@ fn what_a_row_sums_up_is_drawn_of_it() {
         let plain = drawn(&evidence);
         assert!(!plain.is_empty(), "{name}");
         assert_eq!(drawn(&counted(evidence.clone(), 0)), plain, "{name}");
-        // The trial that is there as it ran is that of the first replicate.
+        // The only trial with records is that of the first replicate.
         assert_eq!(drawn(&counted(evidence, 1)), Vec::<usize>::new(), "{name}");
     }
 }
 
-/// Verdicts may be about a number that a program tells: that is none of seconds.
+/// The primary metric may be a number that a program prints, which is not in seconds.
 #[test]
 fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
     const TOLD: &str = "reported_tps";
@@ -642,12 +641,12 @@ fn dots_of_runs_have_the_mean_of_their_times_whatever_verdicts_are_about() {
         told.findings.measurements.push(cell);
     }
     assert_eq!(means_ns(&told), means_ns(&plain));
-    // Of times that nobody knows there is no mean, and the number stands in for none.
+    // Unknown times have no mean, and the printed number does not replace it.
     told.findings.measurements.retain(|cell| !is_time(&cell.metric));
     assert_eq!((means_ns(&plain).len(), means_ns(&told).len()), (2, 0));
 }
 
-/// Trials of one point far from each other: its line leaves the axis.
+/// Trials far from each other at one point: the line leaves the axis.
 #[test]
 fn intervals_beyond_the_axis_of_the_order_are_told() {
     let notes = |times: f64| {

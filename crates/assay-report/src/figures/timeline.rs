@@ -1,4 +1,4 @@
-//! Seconds of trials that go through phases, a line for each setting, as a kind of work says it.
+//! Seconds of trials with phases, one line per setting, as a kind of work defines it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use assay_workloads::tell::{OwnFigure, PhaseFigure};
 
 const MOST_ARMS: usize = 5;
 const MOST_FIGURES: usize = 4;
-/// Seconds between two phases, where nothing is counted.
+/// Seconds between two phases, without counts.
 const BETWEEN: f64 = 1.0;
 
 impl Draws for OwnFigure {
@@ -48,15 +48,15 @@ fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
         .any(|cell| cell.workload == workload && cell.metric == figure.known_by)
 }
 
-/// Whether the seconds of a workload are of phases, and not of operations.
+/// Whether the seconds of a workload belong to phases, rather than operations.
 pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
     assay_workloads::own_figures().any(|figure| is_of(figure, findings, workload))
 }
 
-/// The first whole trial of each arm that is drawn.
+/// The first whole trial of each drawn arm.
 fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
     let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
-    // Beside the best and the worst the last ones: of rates that rise these show where it turns.
+    // Besides the best and the worst, the last ones: with ascending rates, they show the turning point.
     let own = primary(&evidence.findings, subject);
     for cell in own.iter().rev().filter(|cell| !cell.control) {
         if arms.len() < MOST_ARMS && !arms.contains(&cell.configuration) {
@@ -71,17 +71,17 @@ fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvid
     first.collect()
 }
 
-/// What a phase of a trial has in each of its seconds.
+/// Rows of a phase of a trial, by second.
 fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRow>> {
     let own = trial.series.iter().filter(|row| row.class == phase);
     let rows: BTreeMap<u32, &SeriesRow> = own.map(|row| (row.second, row)).collect();
     let first = rows.keys().next().copied().unwrap_or(0);
     let last = rows.keys().last().copied().unwrap_or(0);
-    // The last second of a phase is never whole.
+    // The last second of a phase is always partial.
     (first..last).map(|second| rows.get(&second).copied()).collect()
 }
 
-/// What of a second is drawn; none where there is nothing of it.
+/// The drawn value of a second; `None` if it has none.
 fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     let value = match unit {
         Unit::BitsPerS => 8.0 * row.bytes as f64,

@@ -1,4 +1,4 @@
-//! Names of arms and sentences of marks, the same in all figures.
+//! Names of arms and sentences of marks, common to all figures.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use assay_study::findings::shown::mark_trust;
 use assay_study::findings::{Comparison, Findings, Measurement};
 use assay_study::results::plan::Arm;
 
-/// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
-/// compared; none where nothing was measured.
+/// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was
+/// measured.
 pub(super) fn of_cell(
     findings: &Findings,
     at: f64,
@@ -26,7 +26,7 @@ pub(super) fn of_cell(
         found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
     };
     let pairs = compared.filter(other);
-    // The interval is that of all trials, which is another mean.
+    // The interval belongs to the mean over all trials, which differs.
     let interval = cell.ci95.filter(|_| pairs.is_none());
     let told = mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
     let why = match pairs {
@@ -46,14 +46,14 @@ fn no_interval(cell: &Measurement) -> String {
     }
 }
 
-/// What sums up the trials of a metric: of what is compared by differences, which may be 0, the mean.
+/// The statistic of a metric: the mean for metrics compared by difference, which may be 0.
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
     let by_difference =
         |cell: &Measurement| cell.metric == metric && cell.scale == Scale::Difference;
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
-/// The arms that say most: the baseline, the best, the worst, then the others in their order.
+/// The most informative arms: the baseline, the best, the worst, then the others in order.
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
     let own: Vec<&Measurement> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
             kept.push(arm.clone());
         }
     }
-    // As the study has them, so that colours do not depend on results.
+    // In the order of the study: colors must not depend on results.
     kept.sort_by_key(|arm| own.iter().position(|cell| cell.configuration == *arm));
     kept
 }
@@ -101,7 +101,7 @@ fn subject_of<'a>(findings: &'a Findings, first: &'a Measurement) -> Subject<'a>
     Subject { name: &first.workload, metric: &cell.metric, better: cell.better }
 }
 
-/// The comparisons of a workload that verdicts are about.
+/// The comparisons of a workload on its primary metric.
 pub(super) fn judged<'a>(
     findings: &'a Findings,
     workload: &str,
@@ -109,7 +109,7 @@ pub(super) fn judged<'a>(
     findings.comparisons.iter().filter(move |found| found.primary && found.workload == workload)
 }
 
-/// Cells of a workload on its primary metric, without the second copy of the baseline.
+/// Cells of a workload on its primary metric, without the A/A control.
 pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&'a Measurement> {
     let own = |cell: &&Measurement| {
         !cell.control && cell.workload == subject.name && cell.metric == subject.metric

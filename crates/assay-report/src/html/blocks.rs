@@ -7,22 +7,22 @@ use assay_core::exhibit;
 
 const MOST_REMARKS: usize = 12;
 
-/// Rows from which a table is folded up: a screen and more.
+/// From this number of rows on, a table is folded: more than a screen.
 const LONG: usize = 36;
 
-/// Rows up to which paper shows it all the same.
+/// Up to this number of rows, paper shows a folded table.
 const ON_PAPER: usize = 200;
 
 pub(super) fn section(section: &Section) -> Markup {
     below(section, |caption| html! { h3 { (sentence(caption)) } })
 }
 
-/// The same of the first screen, where nothing stands between it and the heading of the page.
+/// The same for the first screen, one heading level up.
 pub(super) fn leading(section: &Section) -> Markup {
     below(section, |caption| html! { h2 { (sentence(caption)) } })
 }
 
-/// A section below its heading; what few read is folded, and paper shows it.
+/// A section below its heading; details are folded, and shown on paper.
 fn below(section: &Section, heading: fn(&str) -> Markup) -> Markup {
     let caption = section.caption.as_deref();
     let name = caption.unwrap_or("numbers");
@@ -38,7 +38,7 @@ fn below(section: &Section, heading: fn(&str) -> Markup) -> Markup {
     }
 }
 
-/// One block; `name` is what a table without a heading of its own is called.
+/// One block; `name` is the label of a table without a heading.
 pub(super) fn block(block: &Block, name: &str) -> Markup {
     match block {
         Block::Facts(facts) => html! {
@@ -71,7 +71,7 @@ fn remark(remark: &Remark) -> Markup {
     }
 }
 
-/// A table that can be sorted; a long one is folded up.
+/// A sortable table; a long one is folded.
 pub(super) fn table(table: &Table, name: &str) -> Markup {
     if table.rows.len() <= LONG {
         return open_table(table, name);

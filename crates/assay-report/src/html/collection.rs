@@ -1,7 +1,7 @@
 //! A collection as pages: a table that sorts and filters, and behind each row its evidence.
 //!
-//! Few rows stand on one page with all their evidence. Of many, devices are listed with the spread of
-//! their rows; evidence then stands on the devices' own pages, and none of them grows without a limit.
+//! A page with few rows has all their evidence. With many, it lists devices with the spread of their rows; evidence is
+//! on the pages of the devices, whose size is limited.
 
 mod evidence;
 pub(super) mod listed;
@@ -19,29 +19,29 @@ use assay_core::digest::{hexadecimal, sha256};
 use assay_core::exhibit::figure::id_of;
 use assay_core::quantity::units::show;
 
-/// Rows up to which a page has their evidence.
+/// Up to this number of rows, a page has their evidence.
 pub const MOST_TOLD: usize = 120;
-/// Rows of a table up to which each of them is listed; beyond that devices are.
+/// Up to this number of rows, a table lists each of them; beyond it, devices.
 const MOST_ROWS: usize = 1_000;
 const MOST_DEVICES: usize = 1_000;
-/// Letters of a hash that tell two devices apart whose names are alike.
+/// Letters of a hash that distinguish devices with similar names.
 const HASH_LETTERS: usize = 8;
 const TITLE: &str = "Collection of devices";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     pub rows: &'a [Flat],
-    /// The rows with their evidence, as far as they are known: [`MOST_TOLD`] at most are of use.
+    /// Available rows with their evidence; at most [`MOST_TOLD`] are used.
     pub whole: &'a [(Flat, CollectionRow)],
     pub refused: &'a [(String, String)],
     pub refused_in_all: usize,
 }
 
-/// A part of a page: its anchor, its heading, what stands there.
+/// A part of a page: its anchor, its heading, its content.
 type PagePart = (&'static str, &'static str, Markup);
 
-/// Everything as one page: with its evidence where rows are few, else devices with their spread, and how to
-/// get at the rest.
+/// Everything as one page: with evidence if there are few rows, else devices with their spread, and how to get the
+/// rest.
 pub fn page(contents: &Contents<'_>) -> String {
     let all: Vec<&Flat> = contents.rows.iter().collect();
     if contents.rows.len() <= MOST_TOLD.min(contents.whole.len()) {
@@ -70,7 +70,7 @@ pub fn page(contents: &Contents<'_>) -> String {
     whole(contents, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
 }
 
-/// The devices with most rows: what a page has that cannot have all.
+/// The devices with the most rows, for a page that cannot have all.
 fn most_known(mut devices: Vec<Group<'_>>) -> Vec<Group<'_>> {
     devices.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
     devices.truncate(MOST_DEVICES);
@@ -102,8 +102,7 @@ pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
     (0..rows.max(1)).step_by(MOST_TOLD).map(|from| from..rows.min(from + MOST_TOLD)).collect()
 }
 
-/// One of the pages of a device in a folder, with its name: all its rows in the table, and the evidence of
-/// those that were handed over.
+/// One of the pages of a device in a folder, with its name: all rows in the table, and the given evidence.
 pub fn device(
     device: &Group<'_>,
     index: usize,
@@ -204,12 +203,12 @@ fn listing_name(index: usize) -> String {
     if index == 0 { "index.html".to_owned() } else { format!("index-{}.html", index + 1) }
 }
 
-/// The page of a device in a folder: letters and digits alone, whatever it is called.
+/// File name of a device's page: letters and digits only.
 fn device_page(device: &Group<'_>, part: usize) -> String {
     let key = key(device.device, device.rows[0].capacity_gb);
     let hash = hexadecimal(&sha256(&key));
     let name = id_of(&["d", &key, &hash[..HASH_LETTERS]]);
-    // Long names are cut: the hash has to stay.
+    // Truncates long names, but never the hash.
     let name = if name.ends_with(&hash[..HASH_LETTERS]) {
         name
     } else {
@@ -219,7 +218,7 @@ fn device_page(device: &Group<'_>, part: usize) -> String {
     format!("devices/{name}{part}.html")
 }
 
-/// Where the evidence of each row stands in a folder, by the file of the row.
+/// Locations of the evidence in a folder, by file of the row.
 fn places<'a>(devices: &[Group<'a>]) -> BTreeMap<&'a str, String> {
     let mut places = BTreeMap::new();
     for device in devices {

@@ -1,5 +1,5 @@
-//! The numbers behind a page, as CSV: read by people where they stand, by programs once they are
-//! saved. The bundle keeps everything; here histograms have at most 64 buckets a cell.
+//! The numbers behind a page as CSV, for readers on the page and for programs from a file. The bundle contains
+//! everything; here histograms have at most 64 buckets per cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
 
 const EVERY_TRIAL: &str = "every-trial.csv";
 
-/// Where the values of very many trials lie.
+/// Reference to the file with the values of a large number of trials.
 fn far(findings: &Findings, place: Place<'_>) -> Markup {
     let id = &findings.study.id;
     let file = match place {
@@ -58,7 +58,7 @@ fn lines(text: &str) -> usize {
     text.lines().count().saturating_sub(1)
 }
 
-/// What a trial is known by: rows of a table of trials.
+/// Identity of a trial, for the rows of a table.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct TrialKey<'a> {
     order: u32,
@@ -116,8 +116,8 @@ pub fn every_trial(findings: &Findings) -> String {
     text
 }
 
-/// Every comparison: a line for each workload and arm, of the baseline only the levels that
-/// differ; for each metric the ratio, or the difference where a ratio makes no sense.
+/// Every comparison: one line per workload and arm, with the differing levels of the baseline; for each metric the
+/// ratio, or the difference for metrics without a ratio.
 fn comparisons(findings: &Findings) -> String {
     let factors = factors(findings);
     let mut rows: Vec<Vec<&Comparison>> = Vec::new();
@@ -209,7 +209,7 @@ fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
     interval.map_or([None; 2], |ends| ends.map(Some))
 }
 
-/// One line a cell and class; a bucket is where it begins in nanoseconds, and its count.
+/// One line per cell and class; a bucket is its start in nanoseconds, and its count.
 fn latencies(found: &[Latencies]) -> String {
     let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
     for one in found {
@@ -232,7 +232,7 @@ fn latencies(found: &[Latencies]) -> String {
     text
 }
 
-/// Where each bucket begins, and what fell into it.
+/// Start and count of each bucket.
 fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for (latency_ns, count) in latencies.nanoseconds.steps() {
@@ -242,7 +242,7 @@ fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// A number with five digits, which is more than any trial is worth.
+/// A number with five digits, more than the precision of any trial.
 fn short(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()

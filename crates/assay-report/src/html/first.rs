@@ -1,5 +1,5 @@
-//! The first screen: what was measured, the answer, how far it can be trusted, and the figure that
-//! shows it. Of a check the answer is its numbers, large.
+//! The first screen: the subject, the answer, its trust, and the figure that shows it. For a check, the answer is its
+//! numbers in large type.
 
 use maud::{Markup, html};
 
@@ -10,14 +10,14 @@ use assay_core::exhibit::figure::Figure;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, SentenceRole, Trust};
 
-/// The first screen of a result: the matrix of many configurations, the figures that lead and their sections.
+/// The first screen of a result: the matrix of many configurations, the leading figures and their sections.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
     let answer = document::answer(findings);
-    // The sentence on the agreement of single results says that itself.
+    // The sentence on the agreement of single results already mentions it.
     let tells_single = answer.topic == "agreement";
     let answer = answer.text;
-    // What is the answer itself is not said twice.
+    // Do not repeat the answer.
     let warned = findings
         .summary
         .iter()
@@ -120,7 +120,7 @@ fn trust(standing: &Standing<'_>, tells_single: bool) -> Markup {
 
 fn tone(stands: Rating) -> &'static str {
     match stands.trust {
-        // Nothing speaks against it, and nothing for the drive.
+        // No rule objects, but none can confirm the drive either.
         Trust::Trusted if stands.is_lent => "given",
         Trust::Trusted => "good",
         Trust::Suspect => "doubtful",

@@ -1,8 +1,7 @@
-//! A page: one file that needs nothing else, complete without its script.
+//! A page: one self-contained file, complete without its script.
 //!
-//! What stands on it is a [`document::Document`], figures and the data behind them; what is new here is only
-//! their form. Texts from results are escaped by `maud`, and the page's own policy lets it load
-//! nothing and run nothing but the script that it came with.
+//! It contains a [`document::Document`], figures and their data; this module only adds the layout. `maud` escapes texts
+//! from results, and the page's policy blocks all loading and all scripts except the page's own.
 
 mod articles;
 mod blocks;
@@ -27,10 +26,10 @@ use assay_study::findings::facts::Unknown;
 pub use articles::page as articles;
 pub use data::every_trial;
 
-/// The script of a page; everything is on the page without it.
+/// The script of a page; the page is complete without it.
 const SCRIPT: &str = include_str!("page.js");
 
-/// The style of all pages: colours by theme, then the rules.
+/// The style of all pages: colors by theme, then the rules.
 fn style() -> String {
     let [light, dark] = [svg::Theme::Light, svg::Theme::Dark].map(svg::variables);
     format!(
@@ -76,14 +75,14 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
 pub enum Place<'a> {
     Alone,
     Beside(&'a str),
-    /// To the index of its site, and to files that [`site`] names.
+    /// To the index of its site, and to files named by [`site`].
     Site,
 }
 
-/// Trials up to which their values stand on the page itself.
+/// Up to this number of trials, the page contains their values.
 pub const MOST_TRIALS: usize = 2_000;
 
-/// Compared results up to which the page shows each as well, with the comparison itself.
+/// Up to this number of compared results, the page also contains each of them.
 const MOST_COMPARED: usize = 21;
 
 pub fn every_trial_name(stem: &str, id: &str) -> String {
@@ -91,7 +90,7 @@ pub fn every_trial_name(stem: &str, id: &str) -> String {
 }
 
 pub fn is_large(findings: &Findings) -> bool {
-    // Every trial has as many values as there are metrics, or fewer.
+    // Every trial has at most one value per metric.
     let most = findings.measurements.iter().filter(|cell| cell.primary);
     most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
 }
@@ -100,8 +99,7 @@ pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
     pages(std::slice::from_ref(evidence), place)
 }
 
-/// The page of several results, the first of which is told first: a comparison, then what it
-/// compares.
+/// The page of several results, the first one first: a comparison, then its results.
 pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
     let is_compared = results.first().is_some_and(|one| one.findings.study.kind == "compare");
@@ -109,7 +107,7 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let shown = if is_crowded { &results[..1] } else { results };
     let parts: Vec<parts::Part> =
         shown.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
-    // Of what is compared, each as a whole: its own sections are alike.
+    // Each compared result is one part: its sections would have equal names.
     let (first, others) = parts.split_at(parts.len().min(1));
     let sections = first.iter().flat_map(parts::Part::contents);
     let sections = sections.chain(others.iter().map(parts::Part::whole));
@@ -130,12 +128,12 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })
 }
 
-/// The way back to the index of the site, where there is one.
+/// The link to the index of the site, if any.
 fn back(place: Place<'_>) -> Option<(String, &'static str)> {
     matches!(place, Place::Site).then(|| (format!("../{}", site::INDEX), "All results"))
 }
 
-/// What a page is called in a list of tabs: subject, kind, day and machine.
+/// Title of a page for a list of tabs: subject, kind, day and machine.
 fn title(findings: &Findings) -> String {
     let subject = document::subject(findings);
     let day = findings.study.started.get(..10).unwrap_or_default();

@@ -13,7 +13,7 @@ use assay_study::findings::{Findings, SentenceRole};
 use assay_study::results::plan::{Arm, pilot_key};
 
 pub(super) struct Part {
-    /// The anchor of the whole, and what it is called.
+    /// Anchor and name of the whole part.
     whole: (String, String),
     anchors: Vec<(String, String)>,
     pub body: Markup,
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// The result with a number of the page: ids of a page are unique.
+/// The result with its number on the page, which makes IDs unique.
 pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part {
     let number = |mut figure: Figure| {
         figure.id = format!("r{index}-{}", figure.id);
@@ -77,8 +77,8 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     Part { whole, anchors: page.anchors, body }
 }
 
-/// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of
-/// the topics whose figures lead, and of workloads with a figure of their own.
+/// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of leading
+/// figures, and of workloads with a figure.
 fn leading<'a>(
     findings: &Findings,
     document: &'a Document,
@@ -104,7 +104,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// The anchor lies inside of what is folded up, so that a link to it opens it.
+    /// The anchor is inside the folded part: a link to it opens the part.
     fn add(&mut self, id: &str, name: &str, is_folded: bool, body: &Markup) {
         let id = format!("r{}-{id}", self.index);
         let heading = html! { h2 id={ (id) "-h" } { (name) } };
@@ -121,7 +121,7 @@ impl Sections {
     }
 }
 
-/// All figures but those that lead, folded by their kind.
+/// All figures except the leading ones, folded by kind.
 fn drawn(kinds: &[Drawn]) -> Markup {
     html! {
         @for own in kinds {
@@ -136,7 +136,7 @@ fn drawn(kinds: &[Drawn]) -> Markup {
     }
 }
 
-/// Notes of a figure up to which all are open.
+/// Up to this number of notes of a figure, all are unfolded.
 const MOST_NOTES: usize = 2;
 
 fn notes(notes: &[String]) -> Markup {
@@ -159,7 +159,7 @@ pub(super) fn figure(figure: &Figure) -> Markup {
     }
 }
 
-/// Captions of sections that say what was found, not how much.
+/// Captions of sections with conclusions rather than numbers.
 const FOUND: [&str; 2] = [QUESTIONS, "advice"];
 
 fn is_found(section: &Section) -> bool {
@@ -179,7 +179,7 @@ fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
     blocks.filter(|block| wanted(block)).collect()
 }
 
-/// What the first screen did not say yet: of a check its sentences stand there.
+/// Content missing from the first screen, which already has the sentences of a check.
 fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     let brief = document::make(findings);
     let warnings = those(&brief, is_warning);
@@ -203,15 +203,15 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     }
 }
 
-/// The questions of the study: what becomes of each, what was measured and what was published.
+/// The questions of the study: the answer, the measured and the published value.
 fn questions(findings: &Findings) -> Markup {
-    // Of a gate, which is asked first, there is no bound.
+    // A gate, which is answered first, has no bound.
     let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|own| &own.bounds).collect();
     let first = findings.answers.all.len().saturating_sub(bounds.len());
     let mark = |at: usize, answer: &Answer| match &findings.answers.gate {
         Some(gate) if at == 0 => gate.outcome.word(),
         _ if at >= first => bounds[at - first].outcome.words(),
-        // A question for a rate has no outcome.
+        // A question for a rate has no verdict.
         _ if answer.max_rate.is_some() => "",
         _ => answer.verdict.word(),
     };
@@ -234,7 +234,7 @@ fn questions(findings: &Findings) -> Markup {
     }
 }
 
-/// The class of what becomes of a question, with which the style sheet sets a sign before it.
+/// CSS class of an answer, for its sign.
 fn tone(mark: &str) -> &'static str {
     match mark {
         "supported" | "pass" | "passed" => "good",
@@ -256,7 +256,7 @@ fn reasons(reasons: &[String]) -> Markup {
     }
 }
 
-/// The sentences that the first screen of a study did not tell: neither its answer nor what takes it away.
+/// Sentences that the first screen of a study omitted: neither the answer nor its caveats.
 fn untold(findings: &Findings) -> Vec<&String> {
     let answer = document::answer(findings).text;
     let others = findings.summary.iter().filter(|sentence| sentence.text != answer);
@@ -284,8 +284,7 @@ fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
 
 const MOST_COMMANDS: usize = 24;
 
-/// The command lines that a page shows: where there are many, those that differ from the baseline
-/// in one setting at most.
+/// The command lines to show: all, or if many, those with at most one difference from the baseline.
 fn commands_to_show(evidence: &Evidence) -> Vec<&Commands> {
     let all: Vec<&Commands> = evidence.commands.iter().collect();
     if all.len() <= MOST_COMMANDS {

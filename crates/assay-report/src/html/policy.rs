@@ -1,4 +1,4 @@
-//! What a page may do: apply its own style, run its own script, and nothing else.
+//! Restrictions of a page: only its embedded style and script.
 
 use std::sync::LazyLock;
 
@@ -16,13 +16,12 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The policy of a page that is one file, as its head states it: nothing is loaded, whatever a
-/// result may contain.
+/// The Content-Security-Policy of a single-file page: it loads nothing, whatever a result contains.
 pub(super) fn content_security_policy() -> &'static str {
     &POLICY
 }
 
-/// A text that may be used, by its hash (CSP level 3, `hash-source`).
+/// Allows a text by its hash (CSP level 3, `hash-source`).
 pub(super) fn source(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

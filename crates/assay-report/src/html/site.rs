@@ -17,7 +17,7 @@ const TITLE: &str = "Results";
 #[derive(Clone, Debug)]
 pub struct SiteEntry {
     pub id: String,
-    /// What a list shows of the result, or why the result cannot be read.
+    /// List entry of the result, or why the result is unreadable.
     pub listed: Result<Listed, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Pages as a whole: what a result contains must not become a part of the page.
+//! Pages as a whole: content of a result must not become code of the page.
 
 use super::*;
 use crate::evidence::{Commands, Evidence};
@@ -7,7 +7,7 @@ use crate::tests::fixture;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::{Sentence, SentenceRole};
 
-/// What somebody may put into a title, an arm, a note.
+/// Hostile text for a title, an arm, a note.
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;\u{0}\u{1b}[2J";
 
@@ -48,7 +48,7 @@ fn nothing_of_a_result_becomes_markup() {
 fn a_page_names_nothing_outside_itself() {
     let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     for outside in ["http://", "https://", "url(", "@import", "<link", "<img", "<iframe"] {
-        // The name of the language of figures is an address that nobody asks for.
+        // The namespace of SVG is an address that is never loaded.
         let page = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!page.contains(outside), "{outside}");
     }
@@ -96,7 +96,7 @@ fn ids_of_a_page_of_several_results_are_unique() {
     assert_eq!(ids.len(), all);
 }
 
-/// What a host lends is nowhere told as trusted as a drive's own: not in a tile, not beside a row.
+/// Numbers of a virtual drive are never rated like those of a local drive: neither on a tile nor in a row.
 #[test]
 fn numbers_of_a_lent_drive_are_trusted_as_given() {
     use assay_study::findings::{Because, LENT, Trust};
@@ -129,14 +129,14 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
     let (page, text, headline) = told(false, Trust::Trusted);
     assert!(page.contains("\u{2713} trusted<") && !page.contains("virtual"), "{page}");
     assert!(!text.contains("virtual") && headline.ends_with(" trusted"), "{text}{headline}");
-    // Loud signs are told as ever.
+    // Objections of rules remain.
     let (page, _, headline) = told(true, Trust::Suspect);
     assert!(page.contains("? suspect") && !page.contains("virtual"), "{page}");
     assert!(headline.ends_with("suspect"), "{headline}");
 }
 
-/// How well a number is known is told beside its interval, in words as on the tile; that it was measured right is
-/// told by its trust, and neither takes the other's colour.
+/// The precision of a number is next to its interval, in words as on the tile; its trust shows whether the measurement
+/// is valid, and neither affects the color of the other.
 #[test]
 fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
     use assay_study::findings::Trust;
@@ -165,7 +165,7 @@ fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
     assert!(!text.contains("wide") && !page.contains("class=\"wide\""), "{text}");
 }
 
-/// Where the texts stand, each after the one before.
+/// Checks that the texts appear in this order.
 fn in_order(page: &str, texts: &[&str]) {
     let mut from = 0;
     for text in texts {
@@ -256,7 +256,7 @@ fn what_the_first_screen_says_is_not_said_again() {
     let told_first = Sentence::new(SentenceRole::Disturbance, "", told);
     findings.summary.splice(0..0, [told_first, Sentence::finding("", other)]);
     let page = page(&Evidence::bare(findings.clone()), Place::Alone);
-    // Whoever pastes the text has no first screen.
+    // A pasted text has no first screen.
     let page = page.split("data-copy").next().unwrap();
     assert_eq!(page.matches(told).count(), 1);
     assert_eq!(page.matches(other).count(), 1);

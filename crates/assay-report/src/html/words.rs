@@ -1,16 +1,16 @@
-//! Links the first use of each word on a page to its meaning, which stands at the end of the page.
+//! Links the first use of each term on a page to its definition at the end of the page.
 
 use maud::{Markup, PreEscaped, html};
 
 use assay_core::catalogue::words::{WORDS, Word};
 
-/// Elements whose text stays as it is: links of their own, what is copied, pictures, headings.
+/// Elements with unchanged text: links, copied text, pictures, headings.
 const CLOSED: [&str; 14] = [
     "a", "button", "code", "h1", "h2", "h3", "h4", "pre", "script", "style", "summary", "svg",
     "table", "title",
 ];
 
-/// A body with links, and the section that they lead to; nothing where no word was used.
+/// A body with links, and the section with definitions; `None` if no term was used.
 pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
     let mut left: Vec<&'static Word> = WORDS.iter().collect();
     let (mut done, mut rest) = (String::with_capacity(body.0.len() + 4096), body.0.as_str());
@@ -50,7 +50,7 @@ fn follow<'a>(tag: &'a str, closed: &mut Vec<&'a str>) {
     }
 }
 
-/// Writes a text with the first use of each word that is left as a link.
+/// Writes a text, with a link on the first use of each remaining term.
 fn link(text: &str, left: &mut Vec<&'static Word>, done: &mut String) {
     let mut rest = text;
     while let Some((at, length, word)) = first(rest, left) {
@@ -65,14 +65,14 @@ fn link(text: &str, left: &mut Vec<&'static Word>, done: &mut String) {
     done.push_str(rest);
 }
 
-/// Where the next word begins, the longest of those that begin there, and how long it is.
+/// Position and length of the next term, the longest one at that position.
 fn first(text: &str, left: &[&'static Word]) -> Option<(usize, usize, &'static Word)> {
     let found = left.iter().flat_map(|word| word.all().map(move |form| (form, *word)));
     let found = found.filter_map(|(form, word)| Some((whole(text, form)?, form.len(), word)));
     found.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
 }
 
-/// Where a form stands as a word of its own.
+/// Position of a form as a separate word.
 fn whole(text: &str, form: &str) -> Option<usize> {
     text.match_indices(form).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();

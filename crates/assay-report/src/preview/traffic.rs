@@ -12,14 +12,14 @@ use super::time_ns;
 /// Bytes in one direction: a range from an earlier result, or an upper limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// Seconds of trials that move any.
+    /// Seconds of trials with traffic.
     pub seconds: f64,
     pub least: f64,
     pub most: f64,
     pub source: RateSource,
 }
 
-/// Where the rates of an estimate are from; the weakest source last.
+/// Source of an estimate's rates, the weakest last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RateSource {
     #[default]
@@ -28,11 +28,11 @@ pub enum RateSource {
     Drives,
     /// The number or rate of operations, or the link.
     Limit,
-    /// Neither a result nor a link: what drives of this kind reach.
+    /// Without a result or a link: typical rates of this kind of drive.
     Kind,
 }
 
-/// Bytes per second that drives of unknown link reach, by kind.
+/// Bytes per second of drives with unknown link, by kind.
 const HARD_DISK: (f64, f64) = (50e6, 300e6);
 const MEMORY_CARD: (f64, f64) = (10e6, 300e6);
 const OTHER_DRIVE: (f64, f64) = (100e6, 2e9);
@@ -41,15 +41,15 @@ fn assumed(site: Option<&Site>) -> (f64, f64) {
     let drives = site.map_or(&[][..], |site| &site.drives);
     let is_bus = |own: &Drive| own.bus.value().is_some_and(|bus| bus == "mmc");
     match drives {
-        // Virtual drives and USB sticks often claim to be rotational, but have no speed of rotation.
+        // Virtual drives and USB sticks often claim to be rotational, but report no rotation speed.
         [one] if one.rpm.value().is_some() => HARD_DISK,
         [one] if is_bus(one) => MEMORY_CARD,
         _ => OTHER_DRIVE,
     }
 }
 
-/// What the trials of a plan read and write: at the rates of an earlier result of the same study or of another one on
-/// the same drives, or else at most, or else at assumed rates.
+/// Reads and writes of a plan's trials: at the rates of an earlier result of the same study or drives, else an upper
+/// limit, else at assumed rates.
 pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved; 2] {
     type Direction = (fn(&PlannedWorkload) -> bool, fn(Claims) -> Count);
     let directions: [Direction; 2] = [
@@ -98,7 +98,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
     })
 }
 
-/// Whether two workloads move their bytes in the same way, so that the rate of one tells that of the other.
+/// Whether two workloads transfer data in the same way: then one predicts the rate of the other.
 fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
     let [ran, planned] = [ran, planned].map(|own| io::IoPlan::of(&own.work));
     let (Some(ran), Some(planned)) = (ran, planned) else { return false };
@@ -109,7 +109,7 @@ fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
         && ran.queue_depth * ran.threads == planned.queue_depth * planned.threads
 }
 
-/// The smallest limit of what a trial moves: its operations, its rate, or the link of its drives.
+/// The smallest limit of a trial's traffic: its operations, its rate, or the link of its drives.
 fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> f64 {
     let drives = site.map_or(&[][..], |site| &site.drives);
     let ceiling = |own: &Drive| own.link.value().map(|link| link.ceiling_bytes_per_s * seconds);

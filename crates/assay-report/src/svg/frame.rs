@@ -1,25 +1,25 @@
-//! Where everything of a figure stands: legend, plot, room for the words at its axes.
+//! Layout of a figure: legend, plot, space for the labels of its axes.
 
 use super::pen::{shortened, width_of, wrapped};
 use super::scale::{Ruler, Tick};
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Layout, Look, Mark, Slot, SpanKind};
 
-/// Figures up to this width have no room for long names next to a plot.
+/// Figures up to this width have no space for long names next to a plot.
 const NARROW: f64 = 500.0;
-/// The most room for names next to the plot of a narrow figure; longer names are above their marks.
+/// Maximum width of names next to the plot of a narrow figure; longer names are above their marks.
 const NARROW_NAMES: f64 = 100.0;
 /// Height of the plot of an upright figure.
 const PLOT: f64 = 280.0;
-/// Height of a line of words.
+/// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
 const EDGE: f64 = 8.0;
-/// The most room for names next to a plot.
+/// Maximum width of names next to a plot.
 pub(super) const NAMES: f64 = 250.0;
-/// The most room for a name below a plot that is written aslant.
+/// Maximum length of a slanted name below a plot.
 pub(super) const ASLANT: f64 = 150.0;
 /// How much wider bold letters are.
 pub(super) const BOLD: f64 = 1.15;
-/// Room of a key of the legend beside its name.
+/// Width of a legend key, without its name.
 const SWATCH: f64 = 26.0;
 
 #[derive(Clone)]
@@ -74,7 +74,7 @@ impl<'a> Frame<'a> {
         } else {
             (figure.extent_along(), figure.extent_of_values())
         };
-        // Names go down, values go up.
+        // Names run down, values up.
         let ends = [plot_top, plot_top + height];
         let down = matches!(side.scale, AxisScale::Category(_)) || !upright;
         let side = Ruler::new(side, side_extent, if down { ends } else { [ends[1], ends[0]] });
@@ -100,13 +100,13 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same with everything so many pixels further along.
+    /// The same frame, shifted to the right.
     pub fn aside(&self, pixels: f64) -> Self {
         let along = self.along.over(self.along.px.map(|px| px + pixels));
         Self { along, ..self.clone() }
     }
 
-    /// Where a place along and a value meet.
+    /// Pixel position of a place along the axis and a value.
     pub fn place(&self, along: f64, value: f64) -> [f64; 2] {
         let middle = along.round();
         let along = if self.above > 0.0 {
@@ -117,7 +117,7 @@ impl<'a> Frame<'a> {
         self.point(along, self.value.at(value))
     }
 
-    /// The pixels of a place along and of a value as x and y.
+    /// Pixel coordinates of a place along the axis and of a value, as x and y.
     pub fn point(&self, along: f64, value: f64) -> [f64; 2] {
         if self.figure.layout == Layout::Upright { [along, value] } else { [value, along] }
     }
@@ -140,7 +140,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Every one, every second, every third ... of the ticks, so that they have room.
+/// Every tick, every second, every third and so on, until they fit.
 fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     let fits = |stride: usize| {
         let kept: Vec<&Tick> = ticks.iter().step_by(stride).collect();
@@ -158,7 +158,7 @@ pub(super) fn axis_title(axis: &Axis, width: f64) -> Vec<String> {
     if lines.is_empty() { vec![String::new()] } else { lines }
 }
 
-/// Height of a name above its mark, for lying figures with long names; otherwise 0.
+/// Height of a name above its mark, for horizontal figures with long names; otherwise 0.
 fn above(figure: &Figure, width: f64) -> f64 {
     let AxisScale::Category(slots) = &figure.along.scale else { return 0.0 };
     let most = if width <= NARROW { NARROW_NAMES } else { NAMES };
@@ -167,7 +167,7 @@ fn above(figure: &Figure, width: f64) -> f64 {
     if is_above { LINE - 2.0 } else { 0.0 }
 }
 
-/// Rows of a lying figure have a height each; tables have square cells.
+/// Rows of a horizontal figure have a fixed height; tables have square cells.
 fn plot_height(figure: &Figure, above: f64) -> f64 {
     let slots = |axis: &Axis| match &axis.scale {
         AxisScale::Category(slots) => slots.len().max(1) as f64,
@@ -187,7 +187,7 @@ fn plot_height(figure: &Figure, above: f64) -> f64 {
     }
 }
 
-/// Room for the words on the left of the plot; bold ones take more.
+/// Width of the labels at the left of the plot; bold ones are wider.
 fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
     let of = |tick: Tick| {
         let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
@@ -198,7 +198,7 @@ fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
     widths.fold(24.0, f64::max).min(most) + 10.0
 }
 
-/// Room for what is printed at the ends of bars, or for half of the last tick's words.
+/// Width of the labels at the ends of bars, or of half the last tick's label.
 fn right_room(figure: &Figure) -> f64 {
     let bars = figure.series.iter().filter(|series| series.mark == Mark::Bars);
     let points = bars.flat_map(|series| &series.points);
@@ -220,7 +220,7 @@ pub(super) fn name_room(width: f64) -> f64 {
     width - 2.0 * EDGE - SWATCH - 12.0
 }
 
-/// The legend in rows from `top` on, and where it ends.
+/// The legend in rows from `top` on, and its end.
 fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
     let mut keys: Vec<LegendKey> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);
@@ -250,7 +250,7 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
             told.push((KeyOf::Span(kind), name.to_owned()));
         }
     }
-    // Names of series say what lies behind their looks; doubts about single numbers have a key.
+    // Series names explain their looks; doubts about single numbers have a key.
     for (look, words) in [(Look::Hollow, &["suspect", "no CI"][..]), (Look::Crossed, &["invalid"])]
     {
         let looking = |word: &&&str| {

@@ -1,17 +1,17 @@
-//! The marks themselves: each carries what it says.
+//! The marks, each with its title.
 
 use super::frame::Frame;
 use super::pen::{Pen, px, segment, width_of};
 use assay_core::exhibit::figure::{Colour, Look, MOST_BANDS, Mark, Point, SERIES_COLOURS, Series};
 
-/// Points from which on they are drawn small.
+/// From this number of points on, they are small.
 const MANY: usize = 60;
-/// Pixels between lines that stand beside each other.
+/// Pixels between adjacent lines.
 const BESIDE: f64 = 5.0;
-/// Patterns of lines, so that they are told apart in grey.
+/// Dash patterns, to distinguish lines without color.
 const DASHES: [&str; 8] = ["", "7 3", "2 3", "9 3 2 3", "13 4", "4 2", "1 4", "9 3 2 3 2 3"];
 
-/// The class of a series, which is the name of its colour too.
+/// CSS class of a series, which is also the name of its color.
 pub(super) fn class(colour: Colour) -> String {
     match colour {
         Colour::Series(index) => format!("c{}", index % SERIES_COLOURS),
@@ -22,12 +22,12 @@ pub(super) fn class(colour: Colour) -> String {
     }
 }
 
-/// How full bars of a series are, so that they too are told apart in grey.
+/// Fill opacity of a series' bars, to distinguish them without color.
 pub(super) fn filled(shape: usize) -> &'static str {
     ["", " fill-opacity=\"0.45\"", " fill-opacity=\"0.75\"", " fill-opacity=\"0.2\""][shape % 4]
 }
 
-/// A line without a filling, in the pattern of a series.
+/// A line without fill, in the pattern of a series.
 pub(super) fn lined(shape: usize) -> String {
     match DASHES[shape % DASHES.len()] {
         "" => "class=\"line\" fill=\"none\"".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn lined(shape: usize) -> String {
     }
 }
 
-/// Corners of markers around their middle, in radii; a circle has none.
+/// Corners of markers relative to their center, in radii; a circle has none.
 const SHAPES: [&[[f64; 2]]; 8] = [
     &[],
     &[[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]],
@@ -94,7 +94,7 @@ pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Serie
     pen.add("</g>\n");
 }
 
-/// Attributes of a mark. What it says is its title, which the script of a page shows at once.
+/// Attributes of a mark. Its title is the text that the page's script shows immediately.
 fn mark(pen: &Pen, look: Look) -> String {
     match look {
         Look::Solid | Look::Ringed => "class=\"mark\"".to_owned(),
@@ -129,7 +129,7 @@ fn points(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], whisker
     }
 }
 
-/// The interval as lines beside the marker, with a cap where it ends and an arrow where it goes on.
+/// The interval as lines around the marker, with a cap at its end, or an arrow if it continues.
 fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
     let centre = frame.value.at(point.value);
     let mut path = String::new();
@@ -146,8 +146,8 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
     path
 }
 
-/// A line with its points. Where bands would hide each other, every line stands a little beside
-/// the one before, and its intervals are strokes.
+/// A line with its points. If bands would hide each other, each line is shifted slightly, and its intervals are
+/// strokes.
 fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
     let own = &frame.figure.series[index];
     let banded = |series: &&Series| {
@@ -166,7 +166,7 @@ fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
     points(pen, &shifted, own, all, true);
 }
 
-/// Points that a line goes through without a break.
+/// Sequences of points that a line connects.
 fn strands(all: &[Point]) -> impl Iterator<Item = &[Point]> {
     all.chunk_by(|_, next| next.joined)
 }
@@ -183,8 +183,8 @@ fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bo
     }
 }
 
-/// The intervals of points that follow each other as one area, and of a single one as a stroke: between a
-/// point that has none and the next one an area would say where its value lies, and be wrong.
+/// The intervals of consecutive points as an area, and of a single point as a stroke: an area next to a point without
+/// an interval would be misleading.
 fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
     let told = |point: &Point| Some((point.at, point.interval?));
     let banded: Vec<(f64, [f64; 2])> = run.iter().filter_map(told).collect();
@@ -201,7 +201,7 @@ fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
     }
 }
 
-/// A thick line over the width of each value, a thin one from value to value.
+/// A thick line over the width of each value, connected by thin lines.
 fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
     let joined = all.windows(2).filter(|pair| pair[1].joined);
     let gaps = joined.map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0.0);
@@ -241,7 +241,7 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
             let end = point.interval.map_or(point.value, |ends| ends[1].max(point.value));
             let [x, y] = frame.point(centre, value.at(end));
             let ink = pen.colour("fill", "ink") + " fill-opacity=\"1\"";
-            // In front of a guide words stand on paper.
+            // Text in front of a guide has a background.
             let ink = if frame.figure.guides.is_empty() {
                 ink + " stroke=\"none\""
             } else {
@@ -258,7 +258,7 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
     }
 }
 
-/// Pixels between the lines of a hatching.
+/// Pixels between hatching lines.
 const HATCH: f64 = 6.0;
 
 pub(super) fn hatching(rectangle: [f64; 4]) -> String {
@@ -276,7 +276,7 @@ pub(super) fn hatching(rectangle: [f64; 4]) -> String {
 }
 
 fn tiles(pen: &mut Pen, frame: &Frame<'_>, own: &Series) {
-    // Tables have lines between their cells, planes have none.
+    // Tables have lines between their cells, planes do not.
     let gap = if own.mark == Mark::Cells { 1.0 } else { 0.0 };
     for tile in &own.points {
         let [at, value] = tile.ends();

@@ -1,22 +1,22 @@
-//! Text, numbers and elements as SVG has them.
+//! Text, numbers and elements in SVG.
 
 use super::theme::Theme;
 use crate::xml::escaped;
 
 pub(super) struct Pen {
     pub out: String,
-    /// The theme of a file; none on a page, whose style sheet has the colours.
+    /// The theme of a file; `None` on a page, whose style sheet has the colors.
     pub theme: Option<Theme>,
     pub titles: bool,
 }
 
 impl Pen {
-    /// `class="x"`, in a file with the colour of that name, because viewers may ignore style sheets.
+    /// `class="x"`; in a file also the color of that name, because viewers may ignore style sheets.
     pub fn paint(&self, class: &str, attribute: &str) -> String {
         format!("class=\"{class}\"{}", self.colour(attribute, class))
     }
 
-    /// ` fill="#1b1f24"` in a file, nothing on a page.
+    /// ` fill="#1b1f24"` in a file, empty on a page.
     pub fn colour(&self, attribute: &str, name: &str) -> String {
         let colour = self.theme.map(|theme| theme.colour(name));
         colour.map_or_else(String::new, |colour| format!(" {attribute}=\"{colour}\""))
@@ -40,7 +40,7 @@ impl Pen {
         self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", says)));
     }
 
-    /// A text; `anchor` is `start`, `middle` or `end`. What does not fit in `room` is its title.
+    /// A text; `anchor` is `start`, `middle` or `end`. A text longer than `room` is cut, and becomes its title.
     pub fn text(&mut self, place: [f64; 2], anchor: &str, attributes: &str, text: &str, room: f64) {
         let shown = shortened(text, room);
         let title = if shown == text { String::new() } else { titled(text) };
@@ -57,7 +57,7 @@ impl Pen {
     }
 }
 
-/// The end of an element, with a title where there is one.
+/// The end of an element, with a title if any.
 fn closed(element: &str, says: &str) -> String {
     if says.is_empty() { "/>".to_owned() } else { format!(">{}</{element}>", titled(says)) }
 }
@@ -66,7 +66,7 @@ fn titled(text: &str) -> String {
     format!("<title>{}</title>", escaped(text))
 }
 
-/// Room of a letter at 12 px, by a wide common font (DejaVu Sans), so that others fit as well.
+/// Width of a letter at 12 px, by a wide common font (DejaVu Sans): other fonts fit as well.
 fn letter(letter: char) -> f64 {
     match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 3.6,
@@ -81,12 +81,12 @@ fn letter(letter: char) -> f64 {
     }
 }
 
-/// Pixels that a text takes, rather too many than too few.
+/// Width of a text in pixels, an overestimate.
 pub(super) fn width_of(text: &str) -> f64 {
     text.chars().map(letter).sum()
 }
 
-/// A text in lines of so many pixels, broken at its blanks.
+/// Wraps a text to lines of this width in pixels.
 pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -101,7 +101,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// The text in so many pixels: where it is too long its middle is left out.
+/// Shortens a text to a width in pixels by leaving out its middle.
 pub(super) fn shortened(text: &str, room: f64) -> String {
     const LONGEST: usize = 200;
     let begin: Vec<char> = text.chars().take(LONGEST).collect();
@@ -122,7 +122,7 @@ pub(super) fn shortened(text: &str, room: f64) -> String {
     format!("{}\u{2026}{}", begin.trim_end(), end.trim_start())
 }
 
-/// A coordinate to a tenth of a pixel, as short as it can be.
+/// A coordinate to a tenth of a pixel, in its shortest form.
 pub(super) fn px(value: f64) -> String {
     let tenths = if value.is_finite() { (value * 10.0).round() as i64 } else { 0 };
     let sign = if tenths < 0 { "-" } else { "" };

@@ -1,4 +1,4 @@
-//! From values to pixels, and where ticks stand.
+//! Maps values to pixels, and places ticks.
 
 use assay_core::exhibit::{
     Unit,
@@ -7,7 +7,7 @@ use assay_core::exhibit::{
 #[derive(Clone, Debug)]
 pub(super) struct Ruler<'a> {
     pub axis: &'a Axis,
-    /// First and last value shown, as [`Ruler::position`] has them.
+    /// First and last displayed value, as [`Ruler::position`] returns them.
     domain: [f64; 2],
     /// Pixels of both.
     pub px: [f64; 2],
@@ -17,7 +17,7 @@ pub(super) struct Ruler<'a> {
 pub(super) struct Tick {
     pub px: f64,
     pub text: String,
-    /// Which value it is, from 0.
+    /// Index of the value, from 0.
     pub index: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Ruler<'a> {
         Self { px, ..self.clone() }
     }
 
-    /// Where a value lies; what is outside is put on the edge.
+    /// Pixel position of a value, limited to the axis.
     pub fn at(&self, value: f64) -> f64 {
         let [low, high] = self.domain;
         let share = ((position(&self.axis.scale, value) - low) / (high - low)).clamp(0.0, 1.0);
@@ -45,7 +45,7 @@ impl<'a> Ruler<'a> {
         place >= self.domain[0] - slack && place <= self.domain[1] + slack
     }
 
-    /// Where bars begin: zero, or the beginning of the axis.
+    /// Pixel position of the bars' start: zero, or the start of the axis.
     pub fn origin(&self) -> f64 {
         if self.axis.from_zero { self.at(0.0) } else { self.px[0] }
     }
@@ -83,13 +83,13 @@ impl<'a> Ruler<'a> {
     fn linear(&self, low: f64, high: f64, wanted: f64) -> Vec<f64> {
         let (unit, most) = (self.axis.unit, low.abs().max(high.abs()));
         let base = unit.base(most);
-        // Texts have three digits and counts no fraction, so finer steps would repeat a text.
+        // Labels have three digits and counts no fraction, so finer steps would repeat a label.
         let digits = 10_f64.powf((most / base).log10().floor() - 2.0);
         let finest = if unit == Unit::Count { 1.0 } else { digits };
         let rough = ((high - low) / base / wanted).max(finest);
         let size = 10_f64.powf(rough.log10().floor());
         let round = [1.0, 2.0, 5.0].into_iter().find(|step| step * size >= rough).unwrap_or(10.0);
-        // Parts of a binary unit are halves, so that they are round in the unit below.
+        // Fractions of a binary unit are halves, which are round in the next smaller unit.
         let halves = unit.is_binary() && rough < 1.0;
         let step = if halves { rough.log2().ceil().exp2() } else { round * size } * base;
         if !step.is_finite() || step <= 0.0 {
@@ -127,7 +127,7 @@ impl<'a> Ruler<'a> {
     }
 }
 
-/// A value on its scale; steps are equal there.
+/// A value in the coordinates of its scale, with equal steps.
 fn position(scale: &AxisScale, value: f64) -> f64 {
     match scale {
         AxisScale::Linear | AxisScale::Time | AxisScale::Category(_) => value,
@@ -137,7 +137,7 @@ fn position(scale: &AxisScale, value: f64) -> f64 {
     }
 }
 
-/// What an axis shows, for values from `low` to `high`.
+/// Displayed range of an axis for values from `low` to `high`.
 fn domain(axis: &Axis, low: f64, high: f64) -> [f64; 2] {
     if let AxisScale::Category(slots) = &axis.scale {
         return [-0.5, slots.len().max(1) as f64 - 0.5];
@@ -145,7 +145,7 @@ fn domain(axis: &Axis, low: f64, high: f64) -> [f64; 2] {
     let (low, high) = if axis.from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
     let (low, high) = (position(&axis.scale, low), position(&axis.scale, high));
     let span = high - low;
-    // Around a single value there is room as well.
+    // Add space around a single value.
     let least = match axis.scale {
         AxisScale::Log10 => 0.04,
         AxisScale::Log2 | AxisScale::Time | AxisScale::Percentile => 1.0,
@@ -160,7 +160,7 @@ fn domain(axis: &Axis, low: f64, high: f64) -> [f64; 2] {
     }
 }
 
-/// 0, a half, and as many nines as there are.
+/// 0, one half, and as many nines as available.
 fn percentiles(highest: f64) -> Vec<f64> {
     let nines = (1..=(highest + 1e-9).floor() as i32).map(|n| 1.0 - 10_f64.powi(-n));
     [0.0, 0.5].into_iter().chain(nines).collect()

@@ -1,4 +1,4 @@
-//! Scales, words and contrasts of the renderer.
+//! Scales, text and contrasts of the renderer.
 
 use super::Medium;
 use super::frame::Frame;
@@ -182,7 +182,7 @@ fn every_value_is_shown_and_no_words_touch() {
     }
 }
 
-/// An area between two points says where what lies between them is: none goes past a point without an interval.
+/// An area between two points claims values for everything between them: it must not pass a point without an interval.
 #[test]
 fn no_area_goes_past_a_point_without_an_interval() {
     let line = |figure: &Figure| matches!(&figure.series[..], [own] if own.mark == Mark::Line);
@@ -204,7 +204,7 @@ fn no_area_goes_past_a_point_without_an_interval() {
     };
     assert_eq!(areas(&[]), 1);
     assert_eq!(areas(&[2]), 2);
-    // One alone is a stroke.
+    // A single one is a stroke.
     assert_eq!(areas(&[1]), 1);
     assert_eq!(areas(&[0, 1, 2, 3, 4]), 0);
 }

@@ -1,5 +1,5 @@
-//! Numbers of a page never contradict their neighbours: a ratio and the two means that it is of,
-//! over generated studies in which trials are missing, disturbed, repeated and failed.
+//! Numbers of a page are consistent: a ratio and its two means, over generated studies with missing, disturbed,
+//! repeated and failed trials.
 
 use proptest::prelude::*;
 
@@ -13,12 +13,12 @@ struct Shown {
     result: String,
     ratio: String,
     n: String,
-    /// What the baseline is said to have had in the same pairs, or what its own row shows.
+    /// The baseline's mean in the same pairs, or that of its row.
     baseline: String,
 }
 
-/// The rows of the table of arms, as a reader of all details sees them: the usual page leaves out differences below 2%
-/// between the two means of the baseline.
+/// The rows of the table of arms in full: the default page leaves out differences below 2% between the two means of the
+/// baseline.
 fn shown(found: &Findings) -> Vec<Shown> {
     let page = document::with(found, Detail::Full);
     let blocks = page.sections.iter().flat_map(|section| &section.blocks);
@@ -47,7 +47,7 @@ fn shown(found: &Findings) -> Vec<Shown> {
     rows
 }
 
-/// What became of a trial: mostly nothing.
+/// The outcome of a trial, mostly normal.
 fn fate() -> impl Strategy<Value = Option<Status>> {
     prop_oneof![
         6 => Just(Some(Status::Ok)),
@@ -87,7 +87,7 @@ proptest! {
                 prop_assert_eq!(row.ratio.as_str(), "-", "{}", row.result);
                 continue;
             };
-            // What is shown is the mean that the ratio is of, on both sides and by its count.
+            // The printed number is the ratio's mean, on both sides and by its count.
             prop_assert_eq!(&row.result, &words(arm));
             prop_assert_eq!(&row.baseline, &words(baseline));
             prop_assert!(row.n.starts_with(&one.n.to_string()), "{} {}", row.n, one.n);
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// Rows whose trials all ended before they had a number, such as those that were killed, are rows as well.
+/// Rows without a number, because all their trials ended early (for example, killed), count as well.
 #[test]
 fn trust_counts_every_row_once() {
     let mut found = generated(1, 0.01, (4, 3), &[], &[]);

@@ -1,7 +1,6 @@
-//! Nothing that is told is more certain than what it rests on: over studies drawn at random, with
-//! differences and ratios, zeros, trials that are missing, disturbed, repeated or failed, and numbers that
-//! rules speak against, each value lies within its own interval, one number has one value wherever it
-//! stands, and no question, advice or verdict decides by suspect numbers without saying so.
+//! No output is more certain than its evidence: over random studies, with differences and ratios, zeros, trials that
+//! are missing, disturbed, repeated or failed, and doubtful numbers, each value is within its interval, a number is the
+//! same everywhere, and no question, advice or verdict uses suspect numbers silently.
 
 use std::ops::Range;
 
@@ -40,7 +39,7 @@ fn pick<T: Copy>(draws: &mut Draws, of: &[T]) -> T {
     of[draws.below(of.len() as u64) as usize]
 }
 
-/// About normal, standard deviation 1.
+/// Approximately normal, standard deviation 1.
 fn normal(draws: &mut Draws) -> f64 {
     (0..12).map(|_| draws.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
 }
@@ -265,7 +264,7 @@ fn cells(found: &Findings) {
         };
         within(&what, value, one.min.zip(one.max).map(|(low, high)| [low, high]));
         within(&what, value, one.ci95);
-        // Documents that were stored before it was told do not tell it.
+        // Documents of earlier versions do not have the field.
         assert!(one.is_wide() || !one.wide, "{what}");
         assert_eq!(one.mean.is_some(), one.scale == Scale::Difference, "{what}");
         assert!(one.mean.is_none() || one.geometric_mean.is_none(), "{what}");
@@ -348,14 +347,14 @@ fn others(found: &Findings) {
     let suspect = |id: &String| {
         let one = found.comparisons.iter().find(|one| one.id == *id);
         one.is_some_and(|one| {
-            // Invalid numbers have no place in questions at all.
+            // Invalid numbers never appear in questions.
             [&one.configuration, &one.baseline]
                 .iter()
                 .any(|arm| cell(found, one, arm).trust == Some(Trust::Suspect))
         })
     };
     for one in &found.answers.all {
-        // What holds in every case rests on all of them, what does not on one at least.
+        // A supported claim depends on every case, a contradicted one on at least one.
         match one.verdict {
             Claim::Supported => {
                 // A lower bound also holds for rates that their rules can only lower.
@@ -365,7 +364,7 @@ fn others(found: &Findings) {
                 assert!(is_lowered || !one.evidence.iter().any(suspect), "{one:?}");
             }
             Claim::Contradicted => {
-                // Beside another factor the case has a baseline of its own among the arms.
+                // With another factor, each case has its baseline among the arms.
                 let lone = found.study.factors.len() == 1 && !one.evidence.is_empty();
                 assert!(!lone || !one.evidence.iter().all(suspect), "{one:?}");
             }
@@ -382,7 +381,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim_start_matches('+').replace(',', "").parse().ok()
 }
 
-/// What stands in a table, as a reader compares it: the ratio and its interval, rounded.
+/// Tables as a reader compares them: the ratio and its interval, rounded.
 fn tables(found: &Findings) {
     let page = document::with(found, Detail::Full);
     let mut seen = 0;
@@ -411,8 +410,7 @@ fn tables(found: &Findings) {
     assert!(!markdown::comment(found).contains("NaN"));
 }
 
-/// All that is shown of findings is no more certain than what it rests on, by the measure that every page and
-/// document of the program is held to.
+/// Every view of findings is no more certain than its evidence, by the same check as for pages and documents.
 fn every_view(name: &str, found: &Findings) -> usize {
     let full = document::with(found, Detail::Full);
     let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
@@ -429,7 +427,7 @@ fn every_view(name: &str, found: &Findings) -> usize {
     views.iter().map(told).sum()
 }
 
-/// The interval in a table is of the number before it, in whichever unit.
+/// An interval in a table belongs to the number before it, in any unit.
 fn in_tables(name: &str, found: &Findings) -> usize {
     let page = document::with(found, Detail::Full);
     let mut seen = 0;
@@ -438,7 +436,7 @@ fn in_tables(name: &str, found: &Findings) -> usize {
         let intervals =
             (1..table.columns.len()).filter(|at| table.columns[*at].title.starts_with("95% CI"));
         for at in intervals {
-            // A row that only names what follows has no cells.
+            // A row that only names the following ones has no cells.
             for row in table.rows.iter().filter(|row| row.cells.len() > at) {
                 let texts = table.texts(row);
                 let told = format!("{} (95% CI {})", texts[at - 1], texts[at]);
@@ -449,7 +447,7 @@ fn in_tables(name: &str, found: &Findings) -> usize {
     seen
 }
 
-/// Long writes and capacities, which no fixture has: what a table and a page make of them.
+/// Tables and pages of long writes and capacities, which no fixture has.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
@@ -491,7 +489,7 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
     assert!(seen > least(1000, &part, STUDIES / 5), "{seen}");
 }
 
-/// What stands in the fixtures, which are pages of studies that ran or were made up.
+/// Fixtures, which are pages of real or artificial studies.
 #[test]
 #[ignore = "nightly: 1 s"]
 fn no_page_has_a_value_outside_its_interval() {

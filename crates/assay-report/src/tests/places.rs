@@ -1,5 +1,4 @@
-//! Pages and figures of places, with one row or another changed: what a column is there for, and when it is
-//! not.
+//! Pages and figures of platforms with changed rows: which columns appear, and when.
 
 use super::super::document::{self, Detail};
 use super::super::evidence::Evidence;
@@ -17,12 +16,12 @@ fn changed(change: impl FnOnce(&mut Places)) -> Findings {
     found
 }
 
-/// The page in full, 120 letters wide.
+/// The page in full, 120 columns wide.
 fn page(change: impl FnOnce(&mut Places)) -> String {
     text::render(&document::with(&changed(change), Detail::Full), 120, false)
 }
 
-/// The words of the first line of a page that begins so.
+/// The words of the first line of a page with this prefix.
 fn line(page: &str, start: &str) -> Vec<String> {
     let found = page.lines().find(|line| line.starts_with(start));
     let found = found.unwrap_or_else(|| panic!("no {start} in\n{page}"));
@@ -37,7 +36,7 @@ fn figure(change: impl FnOnce(&mut Places), id: &str) -> Option<Figure> {
     drawn(change).into_iter().find(|figure| figure.id == id)
 }
 
-/// The first workload alone, with a number in each place and nothing else known of them.
+/// The first workload only, with just a number per platform.
 fn alone(places: &mut Places) {
     places.rows.truncate(2);
     for row in &mut places.rows {
@@ -140,7 +139,7 @@ fn a_verdict_is_that_of_the_comparison_and_of_what_is_not_sound_there_is_none() 
     assert_eq!(verdict(|row| row.trust = Some(Trust::Suspect)), "suggests worse");
     assert_eq!(verdict(|row| row.emulated = true), "emulated");
     assert_eq!(verdict(|row| row.comparison = None), "baseline");
-    // Per cent without an interval are told without one, and those of the baseline are 100.
+    // Percentages without an interval are printed without one, and those of the baseline are 100.
     let page = page(|places| {
         (places.rows[1].percent_ci95, places.rows[1].percent_ci95_simultaneous) = (None, None);
         places.rows[0].percent = Some(99.0);
@@ -259,7 +258,7 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
     };
     let all = [PERCENT, COMPILE, "platforms-fork-exit-duration-s"];
     assert_eq!(ids(|_| ()), all);
-    // A single number is no figure.
+    // A single number has no figure.
     let single = ids(|places| {
         (places.rows[1].value, places.rows[1].percent) = (None, None);
     });
@@ -276,7 +275,7 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
     };
     assert_eq!(drawn(many(80)).len(), 2);
     assert_eq!(drawn(many(81)).len(), 0);
-    // Nine figures at most, and the last of them says so.
+    // At most nine figures; the last one says so.
     let workloads = drawn(|places| {
         alone(places);
         let rows = places.rows.clone();

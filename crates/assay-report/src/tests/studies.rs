@@ -1,4 +1,4 @@
-//! Measurements of studies that never ran, and the findings that the analysis makes of them.
+//! Measurements of artificial studies, and their findings.
 
 use std::sync::OnceLock;
 
@@ -26,7 +26,7 @@ impl Draws {
         self.0 >> 33
     }
 
-    /// About normal, standard deviation 1.
+    /// Approximately normal, standard deviation 1.
     fn normal(&mut self) -> f64 {
         let sum: f64 = (0..12).map(|_| self.next() as f64 / (1_u64 << 31) as f64).sum();
         sum - 6.0
@@ -47,7 +47,7 @@ struct Bench {
     order: Order,
     control: bool,
     replicates: u32,
-    /// Standard deviation of a trial, as a share.
+    /// Standard deviation of a trial, as a fraction.
     noise: f64,
     targets: Vec<TargetFacts>,
     workloads: Vec<Work>,
@@ -201,7 +201,7 @@ impl Bench {
         found
     }
 
-    /// What a study that ran here has besides: the order, the workloads and their trust.
+    /// Additional parts of a real study: the order, the workloads and their trust.
     fn complete(&self, found: &mut Findings) {
         let order = match self.order {
             Order::Sequential => self.order,
@@ -335,8 +335,8 @@ fn two_arms(seed: u64) -> Findings {
     bench.findings(|_| {})
 }
 
-/// Others' work under three levels: one serves reads sooner, and as many; the other as soon, but fewer,
-/// and writes later.
+/// Production work under three levels: one serves reads faster at the same rate; the other at the same latency, but
+/// fewer reads, and slower writes.
 fn live() -> Findings {
     let mut bench = Bench::new(
         "Live: does this setting help the production workload?",
@@ -554,10 +554,10 @@ fn compared() -> Findings {
     inference::compare(&before, &[after], inference::days::Days::default())
 }
 
-/// What the analysis says of each bench today: the pages of tests are made of it.
+/// The current findings of each bench, from which tests build pages.
 pub(super) fn made() -> &'static [(&'static str, Findings)] {
     static MADE: OnceLock<Vec<(&'static str, Findings)>> = OnceLock::new();
-    // Findings are large.
+    // Findings are large: compute them once.
     MADE.get_or_init(|| {
         vec![
             ("study-two-arms", two_arms(42)),
@@ -577,8 +577,8 @@ pub(super) fn made() -> &'static [(&'static str, Findings)] {
     })
 }
 
-/// One of each kind stands in a file whole: what a number is to its last digit, and which fields a document has, stands
-/// there. Of the others nobody reads a difference of thousands of lines, and what is said of them stands in their texts.
+/// One of each kind is stored whole, for exact digits and fields. The others are only checked through their texts,
+/// because nobody reviews thousands of changed lines.
 const IN_FILES: [&str; 4] =
     ["study-two-arms", "study-compare", "study-unordered-import", "study-one-pair"];
 
@@ -602,7 +602,7 @@ fn a_file_holds_what_is_made_nowhere_or_is_small() {
     }
 }
 
-/// A study whose trials met with these fates; a disturbed one ran again where that is said.
+/// A study whose trials had these outcomes; if requested, a disturbed one ran again.
 pub(super) fn generated(
     seed: u64,
     noise: f64,
@@ -662,11 +662,11 @@ fn several_comparisons_that_tell_nothing_are_one_sentence() {
     assert!(told.starts_with(begin), "{told}");
     let counts = several.summary.iter().filter(|own| own.text.contains("3 inconclusive"));
     assert_eq!(counts.count(), 0, "{:?}", several.summary);
-    // Their table has the intervals, and remarks do not say it again.
+    // Their table has the intervals; remarks do not repeat them.
     let page = super::rendered(&several, 80, false);
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(page.matches("would detect").count(), 1, "{page}");
-    // One alone speaks for itself, with its interval.
+    // A single one has a separate sentence with its interval.
     let [alone] = needs(&open(&["write-a"])).try_into().unwrap();
     assert!(alone.contains("95% CI") && !alone.contains("comparisons"), "{alone}");
 }

@@ -7,7 +7,7 @@ use assay_core::exhibit::figure::{Figure, Look};
 use assay_study::findings::hosts::{HostRow, Hosts};
 use assay_study::results::plan::Arm;
 
-/// So many hosts, of which the last has half the rate of the others; each trial is faster than the one before.
+/// This many hosts, the last with half the rate of the others; each trial is faster than the one before.
 pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-two-arms"));
     let arms: [Arm; 2] =
@@ -87,7 +87,7 @@ fn one_host_alone_draws_none() {
     assert!(drawn(&evidence).is_none());
     let mut evidence = super::recorded();
     assert!(drawn(&evidence).is_none());
-    // One of a fleet that is alone in every trial.
+    // A fleet whose trials have a single host.
     evidence.findings.environment.hosts = of(1, 1).findings.environment.hosts;
     evidence.trials = of(1, 6).trials;
     assert!(drawn(&evidence).is_none());

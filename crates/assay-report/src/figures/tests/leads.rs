@@ -1,4 +1,4 @@
-//! Evidence of studies that say what leads, and what then stands first.
+//! Evidence of studies that name a leading figure, and the resulting order.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn lead_of(preset: &str) -> Option<String> {
     presets::find(preset).unwrap().unwrap().lead_figure
 }
 
-/// Numbers of one drive that stand large: a check.
+/// Large numbers of one drive: a check.
 fn checked() -> Findings {
     let mut found = fixture("card");
     found.measurements.iter_mut().for_each(|cell| cell.primary = cell.metric == "iops");
@@ -184,7 +184,7 @@ fn what_the_study_says_leads_and_nothing_is_lost() {
         let Ordered { lead, others, .. } = ordered(evidence);
         let others: usize = others.iter().map(|own| own.figures.len()).sum();
         assert_eq!(lead.len() + others, all(evidence).len(), "{name}");
-        // Where no study file says anything.
+        // Without a setting in the study file.
         assert_eq!(leading(&without_lead(evidence)), else_, "{name}");
     }
 }
@@ -219,7 +219,7 @@ fn energy_that_nothing_tells_has_no_bars() {
     assert_eq!(drawn(&invalid), 1);
 }
 
-/// Published devices stand beside the card, the article's rule is a line.
+/// Published devices are next to the card; the article's rule is a line.
 #[test]
 fn a_card_stands_beside_others_and_the_disk_is_a_line() {
     let figure = ordered(of("flash")).lead.remove(0);

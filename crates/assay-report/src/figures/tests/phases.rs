@@ -1,5 +1,4 @@
-//! Evidence of trials that go through phases, for the figures that kinds of work draw of their seconds, and
-//! for one that is made up.
+//! Evidence of trials with phases, for the figures of kinds of work, and for an artificial one.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::tests::fixture;
 use assay_study::results::plan::Arm;
 use assay_study::results::series::SeriesRow;
 
-/// What is drawn of work that walks and then runs.
+/// Figure of work that walks and then runs.
 static MADE_UP: OwnFigure = OwnFigure {
     about: About {
         name: "paces",
@@ -46,8 +45,8 @@ static MADE_UP: OwnFigure = OwnFigure {
     ],
 };
 
-/// Two trials, each under a setting of its own, that go through the first two phases of a figure: the second
-/// phase becomes slow, under the first setting more so.
+/// Two trials with different settings, in the first two phases of a figure: the second phase becomes slow, more so with
+/// the first setting.
 fn of_phases(figure: &OwnFigure) -> Evidence {
     let mut evidence = Evidence::bare(fixture("study-two-arms"));
     let metrics = evidence.findings.measurements.iter_mut().map(|cell| &mut cell.metric);
@@ -78,12 +77,12 @@ fn of_phases(figure: &OwnFigure) -> Evidence {
     evidence
 }
 
-/// Evidence for the figure of each kind of work that has one of its seconds, by the name of that.
+/// Evidence for each kind of work with a figure of its seconds, by name of the figure.
 pub(super) fn of_kinds() -> impl Iterator<Item = (String, Evidence)> {
     own_figures().map(|figure| (figure.about.name.to_owned(), of_phases(figure)))
 }
 
-/// What these figures look like, by the names of files: the first of a kind has the name of its figure alone.
+/// Expected figures by file name: the first of a kind is named like its figure.
 pub(super) fn pictures() -> impl Iterator<Item = (String, Figure)> {
     own_figures().flat_map(|figure| {
         let name = figure.about.name;
@@ -108,7 +107,7 @@ fn told(evidence: &Evidence) -> Vec<String> {
     points.collect()
 }
 
-/// Trials under one setting, which has no name.
+/// Trials with one unnamed setting.
 #[test]
 fn what_is_told_of_a_second_begins_with_the_setting_or_with_the_phase() {
     let both = told(&of_phases(&MADE_UP));

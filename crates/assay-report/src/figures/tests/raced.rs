@@ -1,4 +1,4 @@
-//! Races by hand, a small one and one of a thousand settings: what is drawn and written of them.
+//! Handmade races, a small one and one with a thousand settings, and their output.
 
 use super::super::{all, ordered};
 use crate::document::{self, Detail};
@@ -14,7 +14,7 @@ use assay_study::findings::race::{
 use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_study::results::plan::Arm;
 
-/// The first wins, the second is left in, the third is the baseline, the last has no number, and the others leave
+/// The first wins, the second remains, the third is the baseline, the last has no number, and the others are eliminated
 /// one after the other.
 fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
     let last = arms.len() - 1;
@@ -114,7 +114,7 @@ fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
     let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["won", "remaining", "eliminated", "baseline (never eliminated)"]);
-    // One of the eight has no number, and so no place.
+    // One of the eight has no number, and so no mark.
     assert_eq!(figure.marks(), 7);
     let left = &figure.series[2].points[0];
     assert!(left.interval.is_some() && left.text.contains("eliminated after"), "{}", left.text);
@@ -140,7 +140,7 @@ fn no_other_figure_sets_the_settings_of_a_race_side_by_side() {
     assert!(all(&plain).iter().any(|figure| figure.id.starts_with("bars")));
 }
 
-/// An emulator's times tell no settings apart: then there are none in the race that is told.
+/// An emulator's times cannot rank settings: then the race has no entries.
 #[test]
 fn a_race_without_runners_has_no_figure_and_no_table() {
     let mut evidence = evidence();
@@ -194,7 +194,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     screened(evidence.findings.race.as_mut().unwrap());
     let figures = drawn(&evidence);
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
-    // Of the eight the one without a number left before, too.
+    // One of the eight has no number and was also eliminated before.
     assert_eq!(figure.marks(), 5);
     assert!(figure.notes.iter().any(|note| note.contains("3 configurations with levels")));
     let text = told(&evidence.findings);

@@ -1,4 +1,4 @@
-//! What stands behind a row: its numbers with interval, trust and trials, and its latencies.
+//! Evidence of a row: its numbers with interval, trust and trials, and its latencies.
 
 use maud::{Markup, html};
 
@@ -17,7 +17,7 @@ use assay_study::findings::{LENT, Trust};
 
 const MOST_TRIALS: usize = 24;
 
-/// The anchor of a row's evidence: of its file, which is a hash or the place of a published row.
+/// The anchor of a row's evidence: a hash, or the table line of a published row.
 pub(super) fn anchor(row: &Flat) -> String {
     let name = row.file.rsplit('/').next().unwrap_or_default();
     id_of(&["row", name.trim_end_matches(".json")])
@@ -39,7 +39,7 @@ pub(super) fn row(flat: &Flat, row: &CollectionRow) -> Markup {
     own(flat, row, false)
 }
 
-/// `below` a heading of its device, or not.
+/// `below`: a heading of the device precedes it.
 fn own(flat: &Flat, row: &CollectionRow, below: bool) -> Markup {
     let id = anchor(flat);
     let title = title(flat, row);
@@ -97,10 +97,10 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// A number of a row: its title, how its values are printed, itself.
+/// A number of a row: its title, the format of its values, the number.
 type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
 
-/// The numbers of a row in the order of columns; of a published one in its author's digits.
+/// The numbers of a row in column order; a published row has the author's digits.
 fn printed_numbers(row: &CollectionRow) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
@@ -163,7 +163,7 @@ fn trust(number: &Number) -> Markup {
     }
 }
 
-/// What a rule says of itself; one that this version does not know has its name.
+/// The description of a rule; its name if it is unknown.
 fn because(rule: &str) -> String {
     let about = RULES.iter().map(|one| &one.about).find(|about| about.name == rule);
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
@@ -182,7 +182,7 @@ fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
     format!("{}: {}{more}", number.trials.len(), told.join("; "))
 }
 
-/// Latency over the share of operations, a line a number that has it.
+/// Latency quantiles, one line per number with latencies.
 fn latencies(id: &str, title: &str, row: &CollectionRow) -> Option<Figure> {
     let lines = NUMBERS.iter().filter_map(|kind| {
         let number = row.measured.get(kind.name)?;

@@ -9,7 +9,7 @@ use assay_analysis::collection::numbers::NUMBERS;
 use assay_analysis::collection::{Group, Spread};
 use assay_core::quantity::units::show;
 
-/// What a row is called where its size tells it from others of its name.
+/// The name of a row, with its size to distinguish equal names.
 pub(super) fn name(row: &Flat) -> String {
     match row.capacity_gb {
         Some(gb) => format!("{}, {} GB", row.device, show::three_digits(gb)),
@@ -42,7 +42,7 @@ fn tone(trust: &str) -> &'static str {
     }
 }
 
-/// The rows, each leading to its evidence where that is.
+/// The rows, each with a link to its evidence if available.
 pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Markup {
     let columns = filled(rows);
     let heads = html! { @for column in &columns { (head(column.title, column.is_number)) } };

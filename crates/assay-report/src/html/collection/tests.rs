@@ -1,4 +1,4 @@
-//! Pages of collections: what stands on them, and how large they get.
+//! Pages of collections: their content and size.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use assay_analysis::collection::{FORMAT, Number};
 use assay_study::findings::Trust;
 use assay_testkit::expected::Expected;
 
-/// A row with everything that one can have, as long as it may be.
+/// A row with every possible field at maximum length.
 fn full(index: usize) -> (Flat, CollectionRow) {
     let number = |value: f64| Number {
         value,
@@ -57,7 +57,7 @@ fn every_row_leads_to_its_evidence_and_ids_are_unique() {
         assert!(text.contains(&format!("href=\"#{anchor}\"")), "{anchor}");
         assert_eq!(text.matches(&format!(" id=\"{anchor}\"")).count(), 1, "{anchor}");
     }
-    // Two programs measured the Pegasus: side by side, and how far they lie apart.
+    // Two programs measured the Pegasus: the page has both and their spread.
     assert!(text.contains("spread of Pegasus2 R4 RAID5 4x3TB, 9000 GB"), "no spread");
     assert!(text.contains(">535.8<") && text.contains(">539.5<"), "the author's digits");
     assert!(text.contains("cached: ") && text.contains("a rule of tomorrow"), "reasons of trust");
@@ -84,7 +84,7 @@ fn no_page_outgrows_its_bound_however_long_rows_are() {
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names[..2], ["index.html", "index-2.html"]);
     assert!(pages.iter().all(|(_, page)| page.len() < MOST_BYTES));
-    // Every device has its page, and the list leads to it.
+    // Every device has a page, with a link in the list.
     for own in groups(&rows).iter().step_by(97) {
         let (name, page) = device(own, 0, &whole[..1]);
         assert!(pages.iter().any(|(_, list)| list.contains(&format!("href=\"{name}\""))), "{name}");
@@ -112,7 +112,7 @@ fn many_rows_of_one_device_are_divided() {
     assert!(page[..first].ends_with(&format!("href=\"{}\">", &device_page(&devices[0], 0)[8..])));
 }
 
-/// Rows of several kinds: published, judged in each way, of somebody else, with a price, without an interval.
+/// Rows of several kinds: published, with each rating, by somebody else, with a price, without an interval.
 fn mixed() -> Vec<(Flat, CollectionRow)> {
     let mut rows: Vec<CollectionRow> = published::rows().into_iter().take(4).collect();
     let number = |value: f64, trust, ci95| Number {
@@ -168,7 +168,7 @@ fn told(page: &str) -> String {
     divided + "\n"
 }
 
-/// `UPDATE_EXPECT=1` writes the files anew.
+/// `UPDATE_EXPECT=1` rewrites the files.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn pages_look_as_expected() {
