@@ -111,7 +111,8 @@ impl Runs {
         Self { runs, in_order: true, notes: Vec::new() }
     }
 
-    /// Fails with the user's mistake if there is no run: the file lacks `missing`.
+    /// # Errors
+    /// The user's mistake if there is no run: the file lacks `missing`.
     pub fn require(self, name: &str, missing: &str) -> Outcome<Self> {
         if self.runs.is_empty() { Err(mistake_in(name, missing)) } else { Ok(self) }
     }
