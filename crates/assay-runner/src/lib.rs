@@ -1,14 +1,13 @@
-//! Runs a study on the real machine: trial after trial, each one stored before the next, and all is put back.
+//! Runs a study on the real machine: trial after trial, each stored before the next, and restores the machine.
 //!
-//! Here belongs what brings a machine into the state that a trial asks for, and the one place that touches files,
-//! devices, processes and clocks: `real`. What is parsed, shown or served does not, nor what is decided: a rule, a
-//! verdict or a sentence about numbers has no place here.
+//! It contains the code that puts a machine into the state for a trial, and the only module that touches files,
+//! devices, processes and clocks: `real`. Parsing, output, rules, verdicts and sentences on numbers are in other
+//! crates.
 //!
-//! [`fleet`] is what can be said of several hosts without a socket and without a clock.
+//! [`fleet`] is the part of a multi-host study that needs no sockets and no clock.
 //!
-//! The types to know: `run::Request` (a study that is to run), `run::conductor::Conductor` (one that runs),
-//! `run::bed::TestBed` (what its trials stand on), `run::Event` (what is told meanwhile), `real::Real` (the
-//! machine).
+//! Main types: `run::Request` (a study to run), `run::conductor::Conductor` (a running study), `run::bed::TestBed` (the
+//! device stack of its trials), `run::Event` (progress), `real::Real` (the machine).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

@@ -1,4 +1,4 @@
-//! A barrier: each rank arrives, reports a failure, or is lost. The caller keeps the time.
+//! A barrier: each rank arrives, reports a failure, or is lost. The caller measures the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub struct Barrier {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Met {
     All,
-    /// Not all: why, the first by rank.
+    /// At least one rank failed or was lost; the first by rank.
     Not {
         rank: u32,
         why: String,
@@ -48,7 +48,7 @@ impl Barrier {
         self.missing.is_empty()
     }
 
-    /// What came of it: a rank that was lost is told before one that could not.
+    /// The outcome so far: lost ranks take precedence over failed ones.
     pub fn outcome(&self) -> Met {
         let lost = self.lost.first_key_value().map(|found| (found, true));
         match lost.or_else(|| self.unable.first_key_value().map(|found| (found, false))) {
@@ -93,8 +93,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each rank comes, cannot, or is lost, in whatever order: the outcome does not depend on that, and
-        /// it is complete with the last of them and not before.
+        /// Ranks arrive, fail, or are lost in any order: the outcome does not depend on it, and is complete exactly
+        /// with the last rank.
         #[test]
         fn the_order_of_arrivals_changes_nothing(
             ways in proptest::collection::vec(0_u8..3, 1..40),

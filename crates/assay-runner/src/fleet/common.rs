@@ -1,4 +1,4 @@
-//! Merges the surveys of all ranks, so that all make the same plan, and proves that they did.
+//! Merges the surveys of all ranks into a common plan, and proves that all plans are equal.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ pub struct Shared {
     pub length: u64,
     pub fill_ns: u64,
     pub pilot: Pilot,
-    /// Nanoseconds that the slowest took to make what it was taken on.
+    /// Nanoseconds that the slowest rank took to create its device stack.
     pub made_ns: u64,
-    /// Levels that cannot be had on one of them: nobody runs those.
+    /// Levels that are unavailable on any rank: no rank runs them.
     pub refused: Vec<Refusal>,
 }
 
@@ -35,7 +35,7 @@ pub struct OfRank<'a> {
     pub surveys: &'a [Survey],
 }
 
-/// What all surveys have in common: the smallest area and the slowest pilot.
+/// Merges all surveys: the smallest area and the slowest pilot.
 pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     let Some((first, others)) = ranks.split_first() else {
         return Ok(Common { surveys: Vec::new() });
@@ -56,7 +56,7 @@ pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     Ok(Common { surveys: (0..first.surveys.len()).map(shared).collect() })
 }
 
-/// Refuses a rank of which no plan can be made that is also another one's.
+/// Rejects a rank whose survey cannot lead to the same plan.
 fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
     let (name, zero) = (words(other.rank, other.name), words(first.rank, first.name));
     if first.surveys.len() != other.surveys.len() {
@@ -86,7 +86,7 @@ fn alike(first: &OfRank<'_>, other: &OfRank<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Levels that one of the ranks or more cannot have, each once, with the first of these.
+/// Levels unavailable on at least one rank, each once, with the first such rank.
 fn refused(ranks: &[OfRank<'_>], at: usize) -> Vec<Refusal> {
     let mut all: Vec<Refusal> = Vec::new();
     for rank in ranks {
@@ -134,7 +134,7 @@ impl Shared {
     }
 }
 
-/// What a plan comes to, apart from its targets: in parts, so that where two differ can be told.
+/// Hashes of a plan without its targets, in parts to name a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -148,7 +148,7 @@ impl Proof {
     pub fn new(plan: &Plan) -> Self {
         let hash =
             |text: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(text.unwrap_or_default()));
-        // Notes are words about one host.
+        // Notes describe one host.
         let bare = |own: &PlannedWorkload| PlannedWorkload { note: None, ..own.clone() };
         let workloads: Vec<PlannedWorkload> = plan.workloads.iter().map(bare).collect();
         let times = (plan.idle_ns, plan.gap_ns, plan.budget_ns, plan.deadline_ns);
@@ -186,7 +186,7 @@ impl Proof {
     }
 }
 
-/// Refuses a plan whose trials have no sum over hosts.
+/// Rejects a plan whose trials have no sum over hosts.
 pub fn fits(plan: &Plan) -> Result<(), String> {
     let own = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {
@@ -240,7 +240,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         }
     }
 
-    /// The plans that ranks make, each of its own survey and of what all have.
+    /// The plans of all ranks, each from the rank's survey and the common data.
     fn plans(surveys: Vec<Vec<Survey>>) -> Result<Vec<Plan>, String> {
         let ranks: Vec<OfRank<'_>> = (0..)
             .zip(&surveys)

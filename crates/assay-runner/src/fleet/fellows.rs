@@ -1,4 +1,4 @@
-//! Finds the ranks that share a machine: they are not other studies, and they share its drives.
+//! Finds ranks on the same machine: they are not other studies, and they share drives.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::message::Process;
 
 pub type Sharing = Vec<(u32, u32)>;
 
-/// Machines that several ranks run on. Of who cannot tell its machine nobody is a fellow.
+/// Machines that several ranks run on. A rank that cannot identify its machine shares it with none.
 pub fn sharing(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> {
     let mut machines: BTreeMap<String, Sharing> = BTreeMap::new();
     for (rank, Process { machine, id }) in ranks {

@@ -1,9 +1,9 @@
-//! Messages on a connection: length, signature, text. Invalid frames close the connection.
+//! Message framing on a connection: length, signature, text. Invalid frames close the connection.
 
 use assay_core::digest::Digest;
 use assay_machine::system::network::handshake::{same, sign};
 
-/// Maximum length of a text, and of the data kept per connection.
+/// Maximum length of a text, and of buffered data per connection.
 pub const LONGEST: usize = 8 << 20;
 const HEAD: usize = 4 + 32;
 
@@ -74,7 +74,7 @@ impl Opener {
         (self.rest.len() >= HEAD).then_some(u32::from_be_bytes(head) as usize)
     }
 
-    /// Takes bytes, no more than are wanted; gives the text of a frame that is whole now.
+    /// Adds at most the wanted bytes; returns the text of a complete frame.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
         if bytes.len() > self.wanted() {
             return Err("the host sent more than requested");
@@ -105,7 +105,7 @@ mod tests {
 
     const KEY: Digest = [7; 32];
 
-    /// What an opener makes of bytes, handed over as it wants them.
+    /// Feeds bytes to an opener as it requests them; returns the texts.
     fn opened(opener: &mut Opener, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
         let mut found = Vec::new();
         while !bytes.is_empty() {
@@ -158,7 +158,7 @@ mod tests {
             let at = at % frame.len();
             frame[at] ^= with;
             let found = opened(&mut Opener::new(KEY, Side::Zero), &frame);
-            // A length that is longer leaves it waiting for what never comes.
+            // A larger length leaves it waiting for data that never comes.
             prop_assert!(found.is_err() || found == Ok(Vec::new()));
         }
 

@@ -8,7 +8,7 @@ pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};
 
 use super::ranks::Place;
 
-/// Rank 0 and another one, with the version of what follows.
+/// Rank 0 and another rank; includes the protocol version.
 pub static USE: Use = Use {
     version: "assay-fleet/1",
     labels: [b"fleet rank", b"fleet zero", b"fleet frames"],
@@ -44,7 +44,7 @@ impl Caller {
         format!("{rank}/{ranks}/{}", self.assay)
     }
 
-    /// Why it is of no use though it knows the token; none where it has the own version.
+    /// Why it cannot join although it has the token; `None` if the versions match.
     pub fn stranger(&self) -> Option<String> {
         (self.assay != ASSAY).then(|| {
             format!(
@@ -59,7 +59,7 @@ pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> S
     USE.hello(token, &caller.words(), riddle, own)
 }
 
-/// Who dials and the riddle that it puts in turn, where it knows the token.
+/// Returns the caller and its challenge, if it has the token.
 pub fn read_hello(
     token: &Token,
     riddle: &Digest,
@@ -138,13 +138,13 @@ mod tests {
         let line = welcome(&token(), PLACE, &riddle, &own);
         let first = Place { rank: 1, ..PLACE };
         assert!(read_welcome(&token(), first, &riddle, &own, &line).is_err());
-        // Its own words sent back are no answer.
+        // A replay of its own message is not an answer.
         let mac = own_hello(&riddle, &own).split_whitespace().last().unwrap().to_owned();
         assert!(read_welcome(&token(), PLACE, &riddle, &own, &format!("ok {mac}")).is_err());
         assert_ne!(USE.key(&token(), &riddle, &own), USE.key(&token(), &own, &riddle));
     }
 
-    /// The same token for a link and a fleet: neither end of the one is an end of the other.
+    /// A link and a fleet with the same token: an end of one is not an end of the other.
     #[test]
     fn what_is_shown_to_a_peer_is_nothing_to_a_fleet() {
         let all: Vec<&[u8]> = USE.labels.into_iter().chain(protocol::USE.labels).collect();

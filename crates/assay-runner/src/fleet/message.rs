@@ -1,4 +1,4 @@
-//! What ranks say to each other once they know each other: JSON, one message a frame.
+//! Messages between authenticated ranks: JSON, one message per frame.
 
 use assay_core::json;
 use assay_study::results::fleet::HostSaid;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::common::{Common, Proof};
 
-/// A message. Rank 0 says those of the second half.
+/// A message; rank 0 sends those of the second half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(clippy::large_enum_variant, reason = "one is in memory at a time")]
@@ -21,7 +21,7 @@ pub enum Message {
     Ready {
         meeting: u64,
     },
-    /// It cannot go on with the trial of a meeting.
+    /// It cannot continue the trial of a meeting.
     Unable {
         meeting: u64,
         why: String,
@@ -38,12 +38,12 @@ pub enum Message {
     Go {
         meeting: u64,
     },
-    /// Not all have: the trial has failed.
+    /// Some rank cannot: the trial failed.
     Void {
         meeting: u64,
         why: String,
     },
-    /// There are no more trials; why, where that is not the end of the plan.
+    /// There are no more trials; `why` if the plan is not complete.
     End {
         why: Option<String>,
     },
@@ -51,7 +51,7 @@ pub enum Message {
 
 impl Message {
     pub fn text(&self) -> Vec<u8> {
-        // It is made of texts, numbers and lists: it can always be written.
+        // It only contains texts, numbers and lists, so serialization cannot fail.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
@@ -80,7 +80,7 @@ pub enum Purpose {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// This start of its kernel, and the name space of its number; empty where that cannot be told.
+    /// Boot ID and PID namespace of the process; empty if unknown.
     pub machine: String,
     pub id: u32,
 }
@@ -100,7 +100,7 @@ pub struct Next {
     pub meeting: u64,
     pub planned: PlannedTrial,
     pub repeats: Option<Repeats>,
-    /// Nanoseconds for which rank 0 waits at a meeting of it, at most.
+    /// Longest time that rank 0 waits at one of its meetings, nanoseconds.
     pub patience_ns: u64,
 }
 
@@ -120,7 +120,7 @@ pub struct HostRecord {
     pub started: String,
     pub measured: Option<Measured>,
     pub flush_ns: Option<u64>,
-    /// Nanoseconds from the release until what counts began.
+    /// Nanoseconds from the release to the start of the measurement.
     pub since_go_ns: u64,
     pub series: Vec<SeriesRow>,
 }
@@ -166,7 +166,7 @@ mod tests {
         }
         let more = "{\"go\":{\"meeting\":1,\"run\":\"rm\"}}";
         assert!(Message::read(more.as_bytes()).is_err(), "nothing is passed over");
-        // Brackets without an end are no way to fill the stack.
+        // Nested brackets without end must not overflow the stack.
         assert!(Message::read(&vec![b'['; 100_000]).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! A fleet: rank 0, whom all others dial, and they.
+//! A fleet: rank 0 and all other ranks, which connect to it.
 
 pub mod barrier;
 pub mod common;
@@ -14,21 +14,21 @@ use std::time::Duration;
 
 use self::message::Message;
 
-/// Ranks at most: more than anybody has asked for, and an end to what a fleet may hold.
+/// Limit on ranks, which bounds the resources of a fleet.
 pub const MOST_RANKS: u32 = 4096;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     Said(Box<Message>),
-    /// It is not there any more, or talks nonsense, and why that is known.
+    /// It left or violated the protocol, with the reason.
     Gone(String),
 }
 
-/// The way to the other ranks: rank 0 has all of them, each other one has rank 0.
+/// Connections to the other ranks: rank 0 is connected to all of them, each other rank to rank 0.
 pub trait Line {
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String>;
 
-    /// What is heard next, of whomever; none where nothing came in time, or the user wants to stop.
+    /// The next message from any rank; `None` on timeout, or if the user wants to stop.
     fn hear(&mut self, wait: Duration, stop: &AtomicBool) -> Option<(u32, Heard)>;
 
     fn let_go(&mut self, rank: u32);

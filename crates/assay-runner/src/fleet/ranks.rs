@@ -6,7 +6,7 @@ use super::MOST_RANKS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// From 0.
+    /// Starts at 0.
     pub rank: u32,
     pub ranks: u32,
 }
@@ -40,7 +40,7 @@ struct Launcher {
     ranks: Option<&'static str>,
 }
 
-/// Innermost first: an mpirun inside of an allocation of Slurm counts by its own ranks.
+/// Innermost first: an mpirun inside a Slurm allocation determines the rank.
 const LAUNCHERS: &[Launcher] = &[
     Launcher {
         name: "Open MPI",
@@ -54,7 +54,7 @@ const LAUNCHERS: &[Launcher] = &[
     Launcher { name: "an indexed Kubernetes Job", rank: "JOB_COMPLETION_INDEX", ranks: None },
 ];
 
-/// The rank of this process as `2/4`, and the number of ranks where a launcher sets only the rank.
+/// The rank of this process as `2/4`, or the rank alone if a launcher does not set the size.
 const RANK: &str = "ASSAY_RANK";
 const RANKS: &str = "ASSAY_RANKS";
 

@@ -15,7 +15,7 @@ use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
 use super::message::{HostRecord, Part};
 
-/// Why evidence of one machine is not that of all.
+/// Evidence of one machine does not describe all of them.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
 const MOST_REASONS: usize = 3;
 /// Limits for the histograms of a host: six operation classes, each with up to two histograms.
@@ -43,7 +43,7 @@ impl OneHost {
         Ok(Self { rank, name: name.to_owned(), ran: part.ran, latency_ns })
     }
 
-    /// Of a trial of its own result; none where it was not run in a fleet.
+    /// Part of a rank's result; `None` if the trial did not run in a fleet.
     pub fn of_trial(rank: u32, name: &str, trial: Trial, series: Vec<SeriesRow>) -> Option<Self> {
         let since_go_ns = trial.together.as_ref().map(|own| own.since_go_ns);
         if since_go_ns.is_none() && trial.measured.is_some() {
@@ -199,7 +199,7 @@ fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<Made, String> 
         host.ran.series.iter().for_each(|row| add_row(&mut series, row));
     }
     let (mut measured, mut detail) = sum.ok_or("no host counted operations")?;
-    // Single latencies are those of one host's offsets, and what was recorded is its own.
+    // Single latencies belong to one host's offsets, and recorded requests to that host.
     detail.sample_latencies_ns = Vec::new();
     detail.requests = None;
     measured.window_ns = to - from;

@@ -1,4 +1,4 @@
-//! Changes of the machine, carried out.
+//! Changes of the machine.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -17,7 +17,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use super::files;
 use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
-/// Where programs of the system lie that are not in every user's `PATH`.
+/// Directories of system programs that may be missing from a user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
 const CHUNK: usize = 1 << 20;
 
@@ -67,7 +67,7 @@ pub fn act(act: &Act) -> io::Result<()> {
         }
         Act::ForgetKey { directory } => {
             let policy = assay_sys::directory_policy(File::open(directory)?.as_fd())?;
-            // Not the directory itself: as long as that is open its key is in use.
+            // Not the directory itself: an open handle would keep its key in use.
             let beside = File::open(directory.parent().unwrap_or(directory))?;
             policy.map_or(Ok(()), |policy| assay_sys::forget_key(beside.as_fd(), policy.key))
         }
@@ -101,7 +101,7 @@ fn write_once(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
 }
 
-/// Adds the device with this number; where the kernel gives another one, that goes again.
+/// Adds the device with this number; removes it if the kernel assigns a different one.
 fn add_zram(number: u32) -> io::Result<()> {
     let added = std::fs::read_to_string(ADD_ZRAM)?;
     if added.trim() == number.to_string() {
@@ -111,7 +111,7 @@ fn add_zram(number: u32) -> io::Result<()> {
     Err(Errno::BUSY.into())
 }
 
-/// Swap must have no holes: where the file system cannot set bytes aside, they are written.
+/// Swap files must not have holes: write them if the file system cannot preallocate.
 fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     let none = rustix::fs::FallocateFlags::empty();
@@ -132,7 +132,7 @@ fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
 
 /// The first page of swap, as `mkswap` writes it: version 1, no bad pages, no name.
 fn make_swap(path: &Path) -> io::Result<()> {
-    /// Where the header begins, after room for a boot loader.
+    /// Offset of the header, after space for a boot loader.
     const HEADER: usize = 1024;
     const MARK: &[u8] = b"SWAPSPACE2";
     let page = rustix::param::page_size();
@@ -151,7 +151,7 @@ fn make_swap(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Options that the kernel takes as flags; the others are the file system's own.
+/// Options that the kernel takes as flags; the others go to the file system.
 fn split_options(options: &str) -> (MountFlags, String) {
     let mut flags = MountFlags::empty();
     let mut own = Vec::new();
@@ -186,7 +186,7 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     let direct = LoopOptions { direct_io: true, partitions: true, ..LoopOptions::default() };
     let attach = |options| assay_sys::attach_loop(device.as_fd(), file.as_fd(), options);
     match attach(direct) {
-        // A file system without direct I/O: the note about loop devices in the page cache says it.
+        // The file system has no direct I/O; the note on buffered loop devices covers this.
         Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
             attach(LoopOptions { direct_io: false, ..direct })
         }
@@ -196,20 +196,20 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
 
 const MOST_COMPLAINTS: usize = 64 << 10;
 
-/// Runs a program to its end; what it is handed goes through a pipe, which nobody else can open.
+/// Runs a program to its end; the input goes through a pipe, which no other process can open.
 fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
     })?;
     let mut command = Command::new(path);
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
-    // A file and no pipe: what serves on in the background may keep it open for as long as it likes.
+    // A file, not a pipe: a daemon that the program starts may leave it open.
     let complaints = assay_sys::memory_file(0)?;
     command.args(arguments).stdin(stdin).stdout(Stdio::null()).stderr(complaints.try_clone()?);
     command.env("LC_ALL", "C");
     let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
     if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
-        // One that ended without reading it says why itself.
+        // A program that ends without reading its input reports the reason.
         let _ = pipe.write_all(input);
     }
     let status = child.wait()?;

@@ -1,9 +1,8 @@
-//! Area files: unnamed where the file system can; else named, marked and locked, so that a later
-//! run can tell a leftover from the file of a check that is running.
+//! Area files: unnamed if the file system supports it; else named, marked and locked, which allows a later run to
+//! distinguish a leftover from a file in use.
 //!
-//! The lock is `flock`, which the kernel drops with the process. Between making and locking, a
-//! file may be taken for a leftover and removed: its maker sees that no name is left, and makes
-//! another.
+//! The lock is `flock`, which the kernel releases with the process. Between creating and locking, another run may
+//! remove the file as a leftover: its creator then finds no name, and creates another file.
 
 use std::fs::File;
 use std::io;
@@ -22,13 +21,13 @@ use assay_machine::system::{AreaFile, Caching, Leftover, System};
 const PREFIX: &str = ".assay-area-";
 const MAGIC: &str = "assay area 1\n";
 const MARK_BYTES: usize = 4096;
-/// Where the area of a named file begins: a multiple of every erase block and stripe in use.
+/// Offset of the area in a named file: a multiple of all common erase block and stripe sizes.
 const NAMED_FIRST_BYTE: u64 = 1 << 20;
 const MODE: Mode = Mode::from_raw_mode(0o600);
 const ATTEMPTS: usize = 16;
-/// Those who look for leftovers hold a lock for microseconds.
+/// A scan for leftovers locks a file for microseconds.
 const LOCK_ATTEMPTS: usize = 100;
-/// How long the lock of a process that is gone is waited for.
+/// Number of attempts to get the lock of an ended process.
 const DEAD_ATTEMPTS: usize = 60;
 const DEAD_PAUSE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
@@ -96,7 +95,7 @@ pub(super) fn mark_at(system: &dyn System, path: &Path) -> io::Result<Option<(Fi
     reopen_locked(path, Caching::Buffered)
 }
 
-/// Makes the file with its mark; false when it was removed as a leftover meanwhile.
+/// Creates the file with its mark; false if another run removed it as a leftover.
 fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(fs::open(path, flags, MODE)?);
@@ -110,10 +109,10 @@ fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Opens a marked file as asked; none when it was removed as a leftover meanwhile.
+/// Reopens a marked file with the requested caching; `None` if another run removed it as a leftover.
 ///
-/// The mark needs no alignment because the file was first opened without `O_DIRECT`, and a file
-/// system that refuses `O_DIRECT` would otherwise leave a new file behind.
+/// The mark needs no alignment because the file was first opened without `O_DIRECT`, and a file system that refuses
+/// `O_DIRECT` would otherwise leave a new file behind.
 fn reopen_locked(path: &Path, caching: Caching) -> io::Result<Option<(File, bool)>> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | direct_flag(caching);
     let file = match fs::open(path, flags, Mode::empty()) {
@@ -124,7 +123,7 @@ fn reopen_locked(path: &Path, caching: Caching) -> io::Result<Option<(File, bool
     Ok(has_name(&file)?.then_some((file, locked)))
 }
 
-/// Locks a file of our own; false where the file system has no locks.
+/// Locks a file of this process; false if the file system has no locks.
 fn lock(file: &File) -> io::Result<bool> {
     for _ in 0..LOCK_ATTEMPTS {
         match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -148,14 +147,14 @@ fn mark(system: &dyn System) -> Vec<u8> {
 }
 
 fn remove_after(path: &Path, error: io::Error) -> io::Error {
-    // The first error is the one to tell; a file that stays is found as a leftover.
+    // Report the first error; a remaining file is found as a leftover.
     let _ = std::fs::remove_file(path);
     error
 }
 
-/// Gives back the space of an area file of this process, and removes its name if that still leads to it.
+/// Frees the space of this process's area file, and removes its name if it still refers to the file.
 pub fn remove(area: &AreaFile) -> io::Result<()> {
-    // Requests that were in flight may hold the file open for a moment longer than this process lives.
+    // Requests in flight may hold the file open slightly longer than this process lives.
     let _ = area.file.set_len(0);
     let Some(path) = &area.name else {
         return Ok(());
@@ -175,7 +174,7 @@ pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftov
 }
 
 fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
-    // What cannot be opened, locked or read is not ours to remove.
+    // A file that cannot be opened, locked or read is not Assay's.
     let file = take(system, &path).ok()?;
     let size_bytes = file.metadata().ok()?.len();
     Some(Leftover { path, size_bytes })
@@ -265,7 +264,7 @@ fn has_mark_or_is_empty(file: &File) -> io::Result<bool> {
     let mut start = [0; MAGIC.len()];
     match file.read_exact_at(&mut start, 0) {
         Ok(()) => Ok(start == MAGIC.as_bytes()),
-        // Killed between making and marking.
+        // Killed between creating and marking.
         Err(_) => Ok(file.metadata()?.len() == 0),
     }
 }

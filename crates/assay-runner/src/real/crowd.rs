@@ -1,9 +1,9 @@
-//! Who gives way where all places are taken, whatever the places are of.
+//! Selects the connection to drop if all slots are in use.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Bits of an IPv6 address that somebody has for himself: with a network of these come all addresses in it.
+/// Prefix length of an IPv6 network that one user controls, with all of its addresses.
 const OWN_BITS: u32 = 64;
 
 /// Selects the one to drop: the idlest connection of the address with the most connections.

@@ -1,4 +1,4 @@
-//! Programs of the user's, run and measured: each with all that it starts, of which nothing is left.
+//! Runs and measures the user's programs, including all child processes, and leaves none of them running.
 
 mod asked;
 mod counters;
@@ -33,15 +33,15 @@ static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
 /// Requested pipe size: the default maximum for unprivileged users.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// Waits until no program runs, and lets none start until what it gives is dropped.
+/// Waits until no program runs; none can start until the returned guard is dropped.
 pub(super) fn turn() -> MutexGuard<'static, Groups> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a program and measures it. What it started has ended when this returns.
+/// Runs a program and measures it. All of its processes have ended when this returns.
 pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
     let mut turn = turn();
-    // It may have been wished while another program had the turn.
+    // The user may have stopped while another program was running.
     if execution.stop.load(Ordering::Relaxed) {
         return Ok(not_started());
     }
@@ -82,7 +82,7 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     let is_heard = execution.heard_bytes > 0 || execution.hashed;
     let (reads, prints) = is_heard.then(wide_pipe).transpose()?.unzip();
     let null = File::options().read(true).write(true).open("/dev/null")?;
-    // Nothing where this process has none.
+    // A process without a terminal has none.
     let terminal = File::open("/dev/tty").ok();
     let own = Own::find()?;
     let streams = [
@@ -90,11 +90,11 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
         Stream::new(reads, execution.heard_bytes as usize, execution.hashed.then(Sum::default)),
     ];
     let counters = Counters::open(execution.counted);
-    // The clock runs from here on: what is done now is done beside the program.
+    // The clock starts here: all further work runs in parallel with the program.
     let ends =
         Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };
     let (launched, group) = start(&asked, group, &ends, execution.memory.is_some())?;
-    // Who reads sees the end once nobody else can write.
+    // A reader sees the end only when all writers are closed.
     drop((says, prints));
     let tree = Tree::new(own, launched.process, group);
     Running::new(execution, launched, tree, streams, counters).finish()
@@ -106,11 +106,10 @@ fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader, writer))
 }
 
-/// A larger pipe, so that a program that prints much seldom waits. Its content is charged to the
-/// program.
+/// A larger pipe, to rarely block a program that prints a lot. Its content is charged to the program.
 fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = pipe()?;
-    // A user who has many of them is refused, and less is as right.
+    // The kernel refuses this to a user with many pipes; a smaller pipe also works.
     let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }
@@ -122,7 +121,7 @@ struct Ends<'a> {
     prints: Option<&'a PipeWriter>,
 }
 
-/// Ends and removes what processes that are gone made to measure programs; says which groups.
+/// Ends and removes the control groups of ended processes; returns which ones.
 pub fn clear_groups() -> Vec<String> {
     let _turn = turn();
     group::clear_leftovers()
@@ -132,7 +131,7 @@ pub fn leave() {
     turn().remove();
 }
 
-/// Starts it, in the control group where that takes it, or in none where that need not be.
+/// Starts the program in the control group if possible, or without one if it is not needed.
 fn start<'a>(
     asked: &ProgramCall,
     group: Option<&'a Group>,
@@ -167,8 +166,7 @@ fn start<'a>(
     }
 }
 
-/// Makes orphans of the program children of this process, so that Assay finds every leftover
-/// process.
+/// Makes orphans of the program children of this process, which lets Assay find every leftover process.
 struct Orphans {
     before: bool,
 }
@@ -184,7 +182,7 @@ impl Orphans {
 impl Drop for Orphans {
     fn drop(&mut self) {
         if !self.before {
-            // Asking for what was so before cannot fail.
+            // Restoring the previous state cannot fail.
             let _ = set_child_subreaper(None);
         }
     }

@@ -17,12 +17,12 @@ use assay_machine::system::trust::OTHERS_WRITE;
 use assay_machine::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
-/// Of files of state: what stands in them is done by root.
+/// Mode of state files: root acts on their content.
 const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const OWN_DIRECTORY_MODE: u32 = 0o700;
 const OTHERS_ANYTHING: u32 = 0o077;
 const DIRECTORY_MODE: u32 = 0o755;
-/// Bytes of a file of state that are read: no run comes near.
+/// Limit on the size of a state file.
 const MOST_OWN_BYTES: u64 = 64 << 20;
 
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
@@ -31,7 +31,7 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
         .take_while(|part| !part.as_os_str().is_empty() && !part.is_dir())
         .collect();
     for part in missing.into_iter().rev() {
-        // Whatever the process may be allowed to make: root refuses what anybody may write to.
+        // Independent of the umask: root refuses files that others may write.
         let held = held::hold(system, part)?;
         match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(held.path()) {
             Ok(()) if stays_roots(system, held.path()) => {}
@@ -42,12 +42,12 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     }
     let roots = Path::new(ROOTS_OWN);
     if system.user().id == 0 && path != roots && path.starts_with(roots) {
-        // Everybody may read root's results, and the caller of sudo enters his builds. Journals and keys next to them
-        // are closed themselves.
+        // Everybody may read root's results, and the caller of sudo enters their builds. Journals and keys next to them
+        // have separate permissions.
         let mode = std::fs::metadata(roots)?.permissions().mode();
         std::fs::set_permissions(roots, std::fs::Permissions::from_mode(mode | 0o011))?;
     }
-    // What was there already is to be reached without his links, too.
+    // Existing directories must also be reachable without the caller's links.
     if caller(system).is_some() { held::open(path).map(drop) } else { Ok(()) }
 }
 
@@ -85,14 +85,14 @@ fn give_new_to_caller(system: &dyn System, path: &Path, file: &File) -> io::Resu
     if stays_roots(system, path) { Ok(()) } else { give_to_caller(system, file) }
 }
 
-/// Writes a file so that readers see the old or the new one, and never a part.
+/// Writes a file atomically: readers see the old or the new one, never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let held = held::hold(system, path)?;
     let giver = if stays_roots(system, held.path()) { None } else { Some(system) };
     replace(giver, held.path(), bytes)
 }
 
-/// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
+/// The same for a configuration file of the system: it stays root's under sudo.
 pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(None, path, bytes)
 }
@@ -107,7 +107,7 @@ fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<
     };
     let written = written.and_then(|()| sync_directory_of(path));
     if written.is_err() {
-        // The first error is what matters; after the rename there is nothing to remove.
+        // The first error matters; after the rename there is nothing to remove.
         let _ = std::fs::remove_file(&temporary);
     }
     written
@@ -125,7 +125,7 @@ fn descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Gives a file without a name its own, in the place of what has that already.
+/// Gives an unnamed file its name, replacing an existing file.
 fn link(file: &File, path: &Path, temporary: &Path) -> rustix::io::Result<()> {
     let named = |name: &Path| fs::linkat(CWD, descriptor(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
     match named(path) {
@@ -148,7 +148,7 @@ fn fill(giver: Option<&dyn System>, mut file: &File, bytes: &[u8]) -> io::Result
     file.sync_all()
 }
 
-/// Writes a new file from a stream; whoever makes many of them sees to it at the end that they last.
+/// Writes a new file from a stream; the caller syncs, once for many files.
 pub fn write_stream(system: &dyn System, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = held::hold(system, path)?;
@@ -157,7 +157,7 @@ pub fn write_stream(system: &dyn System, path: &Path, from: &mut dyn io::Read) -
     io::copy(from, &mut file)
 }
 
-/// Gives a directory its name once all that is in it is on the device.
+/// Renames a directory after all its content is on the device.
 pub fn place_directory(system: &dyn System, from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (held::hold(system, from)?, held::hold(system, to)?);
     fs::syncfs(File::open(from.path())?)?;
@@ -165,7 +165,7 @@ pub fn place_directory(system: &dyn System, from: &Path, to: &Path) -> io::Resul
     sync_directory_of(to.path())
 }
 
-/// Appends and syncs; a write that fails half-way is taken back.
+/// Appends and syncs; truncates the file after a partial write.
 pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -198,12 +198,12 @@ pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> 
 
 /// Opens and locks a file of state, without waiting.
 pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
-    // Nobody may let root wait at a pipe.
+    // A pipe must not block root.
     let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let flags = match locking {
         Locking::Look | Locking::Glance | Locking::Secret => OFlags::RDONLY,
         Locking::Own => OFlags::RDWR | OFlags::APPEND,
-        // Network file systems lock alone only what is open for writing.
+        // Network file systems only lock files that are open for writing.
         Locking::Mark => OFlags::RDWR,
         Locking::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
     };
@@ -226,7 +226,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     if locking == Locking::New
         && let Err(error) = sync_directory_of(path)
     {
-        // Whoever finds an empty one takes it for that of a run that is gone.
+        // An empty one looks like that of an ended run.
         if file.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = std::fs::remove_file(path);
         }
@@ -243,7 +243,7 @@ pub fn holder(system: &dyn System, file: &File) -> HoldError {
     held(system, process)
 }
 
-/// Who has locked the file of a path, which this process may not open; none where nobody has.
+/// The process that locked a file which this process may not open; `None` if nobody has.
 pub fn locked(system: &dyn System, path: &Path) -> Option<HoldError> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let process = locked_by(system, &[number(found.dev())], found.ino())?;
@@ -289,7 +289,7 @@ fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Optio
 
 fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
     let found = file.metadata()?;
-    // Removed between opening and locking: whoever had it has put everything back.
+    // Removed between opening and locking: its owner has restored everything.
     if found.nlink() == 0 {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -324,7 +324,7 @@ pub fn read_own(file: &OwnFile) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Appends to a locked file of state and syncs; a write that fails half-way is taken back.
+/// Appends to a locked state file and syncs; truncates the file after a partial write.
 pub fn append_own(file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
     let Some(file) = &file.file else { return Err(io::ErrorKind::NotFound.into()) };
     append_to(file, bytes)
@@ -334,7 +334,7 @@ fn append_to(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     let written = file.write_all(bytes).and_then(|()| file.sync_data());
     if written.is_err() {
-        // Best effort: the caller hears of the write's failure in any case.
+        // Best effort: the caller gets the write's error in any case.
         let _ = file.set_len(before);
     }
     written
@@ -365,7 +365,7 @@ fn give_path_to_caller(system: &dyn System, path: &Path) -> io::Result<()> {
     tolerate_no_owners(fs::chownat(CWD, path, Some(owner.0), Some(owner.1), flags))
 }
 
-/// FAT and some network file systems keep no owners.
+/// FAT and some network file systems store no owners.
 fn tolerate_no_owners(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Err(rustix::io::Errno::PERM | rustix::io::Errno::OPNOTSUPP) => Ok(()),
@@ -385,7 +385,7 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(directory_of(path).join(format!(".{name}.{:016x}.tmp", random())))
 }
 
-/// A number that no other process guesses by accident; not for secrets.
+/// A number that other processes cannot guess by accident; not for secrets.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -411,7 +411,7 @@ mod tests {
         let (path, temporary) = (scratch.join("f"), scratch.join("t"));
         for text in ["first", "second"] {
             let before = listed(&scratch);
-            // Where there are no files without a name nothing is promised.
+            // Without unnamed files there is no guarantee.
             let Some(file) = unnamed(&scratch) else { break };
             fill(None, &file, text.as_bytes()).unwrap();
             assert_eq!(listed(&scratch), before);

@@ -1,4 +1,4 @@
-//! Connections of a fleet: rank 0 listens until all ranks have shown the token, which dial it.
+//! Connections of a fleet: rank 0 listens until all ranks have connected and shown the token.
 
 mod muster;
 #[cfg(test)]
@@ -20,9 +20,9 @@ use crate::fleet::{Heard, Line};
 use assay_core::digest::Digest;
 
 const LOOK: Duration = Duration::from_millis(100);
-/// How long rank 0 waits for somebody who does not take what it says: little, which the kernel keeps meanwhile.
+/// How long rank 0 waits for a rank that does not read its messages: they are short, and the kernel buffers them.
 const TAKEN: Duration = Duration::from_secs(20);
-/// The same for what others send rank 0, which may still be at work.
+/// The same for messages to rank 0, which may still be busy.
 const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
 const PART: usize = 16 << 10;
 
@@ -39,7 +39,7 @@ impl End {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
         let taken = if own == Side::Zero { TAKEN } else { TAKEN_BY_ZERO };
-        // Looked at meanwhile: somebody may take a byte now and then.
+        // With a check after each part: a peer may read a byte now and then.
         stream.set_write_timeout(Some(LOOK))?;
         let theirs = if own == Side::Zero { Side::Other } else { Side::Zero };
         Ok(Self { stream, taken, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
@@ -61,7 +61,7 @@ impl End {
         Ok(())
     }
 
-    /// What is there now; none where that is no whole message yet.
+    /// The message received so far; `None` if it is incomplete.
     fn hear(&mut self) -> Result<Option<Message>, String> {
         let mut bytes = [0; PART];
         let wanted = self.opener.wanted().min(PART);
@@ -76,7 +76,7 @@ impl End {
     }
 }
 
-/// The connections of one rank: rank 0 has one to each of the others, each of those has one to rank 0.
+/// The connections of one rank: rank 0 has one to each other rank, which has one to rank 0.
 pub struct Sockets {
     ends: BTreeMap<u32, End>,
     heard: VecDeque<(u32, Heard)>,
@@ -144,7 +144,7 @@ impl Line for Sockets {
 
     fn let_go(&mut self, rank: u32) {
         if let Some(end) = self.ends.remove(&rank) {
-            // Whoever listens there hears at once that it is over.
+            // The peer notices the end immediately.
             let _ = end.stream.shutdown(Shutdown::Both);
         }
         self.heard.retain(|(own, _)| *own != rank);

@@ -1,4 +1,4 @@
-//! Virtual machines whose power is cut: their kernel and programs. Their files are unnamed.
+//! Virtual machines for power cuts: their kernel and programs. Their files are unnamed.
 
 mod awake;
 pub mod driven;
@@ -17,7 +17,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::powered::Wanted;
 use assay_machine::system::{System, machine};
 
-/// Memory that is left to this machine beside that of the virtual one.
+/// Memory that remains for the host.
 const BESIDE: u64 = 128 << 20;
 
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -67,7 +67,7 @@ pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
     Ok(asked)
 }
 
-/// Selects the named kernel, or the first of the kept and installed kernels with all modules.
+/// Selects the named kernel, or the first of the stored and installed kernels with all modules.
 fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome<Kernel> {
     if let Some(folder) = named {
         return Kernel::unpacked(Path::new(folder))
@@ -122,5 +122,5 @@ fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     Ok(())
 }
 
-/// The id of all virtual machines: none is anybody's.
+/// The machine ID of all virtual machines.
 const MACHINE: &[u8] = b"a55a00000000000000000000000000ab\n";

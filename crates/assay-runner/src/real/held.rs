@@ -1,6 +1,5 @@
-//! Paths of the caller of sudo, opened part by part: what root writes for him goes where he sees it, and no link
-//! that he (or who may write there) laid leads root elsewhere. Links in directories of root's alone are followed,
-//! as everywhere: nobody else laid these.
+//! Opens paths of the caller of sudo component by component: root's writes go where the caller sees them, and no link
+//! of another user leads root elsewhere. Only links in directories that root alone can write are followed.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -21,7 +20,7 @@ use super::files::directory_of;
 const MOST_LINKS: usize = 40;
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// A path whose directory is open as long as this is: what was looked at is what is written to.
+/// A path whose directory stays open: the checked directory is the one written to.
 pub struct Held {
     path: PathBuf,
     _directory: Option<OwnedFd>,
@@ -33,10 +32,10 @@ impl Held {
     }
 }
 
-/// Opens the directory of a path; the path itself where this process works for nobody else.
+/// Opens the directory of a path; returns the path itself if there is no caller.
 ///
 /// # Errors
-/// A link of somebody else's is on the way, or a directory is not there.
+/// Fails if a link of another user is on the way, or a directory does not exist.
 pub fn hold(system: &dyn System, path: &Path) -> io::Result<Held> {
     if caller(system).is_none() {
         return Ok(Held { path: path.to_owned(), _directory: None });
@@ -50,7 +49,7 @@ pub fn hold(system: &dyn System, path: &Path) -> io::Result<Held> {
 /// Opens a directory part by part.
 ///
 /// # Errors
-/// A link of somebody else's is on the way, or a directory is not there.
+/// Fails if a link of another user is on the way, or a directory does not exist.
 pub fn open(directory: &Path) -> io::Result<OwnedFd> {
     let mut parts: VecDeque<OsString> = VecDeque::new();
     put_before(&mut parts, directory);
@@ -60,7 +59,7 @@ pub fn open(directory: &Path) -> io::Result<OwnedFd> {
     while let Some(part) = parts.pop_front() {
         let found = fs::statat(&at, &part, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
-            // What was replaced by a link meanwhile is no directory.
+            // A directory replaced by a link in between fails here.
             at = fs::openat(&at, &part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
             continue;
         }
@@ -105,7 +104,7 @@ mod tests {
     use rustix::fs::{Gid, Uid};
     use std::os::unix::fs::symlink;
 
-    /// A directory that is not root's, whoever runs the test.
+    /// A directory that does not belong to root, for any test user.
     fn somebodys() -> PathBuf {
         let scratch = std::env::temp_dir().join(format!("assay-held-{:016x}", random()));
         std::fs::create_dir_all(scratch.join("there/below")).unwrap();

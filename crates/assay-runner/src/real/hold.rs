@@ -1,8 +1,8 @@
-//! Machine-wide locks: bound abstract socket names, which vanish with the process that has them. They
-//! hold within one network name space; a locked file of root's holds for all who see its directory.
+//! Machine-wide locks: abstract socket names, which disappear with their process. They apply to one network namespace;
+//! root's lock file applies to all who see its directory.
 //!
-//! Anybody can bind a name. So an ordinary user holds back ordinary users, and root is held back by
-//! root alone: by a file that nobody else may open. Others see in the kernel's list of locks who has it.
+//! Anybody can bind a name. Therefore a user can only block other users; only root, through a file that nobody else may
+//! open, can block root. Others find its owner in the kernel's list of locks.
 
 use std::fs::File;
 use std::io;
@@ -22,19 +22,19 @@ use assay_machine::system::beside::{SHOWN, STUDY};
 use assay_machine::system::trust::{self, OTHERS_WRITE};
 use assay_machine::system::{Hold, HoldError, Holder, Locked, System};
 
-/// Where the files lie. Containers that share drives are given it, too.
+/// Directory of the files. Containers with the same drives also mount it.
 pub(super) const RUN: &str = "/run/assay";
-/// Everybody may see that a file is there, and nobody else may make one.
+/// Everybody may list the files, only root may create them.
 const RUN_MODE: u32 = 0o755;
-/// Who may open it may lock it.
+/// Permission to open is permission to lock.
 const LOCK_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// Connections that those who were refused leave behind; nobody accepts them.
+/// Connections of refused clients; nobody accepts them.
 const BACKLOG: i32 = 1024;
-/// A holder may let go between our asking for the name and our asking for its holder.
+/// The lock may be released between the attempt and the query for its owner.
 const ATTEMPTS: usize = 3;
 
-/// Takes the lock: for all users of this network name space, and for all who share the directory.
+/// Takes the lock for all users of this network namespace, and for all who share the directory.
 pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
     let is_root = system.user().id == 0;
     let (socket, beside) = match in_name_space(name) {
@@ -44,13 +44,12 @@ pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
         }
         Err(error) => return Err(error),
     };
-    // What only says that somebody is there needs no file.
+    // An announcement needs no file.
     let file = if name.starts_with(STUDY) { None } else { beyond(system, Path::new(RUN), name)? };
     Ok(Hold::new(socket, file).beside_another(beside))
 }
 
-/// Locks root's file of a name; `None` without a directory that root can trust. Other users only
-/// look.
+/// Locks root's file of a name; `None` without a directory that root can trust. Other users only check it.
 pub(super) fn beyond(
     system: &dyn System,
     directory: &Path,
@@ -64,7 +63,7 @@ pub(super) fn beyond(
     match fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Locked::new(file))),
         Err(Errno::WOULDBLOCK) => match files::holder(system, &file) {
-            // Of a version that let others open it.
+            // From a version that let others open it.
             HoldError::Held { user: Some(user), .. } if user != 0 => Ok(None),
             held => Err(held),
         },
@@ -112,7 +111,7 @@ fn attempt(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
     let socket = socket(SocketFlags::CLOEXEC)?;
     match bind(&socket, address) {
         Ok(()) => {
-            // Only who listens can be asked for credentials.
+            // Only a listening socket returns credentials.
             listen(&socket, BACKLOG).map_err(failed)?;
             Ok(Attempt::Mine(socket))
         }
@@ -122,7 +121,7 @@ fn attempt(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
 }
 
 fn holder(address: &SocketAddrUnix) -> Result<Attempt, HoldError> {
-    // Blocking, this would wait for ever once the backlog is full.
+    // A blocking socket would wait forever once the backlog is full.
     let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
     let told = connect(&socket, address).and_then(|()| socket_peercred(&socket));
     Ok(match told {

@@ -1,5 +1,4 @@
-//! Network load between two ends: the client opens streams and probes, the [`peer`] checks the
-//! token.
+//! Network load between two ends: the client opens streams and probes; the [`peer`] checks the token.
 
 pub mod ledger;
 pub mod peer;
@@ -32,11 +31,11 @@ use pump::Course;
 use wire::Wire;
 
 const CONNECT: Duration = Duration::from_secs(6);
-/// The peer's answer to an order: on a full link it is behind all that waits.
+/// Timeout for the peer's answer to an order: on a full link, it comes after all queued data.
 const ANSWER: Duration = Duration::from_secs(20);
 const LATE: Duration = Duration::from_secs(2);
 const DRAIN: Duration = Duration::from_secs(6);
-/// A round trip below this much above that of an idle link says that it is.
+/// A round trip less than this above that of an idle link shows that the queue is empty.
 const DRAINED: Duration = Duration::from_millis(5);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -50,7 +49,7 @@ pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     }
 }
 
-/// Both ends in the laboratory's name spaces, as threads of this process: so nothing outlives it.
+/// Both ends in the lab's network namespaces as threads of this process, which end with it.
 fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     let mut random = [0; 32];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
@@ -62,7 +61,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
             enter(lab::SERVER)?;
             let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| link_error("no address"))?;
             let peer = peer::Peer::bind(address, token.clone(), peer::Limits::default())?;
-            // Nobody hears it only where the client has ended already.
+            // The receiver is gone only if the client has ended.
             let _ = listens.send(());
             peer.serve(over);
             io::Result::Ok(())
@@ -187,7 +186,7 @@ impl<'t> Client<'t> {
             let _ = out.join();
             (probes, into.join().unwrap_or_default())
         });
-        // What waits in the buffers here is nobody's any more.
+        // Discard data in the local buffers.
         up.iter().chain(&down).for_each(pump::cut_off);
         drop((up, down));
         let up_bytes = self.report(slices(phase), job.stop)?;
@@ -218,7 +217,7 @@ impl<'t> Client<'t> {
         Err(link_error("the peer did not respond to a request"))
     }
 
-    /// Bytes that reached the peer, by slice. It may take a while: the link is full of what was sent.
+    /// Bytes that reached the peer, by slice. This may take a while if the link is full.
     fn report(&mut self, slices: usize, stop: &AtomicBool) -> io::Result<Vec<u64>> {
         self.control.say(&Order::Report.to_string()).map_err(|error| lost(&error))?;
         let until = Instant::now() + ANSWER;
@@ -235,7 +234,7 @@ impl<'t> Client<'t> {
         Ok(bytes)
     }
 
-    /// Sends datagrams at a steady pace through a phase, and takes what comes back.
+    /// Sends datagrams at a constant rate during a phase, and receives the answers.
     fn probes(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<Probe> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
@@ -254,13 +253,13 @@ impl<'t> Client<'t> {
                 let question = protocol::datagram(&self.key, Side::Client, self.session, self.next);
                 self.next += 1;
                 let sent_at = Instant::now();
-                // What cannot be sent is lost; a pace that is not kept is seen by the judge.
+                // A failed send counts as lost; the analysis detects a missed rate.
                 let _ = self.probe.send(&question);
                 let sent_ns = sent_at.duration_since(began).as_nanos() as u64;
                 probes.push(Probe { sent_ns, rtt_ns: None });
                 sent.push(sent_at);
                 due += pace;
-                // Never several at once to make up for a stall.
+                // No bursts to make up for a stall.
                 if due < now {
                     due = now + pace;
                 }
@@ -278,16 +277,16 @@ impl<'t> Client<'t> {
         probes
     }
 
-    /// The number of a datagram that came back, where one does in time.
+    /// The number of a returned datagram; `None` on timeout.
     fn answer(&self, wait: Duration) -> Option<u64> {
         let mut bytes = [0; 2 * protocol::DATAGRAM];
-        // Not by the time limit of the socket: that is kept by the kernel's tick, which is too coarse.
+        // The socket's timeout has the resolution of the kernel's tick, which is too coarse.
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut own = [PollFd::new(&self.probe, PollFlags::IN)];
         if !poll(&mut own, Some(&time)).is_ok_and(|ready| ready > 0) {
             return None;
         }
-        // Nobody listens, or nothing came: what does not come back is lost.
+        // Without an answer, the datagram is lost.
         let length = self.probe.recv(&mut bytes).ok()?;
         protocol::read_datagram(&self.key, Side::Peer, &bytes[..length])
     }

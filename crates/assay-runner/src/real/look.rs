@@ -1,4 +1,4 @@
-//! Looking at what is not a file: the kernel's log, programs that only tell.
+//! Reads sources other than files: the kernel log, and programs that only print.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,13 +12,13 @@ use rustix::io::Errno;
 use super::act::program;
 use assay_machine::system::{KernelLog, ProgramOutput};
 
-/// A record of the kernel's log is never longer.
+/// Maximum length of a kernel log record.
 const LONGEST_RECORD: usize = 8192;
-/// Records that are read at once: a log that grows faster than it is read must end some time.
+/// Records per reading: a log that grows faster than this must not block it.
 const MOST_RECORDS: usize = 10_000;
-/// How long a program may look: a bridge that does not answer must not hold a study up.
+/// Time limit of a program: a hanging bridge must not block a study.
 const LONGEST_LOOK: Duration = Duration::from_secs(3);
-/// The same for one that reads a device, which may have to wake up first.
+/// The same for a program that reads a device, which may have to wake up.
 const LONGEST_READ: Duration = Duration::from_secs(30);
 const LONGEST_ANSWER: u64 = 4 << 20;
 
@@ -29,7 +29,7 @@ pub fn follow_kernel_log() -> io::Result<KernelLog> {
     Ok(KernelLog { file: Some(file), seen: 0 })
 }
 
-/// One read call gives one record; `EPIPE` says that some were overwritten before they were read.
+/// One read call returns one record; `EPIPE` means that some were overwritten.
 pub fn new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>> {
     let mut records = Vec::new();
     let Some(file) = &mut log.file else { return Ok(records) };
@@ -55,12 +55,12 @@ pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
     Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK, LONGEST_ANSWER)?.text)
 }
 
-/// The beginning of a long answer: a program that wants to say more is ended by its closed pipe.
+/// The beginning of a long answer: a closed pipe ends a program that prints more.
 pub fn answer_of(name: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput> {
     ended(name, arguments, Stdio::null(), LONGEST_READ, most_bytes)
 }
 
-/// How a program ends that has an open file as its standard input, and what it says.
+/// Runs a program with an open file as its standard input; returns its exit status and output.
 pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
     ended(name, arguments, input.try_clone()?.into(), LONGEST_READ, LONGEST_ANSWER)
 }
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_kernels_log_begins_at_its_end() {
-        // Who may read it is the machine's business; who may not is told so.
+        // Permission depends on the machine; without it, the error says so.
         match follow_kernel_log() {
             Ok(mut log) => {
                 let first = new_in_kernel_log(&mut log).unwrap();

@@ -1,4 +1,4 @@
-//! The power of this machine: files that are found again after it went, and who hears when to cut it.
+//! Power loss of this machine: finding files afterwards, and prompting the user to cut the power.
 
 use std::fs::File;
 use std::io;
@@ -16,11 +16,11 @@ use assay_machine::system::network::ledger::Ledger;
 
 /// Prints to the user; process-wide, because trials only receive a `System`.
 static HEARD_BY: OnceLock<fn(&str)> = OnceLock::new();
-/// Where what is written begins: behind the mark.
+/// Offset of the data, after the mark.
 const FIRST_BYTE: u64 = 1 << 20;
 
 pub fn be_heard_by(says: fn(&str)) {
-    // The first one stays: it is that of this program.
+    // Only the first call counts: that of this program.
     let _ = HEARD_BY.set(says);
 }
 
@@ -47,7 +47,7 @@ impl Mains for Real {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let path = directory.join(name);
-        // Nobody may let root wait at a pipe, or read what is another user's.
+        // A pipe must not block root, nor may root read files of other users.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::open(&path, flags, Mode::empty())?);
         let found = file.metadata()?;

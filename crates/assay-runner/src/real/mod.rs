@@ -48,10 +48,10 @@ use assay_machine::system::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 
-/// Bytes that are read from a pipe, which may have no end.
+/// Limit on bytes read from a pipe.
 const LONGEST_PIPE: u64 = 1 << 20;
 
-/// Opens a file to be read as a whole. A pipe that nobody writes to is empty; opening it does not wait.
+/// Opens a file to be read as a whole. A pipe without a writer is empty; opening it does not block.
 fn open_for_whole(path: &Path) -> io::Result<(File, FileType)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = fs::open(path, flags, Mode::empty())?;
@@ -70,7 +70,7 @@ impl Real {
 
 impl System for Real {
     fn read_text(&self, path: &Path) -> io::Result<String> {
-        // Device firmware puts anything into its strings; that is no reason to fail.
+        // Firmware strings may contain any bytes.
         Ok(String::from_utf8_lossy(&self.read_bytes(path)?).into_owned())
     }
 
@@ -190,7 +190,7 @@ impl System for Real {
 
     fn random(&self) -> io::Result<[u8; 32]> {
         let mut bytes = [0; 32];
-        // So few bytes are always given at once.
+        // A short read of random bytes is always complete.
         rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
         Ok(bytes)
     }
@@ -403,7 +403,7 @@ impl System for Real {
     fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
         const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
         match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
-            // What cannot encrypt does not.
+            // The file system cannot encrypt.
             Err(error) if CANNOT.contains(&Errno::find(&error)) => Ok(None),
             told => told,
         }

@@ -1,4 +1,4 @@
-//! Signals that ask this process to end: caught, and counted in one place.
+//! Catches and counts signals that end this process.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
 const ASKING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-/// Signals of resource limits, once per write: they stop the study, but do not count as impatience.
+/// Signals of resource limits, sent for every write: they stop the study, but do not count as a repeated request.
 const STOPPING: [i32; 1] = [SIGXFSZ];
 
 /// Catches the signals that end this process. The first raises the returned flag; `asked` receives
@@ -32,7 +32,7 @@ pub fn catch(
     };
     thread::Builder::new().name("signals".to_owned()).spawn(count)?;
     for signal in ASKING.into_iter().chain(STOPPING) {
-        // The flag does not wait for that thread's turn.
+        // The flag does not depend on that thread's scheduling.
         flag::register(signal, Arc::clone(&stop))?;
     }
     for signal in ASKING {
@@ -41,9 +41,9 @@ pub fn catch(
     Ok(stop)
 }
 
-/// Asks this process itself to end: Ctrl-C where the terminal makes no signal of it.
+/// Requests the end of this process: for Ctrl-C on a terminal without signals.
 pub fn ask() {
-    // It fails for no signal that there is.
+    // A valid signal cannot fail.
     let _ = low_level::raise(SIGINT);
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn every_asking_is_counted_and_a_write_that_went_too_far_only_stops() {
         let (tell, told) = mpsc::channel();
         let stop = catch(move |times| {
-            // Who interrupts the tests later finds nobody here.
+            // A later interrupt of the tests has no receiver.
             tell.send(times).err().map(|_| 130)
         })
         .unwrap();

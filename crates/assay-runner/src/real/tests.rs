@@ -44,15 +44,14 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Another open file of the same name: to `flock` the same as another process.
+/// Another open file description of the same file: for `flock`, it is like another process.
 fn held_elsewhere(path: &Path) -> File {
     let file = File::open(path).unwrap();
     fs::flock(&file, fs::FlockOperation::NonBlockingLockExclusive).unwrap();
     file
 }
 
-/// Unlocks a file. A child that another test starts just now may hold a copy of its descriptor, and with that
-/// the lock.
+/// Unlocks a file. A child of another test may have inherited its descriptor, and with it the lock.
 fn unlock(file: &File) {
     fs::flock(file, fs::FlockOperation::Unlock).unwrap();
 }
@@ -71,7 +70,7 @@ fn an_unnamed_area_leaves_nothing() {
     if area.name.is_none() {
         assert_eq!((area.first_byte, scratch.names().len()), (0, 0));
     }
-    // Whoever has it open for a moment longer takes no space.
+    // Another open handle must not occupy space.
     let held = area.file.try_clone().unwrap();
     Real.remove_area(&area).unwrap();
     assert_eq!(held.metadata().unwrap().len(), 0);
@@ -173,7 +172,7 @@ fn an_area_name_that_was_replaced_is_not_removed() {
     assert_eq!(std::fs::read_to_string(&name).unwrap(), "another's");
 }
 
-/// One side makes areas, the other removes whatever looks left over: no maker may lose its file.
+/// One thread creates areas, another removes apparent leftovers: no creator may lose its file.
 #[test]
 fn makers_and_removers_do_not_harm_each_other() {
     let scratch = Scratch::new();
@@ -297,7 +296,7 @@ fn pages_are_counted_to_their_boundaries() {
     assert_eq!([pages_of(&(0..page)), pages_of(&(1..page + 1)), pages_of(&(7..7))], [1, 2, 0]);
 }
 
-/// The name of a lock that nobody else takes; the file that root locks under it goes away with it.
+/// A lock name for one test; root's lock file is removed with it.
 struct LockName(String);
 
 impl LockName {
@@ -308,7 +307,7 @@ impl LockName {
 
 impl Drop for LockName {
     fn drop(&mut self) {
-        // An ordinary user makes none.
+        // An ordinary user creates none.
         let _ = std::fs::remove_file(self.file());
     }
 }
@@ -392,8 +391,7 @@ fn this_machine_can_be_described() {
     }
 }
 
-/// What comes of a lock that nobody here has any more: what another test starts meanwhile has all that is open here,
-/// and its locks, until it is executed.
+/// Retries a released lock: a child of another test inherits all open descriptors and their locks until it calls exec.
 fn when_free<T>(attempt: impl Fn() -> Result<T, HoldError>) -> Result<T, HoldError> {
     for _ in 0..1000 {
         match attempt() {
@@ -476,7 +474,7 @@ fn a_result_is_marked_while_somebody_works_on_it() {
     assert_eq!(kind(Locking::Mark), io::ErrorKind::NotFound);
     assert_eq!(kind(Locking::Glance), io::ErrorKind::NotFound);
     std::fs::write(&path, "{}").unwrap();
-    // Whoever's it is: under sudo it is the caller's.
+    // Of any owner: under sudo, the caller's.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
     let glances = [Locking::Glance; 2].map(|glance| Real.lock_file(&path, glance).unwrap());
     assert!(matches!(Real.lock_file(&path, Locking::Mark), Err(HoldError::Held { .. })));
@@ -543,7 +541,7 @@ fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
         panic!("it is held");
     };
     assert_eq!(process, Some(std::process::id()));
-    // As a child has it that is about to start another program.
+    // Like a child before exec.
     let _copy = held.as_ref().map(|held| held.try_clone().unwrap());
     drop(held);
     assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());

@@ -1,4 +1,4 @@
-//! A second process that restores everything if this one dies; it notices the end of its pipe.
+//! A second process that restores everything if this one dies: it notices the end of its pipe.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -10,9 +10,9 @@ use assay_machine::system::Watchdog;
 
 const OWN: &str = "/proc/self/exe";
 pub const COMMAND: &str = "watchdog";
-/// What it reads when it is not needed any more.
+/// Byte that dismisses it.
 const DISMISSED: u8 = b'.';
-/// The kernel ends it for want of memory last of all.
+/// The OOM killer selects it last.
 const LAST: &str = "-1000";
 
 struct Dog {
@@ -25,7 +25,7 @@ impl Watchdog for Dog {}
 impl Drop for Dog {
     fn drop(&mut self) {
         if let Some(mut pipe) = self.pipe.take() {
-            // Where it is gone already there is nothing to dismiss.
+            // If it has ended, there is nothing to dismiss.
             let _ = pipe.write_all(&[DISMISSED]);
         }
         let _ = self.child.wait();
@@ -43,12 +43,12 @@ pub fn start(id: &str) -> io::Result<Box<dyn Watchdog>> {
 
 /// Locks the memory of this process and protects it from the OOM killer.
 pub fn be_ready() {
-    // Both are help, and no condition.
+    // Both are optional.
     let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE);
     let _ = std::fs::write("/proc/self/oom_score_adj", LAST);
 }
 
-/// Waits until the other process says that it is not needed, or dies. Whether that died.
+/// Waits until the other process dismisses this one, or dies. Returns whether it died.
 pub fn is_left_alone() -> io::Result<bool> {
     let mut said = Vec::new();
     io::stdin().lock().read_to_end(&mut said)?;

@@ -1,8 +1,7 @@
-//! Directories of the tool's own to work in: marked and locked by a file in them, so that a later run
-//! can tell one that was left behind from that of a run that goes on.
+//! Working directories of Assay: marked and locked by a file in them, which allows a later run to distinguish a
+//! leftover from a directory in use.
 //!
-//! All that lies in one goes with it, by handles and never by a path that somebody may have changed; the
-//! mark goes last.
+//! All content is removed through handles, never through a path that another user may have changed; the mark goes last.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -31,11 +30,11 @@ pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory
         }
         match marked(system, &path) {
             Ok(Some(made)) => return Ok(made),
-            // Taken for a leftover between two steps.
+            // Another run removed it as a leftover between two steps.
             Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                // The first error is the one to tell; what stays is found as a leftover.
+                // Report the first error; a remaining directory is found as a leftover.
                 let _ = fs::unlinkat(CWD, &path, AtFlags::REMOVEDIR);
                 return Err(error);
             }
@@ -88,7 +87,7 @@ fn remove_all(directory: &File, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes all that lies in a directory, but for one name. What is mounted there stays, and is an error.
+/// Removes everything in a directory except one name. Fails if something is mounted there.
 fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Result<()> {
     for (name, kind) in entries(directory)? {
         if Some(name.as_c_str()) == kept {
@@ -96,7 +95,7 @@ fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Res
         }
         if kind != FileType::Directory {
             match fs::unlinkat(directory, &*name, AtFlags::empty()) {
-                // Not every file system tells in its list what is a directory.
+                // Not every file system lists the type of its entries.
                 Err(Errno::ISDIR | Errno::PERM) if kind == FileType::Unknown => {}
                 other => {
                     other?;
@@ -129,7 +128,7 @@ fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(CString, FileType)>> {
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
     let names = system.list(directory)?;
     let paths = names.iter().filter(|name| is_own_name(name)).map(|name| directory.join(name));
-    // What cannot be opened, locked or read is not ours to remove.
+    // A directory that cannot be opened, locked or read is not Assay's.
     let left = paths.filter(|path| take(system, path).is_ok());
     Ok(left.map(|path| Leftover { path, size_bytes: 0 }).collect())
 }

@@ -1,4 +1,4 @@
-//! What can be measured on this machine, and what is missing for the rest (`assay doctor`).
+//! Features that work on this machine, and what is missing for the others (`assay doctor`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub struct Ability {
     pub name: String,
     pub purpose: Cow<'static, str>,
     pub state: Presence<String>,
-    /// What to do where it is missing, or why nothing is lost.
+    /// What to do about a missing feature, or why it does not matter.
     pub advice: &'static str,
 }
 
@@ -106,7 +106,7 @@ const NAMES: &str = "\0";
 
 fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let name = layer.chooser()?.about().name;
-    // Levels that are missing for the same reason, which names the level first.
+    // Levels missing for the same reason, which begins with the level.
     let (mut there, mut missing) = (Vec::new(), BTreeMap::<String, Vec<String>>::new());
     for level in layer.choices() {
         let mut levels = Levels::from([(name.to_owned(), level.clone())]);

@@ -1,7 +1,7 @@
-//! Makes the settings of an arm permanent, and takes them back: a file that brings each setting
-//! back at the next start, and the setting itself now.
+//! Applies the settings of an arm permanently, and reverts them: a file restores each setting at the next boot, and the
+//! setting itself changes now.
 //!
-//! The journal of it lies where no run looks for unfinished ones; it stays until it is undone.
+//! Its journal is outside the directory of unfinished runs, and stays until the revert.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use assay_study::results::vouch::Voucher;
 pub struct Proposal {
     pub files: Vec<(PathBuf, String)>,
     pub settings: Vec<(Setting, String)>,
-    /// What is left to the operator, a line each, and why.
+    /// Steps for the operator, one line each, with reasons.
     pub by_hand: Vec<(String, String)>,
     pub unmeasured: Vec<String>,
     locks: BTreeSet<String>,
@@ -36,8 +36,7 @@ pub enum Applied {
     Before,
 }
 
-/// Returns what a study was measured on, in its present state; fails if it is absent or another
-/// drive.
+/// Returns the measured target in its present state; fails if it is absent or another drive.
 pub fn site_now(
     system: &dyn System,
     target: Option<&Target>,
@@ -65,7 +64,7 @@ pub fn site_now(
     )))
 }
 
-/// What would make the levels of an arm permanent; `id` names the files.
+/// Returns the changes that make the levels of an arm permanent; `id` names the files.
 pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposal {
     let mut proposal = Proposal::default();
     let mut lines: Vec<(Keeper, String)> = Vec::new();
@@ -111,7 +110,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     proposal
 }
 
-/// Present values that were no level of a study: nothing says that its best is better than they.
+/// Present values that were not levels of the study: its best level may not be better.
 pub fn unmeasured(
     system: &dyn System,
     levels: &BTreeMap<String, Vec<String>>,
@@ -189,11 +188,11 @@ fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     told
 }
 
-/// Carries a proposal out: all of it or nothing, whatever ends it.
+/// Carries out a proposal completely or not at all, even if the process dies.
 ///
 /// # Errors
-/// Refused without root, by a result that nobody vouched for to be applied, over an unfinished run, where a file is there already, where another
-/// result's settings stand, and where a setting does not take.
+/// Fails without root, for a result without a valid voucher, with an unfinished run, if a file already exists, if
+/// another result's settings are applied, or if a setting cannot be changed.
 pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
     let id = voucher.id();
     if system.user().id != 0 {
@@ -231,7 +230,7 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
     Ok(Applied::Now)
 }
 
-/// Refuses a file in which more would stand than lines of text.
+/// Rejects control characters, which would add lines to a file.
 fn is_text(path: &Path, text: &str) -> Outcome<()> {
     let odd = |text: &str| text.chars().any(|sign| sign.is_control() && sign != '\n');
     if !odd(text) && !path.to_string_lossy().chars().any(char::is_control) {
@@ -268,7 +267,7 @@ fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
             .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
 }
 
-/// A file without its first remark, which says who wrote it: an older version said it in other words.
+/// A file without its first comment, which names the author and may differ by version.
 fn body(text: &str) -> &str {
     text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
 }
@@ -317,10 +316,10 @@ pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
     Ok(known)
 }
 
-/// Takes back what was applied; where a file holds something else by now, nothing is touched.
+/// Reverts applied settings; does nothing if a file has changed.
 ///
 /// # Errors
-/// Refused without root, and over files that somebody else has changed, with what they hold.
+/// Fails without root, and for files that somebody has changed, with their content.
 pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     edited(system, standing)?;
     if system.user().id != 0 {

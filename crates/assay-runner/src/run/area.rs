@@ -1,4 +1,4 @@
-//! The open target of a run and its area: made or opened, filled, and gone afterwards.
+//! The open target of a run and its area: created or opened, filled, and removed.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,9 +20,9 @@ use assay_workloads::check_option;
 use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
 
 const MIB: u64 = 1 << 20;
-/// Area where nothing was asked for and there is room.
+/// Default area if there is enough space.
 pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
-/// Bytes written between two looks at the clock and at the user's wish to stop.
+/// Bytes written between checks of the clock and the stop flag.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
 const FILL_DEPTH: u64 = 8;
 
@@ -44,7 +44,7 @@ enum HeldFile {
 impl Drop for OpenTarget<'_> {
     fn drop(&mut self) {
         if let HeldFile::Own(area) = &self.held {
-            // Nothing can be done about a failure here; the next run finds the file and says so.
+            // A failure cannot be handled here; the next run finds the file and reports it.
             let _ = self.system.remove_area(area);
         }
     }
@@ -94,7 +94,7 @@ impl<'a> OpenTarget<'a> {
         if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
     }
 
-    /// The same of a device from one of its bytes on.
+    /// The same for a device from an offset on.
     #[must_use]
     pub fn starting_at(mut self, start: u64) -> Self {
         self.start = start;
@@ -161,7 +161,7 @@ fn open(
     }
 }
 
-/// File systems that the kernel makes up: nothing can be stored there.
+/// Pseudo file systems, which cannot store data.
 const MADE_UP: [&str; 14] = [
     "proc",
     "sysfs",
@@ -230,7 +230,7 @@ pub struct AreaRequest<'s> {
 }
 
 impl AreaRequest<'_> {
-    /// The command that was typed, with an area that can be had.
+    /// The user's command with an available area.
     fn again(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
         let is_check = self.preset.is_some_and(presets::is_of_check);
@@ -281,7 +281,7 @@ pub fn asked_bytes(
 #[derive(Clone, Copy)]
 pub struct Terms {
     pub consented: bool,
-    /// The law of the simulated engine, where that is the target.
+    /// The model of the simulated engine, if that is the target.
     pub law: Option<assay_load::Law>,
 }
 
@@ -316,7 +316,7 @@ pub fn whole_bytes(
     Ok(whole.min(most) / 4096 * 4096)
 }
 
-/// What is free in a directory but a fiftieth, which others may need meanwhile.
+/// Free bytes in a directory, minus a reserve for others.
 fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64> {
     if ["tmpfs", "ramfs"].contains(&site.filesystem().as_str()) {
         return Err(Failure::mistake(format!(
@@ -330,22 +330,22 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
             site.target
         ))
     })?;
-    // What is asked for is refused there as everywhere.
+    // Fails with the same reason as elsewhere.
     directory_bytes(system, &site.path, &site.target, first_byte, AreaRequest::default())?;
     let free = space.available_bytes.saturating_sub(first_byte);
     let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
     Ok(free.saturating_sub(left))
 }
 
-/// Part of the free space that is left to others, within bounds.
+/// Divisor: this share of the free space remains for others, within bounds.
 const LEFT_SHARE: u64 = 50;
 const LEAST_LEFT_BYTES: u64 = 4 * MIB;
 const MOST_LEFT_BYTES: u64 = 1 << 30;
 
-/// All of a device would be overwritten, and nobody said that it may.
+/// Error: the study overwrites a whole device without permission.
 fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     use assay_machine::system::identity;
-    // Its plan says what is lost, whatever work is asked for.
+    // The plan shows the data loss for any kind of work.
     let study = check_option::taking_all().unwrap_or("STUDY");
     match identity::stake(system, site) {
         Ok(_) => Failure::mistake(format!(
@@ -395,12 +395,12 @@ pub fn directory_bytes(
     }
 }
 
-/// The area that is named where the asked one does not fit: half of what is free, and one that is taken.
+/// Suggested area if the requested one does not fit: half of the free space, at least the minimum.
 fn smaller_area(free: u64) -> Bytes {
     Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES))
 }
 
-/// Bytes of an area that nobody asked for, where so many are free.
+/// Default area in bytes for this much free space.
 pub fn usual_bytes(free: u64) -> u64 {
     (free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB
 }
@@ -408,7 +408,7 @@ pub fn usual_bytes(free: u64) -> u64 {
 pub struct Fill {
     pub engine: Engine,
     pub content: Content,
-    /// Time after which filling ends and what was written is the area.
+    /// Time after which filling ends, and the area is what was written.
     pub limit_ns: u64,
     pub seed: u64,
 }
@@ -444,7 +444,7 @@ pub fn fill(
             Err(error) if fills_up(system, site, &error, asked - area.length) => break,
             Err(error) => return Err(unwritable(site, &error)),
         }
-        // The first MiB shows how many operations can be in flight and still drain in time.
+        // The first MiB shows the queue depth that still drains in time.
         if depth == 1 {
             let room = (how.limit_ns / 4) / (spent() - began).max(1);
             depth = room.clamp(1, FILL_DEPTH) as u32;
@@ -531,13 +531,13 @@ fn is_full(error: &LoadError) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     match error {
         LoadError::Operation { source, .. } => matches!(source.kind(), StorageFull | QuotaExceeded),
-        // A write that was cut short by the last free block.
+        // The last free block cut off the write.
         LoadError::Short { .. } => true,
         _ => false,
     }
 }
 
-/// Whether an error may only say that a file system has no more room.
+/// Whether an error may mean that a file system is full.
 fn may_fill_up(site: &Site, error: &LoadError) -> bool {
     site.kind == TargetKind::Directory && is_full(error)
 }
@@ -550,7 +550,7 @@ fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> b
     may_fill_up(site, error) && (quota || !room())
 }
 
-/// What to do where a file system has room, and what it stands on has none.
+/// Advice if a file system has space, but the storage below it does not.
 const NO_ROOM_BELOW: &str = "the storage below the target is full (a thin pool, or the filesystem \
                              below a loop device); free space on that storage";
 
@@ -581,7 +581,7 @@ mod tests {
         );
     }
 
-    /// The area of a directory with so much room, of which so much is asked.
+    /// The area of a directory with this much space and this requested size.
     fn had(free: u64, size: Option<u64>) -> Outcome<u64> {
         let fake = Fake::new();
         fake.add(&format!("dir /small\nspace /small {free} {free}")).unwrap();
@@ -602,7 +602,7 @@ mod tests {
             "assay run large-files /small --set area.size=47MiB"
         );
         assert_eq!(again(Some("check"), true), "assay plan check /small --set area.size=47MiB");
-        // A study of one's own has a name that is not known here.
+        // A user's study has an unknown name.
         assert_eq!(again(None, false), "assay run STUDY /small --set area.size=47MiB");
     }
 
@@ -619,12 +619,12 @@ mod tests {
             assert!(refused.contains(&next), "{refused}");
             assert_eq!(had(free, Some(smaller * MIB)).unwrap(), smaller * MIB);
         }
-        // Room enough: nothing is said of it.
+        // Enough space: no message.
         assert_eq!(had(2 << 30, Some(2 << 30)).unwrap(), 2 << 30);
         assert_eq!(had(20 * MIB, None).unwrap(), SMALLEST_AREA_BYTES);
     }
 
-    /// Fills an area on what never has room, and says why that ended.
+    /// Fills an area on a full target, and returns why that ended.
     fn filled(kind: TargetKind, space: &str) -> String {
         let fake = Fake::new();
         fake.add(&format!("dir /full\nspace /full {space}")).unwrap();

@@ -32,12 +32,11 @@ struct Slot<'a> {
     surveyed: Option<Surveyed<'a>>,
 }
 
-/// What the kernel sets beside a setting when a level of a factor is brought about (another
-/// scheduler begins with a queue depth of its own), by factor and level: so that a level is the same
-/// whichever one it follows.
+/// Settings that the kernel changes together with a level (a new scheduler resets the queue depth), by factor and
+/// level: a level is then the same after any other.
 type Companions = BTreeMap<(String, String), Vec<Setting>>;
 
-/// Whether a setting has a file now; trouble with reading must not look like none.
+/// Whether a setting has a file now; a read error does not count as missing.
 fn is_there(system: &dyn System, setting: &Setting) -> bool {
     !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
 }
@@ -46,20 +45,20 @@ struct Up {
     slot: usize,
     replicate: u32,
     raised: Raised,
-    /// What making it took, until somebody has heard of it.
+    /// Creation time, until it is read.
     made_ns: Option<u64>,
 }
 
 pub struct TestBed<'a> {
     system: &'a dyn System,
     demands: &'a Demands,
-    // Before the guard: open files go before what they lie on is taken down.
+    // Before the guard: files must be closed before their device stack is removed.
     slots: Vec<Slot<'a>>,
     up: Option<Up>,
-    /// The devices of the target, where the tool made them.
+    /// The devices of the target, if Assay created them.
     own: Vec<(Stack, Raised)>,
     guard: Option<Guard<'a>>,
-    // After the guard: it is needed until everything was put back.
+    // After the guard: needed until everything is restored.
     watchdog: Option<Box<dyn Watchdog>>,
     places: Vec<Place>,
     marks: Vec<Mark>,
@@ -68,7 +67,7 @@ pub struct TestBed<'a> {
 }
 
 impl<'a> TestBed<'a> {
-    /// That of a study at what was resolved for it.
+    /// The test bed of a study on its resolved targets.
     pub fn new(
         system: &'a dyn System,
         demands: &'a Demands,
@@ -105,7 +104,7 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    /// What a survey was taken on, and the target there; none where it is not up.
+    /// The site of a survey, and the open target on it; `None` if it does not exist now.
     pub fn at(&self, index: usize) -> Option<(&Site, &Surveyed<'a>)> {
         let slot = self.slots.get(index)?;
         Some((&slot.site, slot.surveyed.as_ref()?))
@@ -132,7 +131,7 @@ impl<'a> TestBed<'a> {
         for device in place.devices().filter(|_| !beside) {
             let extent = extent(self.system, demands, &device.site, !place.others.is_empty())?;
             let Some(consent) = device.consent.clone() else {
-                // What must not be overwritten at all is refused with its own reason.
+                // A protected device is refused with a separate reason.
                 identity::stake(self.system, &device.site)?;
                 let what = layers::one(made.noun);
                 return Err(Failure::mistake(format!(
@@ -163,7 +162,7 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    /// Takes down what was made for an arm; nothing of it is open any more.
+    /// Removes the stack of an arm; none of its files is open any more.
     fn lower(&mut self, raised: &Raised) -> Outcome<()> {
         if let Base::Device(device) = &raised.base {
             released(self.system, &device.consent);
@@ -193,7 +192,7 @@ impl<'a> TestBed<'a> {
         wanted.try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
     }
 
-    /// What making took of what stands now, told once.
+    /// Creation time of the current stack, returned once.
     pub fn made_ns(&mut self) -> Option<u64> {
         self.up.as_mut()?.made_ns.take()
     }
@@ -266,8 +265,8 @@ impl<'a> TestBed<'a> {
                 slot.companions.get(&(name.to_owned(), level.to_owned())).into_iter().flatten(),
             );
         }
-        // What the arm says itself counts; the rest is as the level alone would have it. Of several
-        // that set one file beside their own, the first in rank brings the others along.
+        // Settings of the arm take precedence; the others are as after the level alone. If several levels change the
+        // same file, the first in rank determines it.
         let (mut wanted, mut beside): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
         for setting in said {
             let setting = factors::located(self.system, setting)?;
@@ -336,7 +335,7 @@ impl<'a> TestBed<'a> {
         self.slots[up.slot].surveyed = None;
         let lowered = self.lower(&up.raised);
         if lowered.is_err() {
-            // It may be tried again.
+            // Allows another attempt.
             self.up = Some(up);
         }
         lowered
@@ -346,7 +345,7 @@ impl<'a> TestBed<'a> {
         self.slots.clear();
         let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);
         drop(self.watchdog.take());
-        // Not before: another run must not take what is changed now for the original.
+        // Not earlier: another run must not read changed values as originals.
         self.holds.clear();
         report
     }

@@ -1,4 +1,4 @@
-//! What a study would change of the machine, and how each change is undone: told beforehand.
+//! Preview of the changes of a study, and how each one is reverted.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub fn consented_again(
     let Some(open) = overwritten.iter().find(|place| place.consent.is_none()) else {
         return Ok(());
     };
-    // In use, or not to be told: no option helps.
+    // In use or unknown: no option helps.
     identity::stake(system, &open.site)?;
     let options = resume_options(system, overwritten.iter().map(|place| &place.site), consented);
     Err(Failure::mistake(format!(
@@ -115,7 +115,7 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
             told.push(sentence(system, demands, place, varied, factor));
         }
     }
-    // What is left out and what is taken back: it stands in the words of the work.
+    // The description of the work names exclusions and rollbacks.
     let others = demands.work.iter().filter(|own| own.work.is_others());
     told.extend(others.map(|own| format!("no other changes; {}", own.work.words())));
     told
@@ -127,7 +127,7 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
         gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
     };
     let told = |place: &Place| match identity::stake(system, &place.site) {
-        // What has to be typed stands where the plan tells what is lost.
+        // The plan shows the required option next to the data loss.
         Ok(_) => format!(
             "{}: cannot run, because the study destroys its data without permission",
             place.site.target
@@ -225,7 +225,7 @@ fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> Strin
     }
 }
 
-/// Levels of which can be told without changing anything that they cannot be had.
+/// Levels that are known to be unavailable without changing anything.
 pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
     let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };
@@ -264,7 +264,7 @@ pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) 
     found
 }
 
-/// Whether the machine is at a level that nobody but its operator can bring about.
+/// Whether the machine is at a level that only its operator can set.
 pub(super) fn seen_at(
     factor: &dyn factors::Factor,
     name: &str,

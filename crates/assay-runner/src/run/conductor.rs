@@ -41,7 +41,7 @@ pub struct Conductor<'a> {
     pub trials: Vec<Trial>,
     pub consented: &'a Consented,
     pub looks: Looks<'a>,
-    /// When the study began, less the time of earlier sessions.
+    /// Start of the study, minus the time of earlier sessions.
     pub began_ns: u64,
     /// The other hosts of a fleet, for which each trial waits.
     pub fleet: Option<RefCell<Fleet<'a>>>,
@@ -52,7 +52,7 @@ pub struct Conductor<'a> {
 pub struct Progress {
     probes: Probes,
     pace: Pace,
-    /// End of the time that the records of trials account for.
+    /// End of the time covered by the records of trials.
     told_ns: u64,
     readings_ns: u64,
     pub(super) others: Others,
@@ -72,13 +72,13 @@ pub struct Finished {
     pub id: String,
     /// Directory of the bundle, if it is complete; none for a study stopped before its first trial.
     pub directory: Option<PathBuf>,
-    /// What became of a bundle that could not be written to its end.
+    /// Loss of a bundle that could not be written completely.
     pub unkept: Option<Unkept>,
     pub study: Study,
     pub plan: Plan,
     pub environment: Environment,
     pub trials: Vec<Trial>,
-    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
+    /// Whether it can be resumed: a signal ended it, or a device disappeared.
     pub interrupted: bool,
     pub resume_options: String,
     pub gone: Option<String>,
@@ -92,8 +92,8 @@ impl Conductor<'_> {
         self.count_spent();
         let end = self.run_trials(context);
         if end == End::Complete {
-            // An early end is in the log since it was decided. Without this line the study shows as complete by
-            // its trials, or can be resumed.
+            // The reason of an early end is already in the log. Without this line the study shows as complete by its
+            // trials, or can be resumed.
             self.log(ENDED, "");
         }
         self.finish(end)
@@ -144,7 +144,7 @@ impl Conductor<'_> {
         done.trial.together = fleet.and_then(|fleet| fleet.borrow().together());
         self.progress.others.learn(&self.plan, &done.trial);
         self.progress.pace.learn(&self.plan, &done.trial);
-        // A race leaves out trials of its plan.
+        // A race skips trials of its plan.
         let is_race = plan::race::is_one(&self.plan);
         let index = if is_race { step.index } else { planned.order as usize };
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
@@ -154,7 +154,7 @@ impl Conductor<'_> {
         }
         self.hand_on(step, &done, context);
         self.trials.push(done.trial);
-        // Another study may have begun during the trial, and still run at its end.
+        // Another study may have started during the trial and still run.
         self.look_beside(context);
         if done.stopped { Some(End::Interrupted) } else { self.gone() }
     }
@@ -181,7 +181,7 @@ impl Conductor<'_> {
         let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "the target is not open", context);
         };
-        // A setting at its original value is nobody's level: to revert it does not help.
+        // Original settings are not a level: rolling back does not help.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let keep = self.writer.bundle().map(Bundle::so_far);
         let setting = Setting {
@@ -202,7 +202,7 @@ impl Conductor<'_> {
         let hurt = done.trial.measured.as_ref().and_then(trial::taken_back).is_some();
         let back = if hurt { self.bed.settings_back() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
-        // What is simulated passes in no time.
+        // Simulated trials take no time.
         done.trial.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
             before_ns: began_ns.saturating_sub(self.progress.told_ns),
             trial_ns: ended_ns.saturating_sub(began_ns),
@@ -223,7 +223,7 @@ impl Conductor<'_> {
         done
     }
 
-    /// A trial without its configuration; a failure while the user stops the study does not count.
+    /// A trial without numbers; a failure after a stop request does not count.
     fn lost(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
         let trial = trial::not_run(self.system, planned, reason);
         trial::Done::without_numbers(trial, context.is_stopped())
@@ -266,14 +266,14 @@ impl Conductor<'_> {
         }
         for process in beside::others(self.system) {
             let fleet = self.fleet.as_ref().map(RefCell::borrow);
-            // The result of all hosts names the ranks that share a machine.
+            // The result of all hosts lists ranks on the same machine.
             let is_fellow = fleet.is_some_and(|fleet| fleet.is_fellow(process));
             if !is_fellow && self.progress.beside.insert(process) {
                 let text = format!(
                     "another study runs on this machine (process {process}), and both studies disturb each other"
                 );
                 self.log("beside", &text);
-                // The result names all of them.
+                // The result lists all of them.
                 if self.progress.beside.len() == 1 {
                     (context.tell)(Event::Warning(text));
                 }
@@ -281,7 +281,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Ends the study if a device that it began on disappeared: its name may be another device's now.
+    /// Ends the study if a device from its start disappeared: its name may be another device's now.
     fn gone(&self) -> Option<End> {
         let why = self.bed.gone()?;
         self.log("gone", &why);
@@ -317,7 +317,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// The trials that decide what is repeated: on rank 0 those of all hosts.
+    /// The trials that determine repeats: on rank 0, those of all hosts.
     pub(super) fn deciding_trials(&self) -> Vec<Ran> {
         let ran = |trials: &[Trial]| trials.iter().map(Ran::from).collect();
         match self.fleet.as_ref().map(RefCell::borrow) {
@@ -343,7 +343,7 @@ impl Conductor<'_> {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        // A person who pulls the plug takes time; each trial has a limit of its own.
+        // The user needs time to unplug the machine; each trial has a time limit.
         !cuts::outlive(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
     }
 
@@ -351,12 +351,12 @@ impl Conductor<'_> {
         self.progress.pace.expected_ns(&self.plan, planned)
     }
 
-    /// Adds a line to the log, which is for people: a study goes on without it.
+    /// Adds a line to the log, which is informational: failures are ignored.
     pub(super) fn log(&self, event: &str, text: &str) {
         self.writer.log(self.system, event, text);
     }
 
-    /// Logs why the study ends early: repeats must not decide it again.
+    /// Logs why the study ends early, so repeats cannot decide it again.
     pub(super) fn end_early(&self, reason: String) -> End {
         self.log(ENDED, &reason);
         End::Early(reason)
@@ -371,7 +371,7 @@ impl Conductor<'_> {
         let (mut bundle, unkept) = writer.into_parts();
         let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
         if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
-            // Its lock first: network file systems keep the name of a file that is open.
+            // Release the lock first: network file systems rename an open file instead of removing it.
             bundle = None;
             directory = unbegun(system, directory);
         }

@@ -1,4 +1,4 @@
-//! What of a trial lasts that ends with the power of its machine: lines in the log of its result.
+//! Records of a trial that survive a power loss: lines in the result's log.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use assay_study::results::log::Entry;
 use assay_study::results::plan::Plan;
 use assay_workloads::durability::plug;
 
-/// Their event in the log; the text is the number of the trial and the note.
+/// Event name in the log; the text is the number of the trial and the note.
 const EVENT: &str = "cut";
 
 pub struct Notes<'a> {
@@ -40,7 +40,7 @@ impl plug::Notes for Notes<'_> {
     fn add(&self, text: &str) -> io::Result<()> {
         let entry = Entry::new(self.system, EVENT, &format!("{} {text}", self.trial));
         bundle::add_to_log(self.system, self.directory, &entry)?;
-        // The names of the result and of what it lies in, too.
+        // Also the names of the result and its directory.
         self.system.mains()?.settle(self.directory)
     }
 }

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on. The runner prints nothing: `cli` does.
+//! Progress events of a run. The runner prints nothing; `cli` does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,10 +6,10 @@ use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
 use assay_study::results::plan::Turn;
 
-/// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
+/// Context of every step of a run: the machine, the stop flag, and a receiver of events.
 pub struct Context<'a> {
     pub system: &'a dyn System,
-    /// Who runs commands of the study, where that is not the user of this process.
+    /// User for the commands of the study, if different from that of this process.
     pub runs_as: Option<Caller>,
     pub stop: &'a AtomicBool,
     pub tell: &'a mut dyn FnMut(Event),
@@ -36,7 +36,7 @@ pub enum Event {
         text: String,
         waited_ns: u64,
     },
-    /// Nanoseconds that all trials take, by estimates: before the first fill.
+    /// Estimated nanoseconds of all trials, before the first fill.
     Estimated {
         expected_ns: u64,
     },
@@ -62,7 +62,7 @@ pub enum Event {
         trials: usize,
         done: usize,
         expected_ns: u64,
-        /// Nanoseconds up to the end of the race at most.
+        /// Nanoseconds up to the end of the race, at most.
         most_ns: u64,
     },
     TrialStarted {

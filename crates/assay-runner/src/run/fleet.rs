@@ -1,9 +1,7 @@
-//! A study that several hosts run together, as one of them runs it: what is said between the steps of a
-//! session.
+//! A study on several hosts, from the view of one: the messages between the steps of a session.
 //!
-//! Rank 0 announces a trial; each rank brings its arm about and comes to a first meeting, rests, and comes
-//! to a second one right before the work. Behind the trial the others send rank 0 what they counted, and it
-//! makes one trial of all.
+//! Rank 0 announces a trial; each rank sets its arm, arrives at a first meeting, rests, and arrives at a second one
+//! right before the work. After the trial, the others send their counts to rank 0, which merges them into one trial.
 
 mod result;
 mod zero;
@@ -38,9 +36,9 @@ pub struct Member<'a> {
     pub purpose: Purpose,
     pub name: String,
     pub on_failure: OnFailure,
-    /// How much longer than expected a rank is waited for.
+    /// Additional time to wait for a rank.
     pub grace: Duration,
-    /// How long it is waited for what has no plan yet: surveys.
+    /// Time to wait for steps without an estimate: surveys.
     pub wait: Duration,
 }
 
@@ -50,7 +48,7 @@ struct Turn {
     patience_ns: u64,
     meeting: u64,
     left: u32,
-    /// When all were let go, by this host's clock.
+    /// Time of the release, by this host's clock.
     go_ns: Option<u64>,
     since_go_ns: Option<u64>,
     void: Option<String>,
@@ -63,31 +61,31 @@ pub struct Fleet<'a> {
     id: String,
     seed: u64,
     proof: Option<Proof>,
-    /// All hosts; only rank 0 knows others than its own.
+    /// All hosts; only rank 0 knows the others.
     hosts: BTreeMap<u32, Host>,
     fellows: BTreeSet<u32>,
-    /// Ranks that run on one machine, where several do; only rank 0 knows.
+    /// Ranks that share a machine; only rank 0 knows.
     on_one_machine: Vec<Vec<u32>>,
     turn: Option<Turn>,
     meetings: u64,
     over: Option<String>,
     news: Vec<String>,
     kept: Kept<'a>,
-    /// What each host has for a plan that is only looked at; only rank 0 knows.
+    /// Surveys of each host for a preview; only rank 0 knows.
     surveyed: Vec<OfHost>,
 }
 
-/// Meetings of a trial: when the settings are there, and right before the work.
+/// Meetings of a trial: when the settings are ready, and right before the work.
 const MEETINGS: u32 = 2;
-/// How much longer than rank 0 the others wait: for it, who waits for all.
+/// Factor by which the others wait longer than rank 0, which waits for all of them.
 const LONGER: u32 = 2;
 
-/// This start of the kernel, and the name space of the numbers of processes.
+/// Boot ID of the kernel, and the PID namespace.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const NUMBERS: &str = "/proc/self/ns/pid";
 
 impl<'a> Fleet<'a> {
-    /// Joins: each rank hears which fleet it is, and with which seed; rank 0 draws it where none is asked for.
+    /// Joins a fleet: each rank receives its ID and seed; rank 0 draws the seed if none is given.
     pub fn join(
         system: &'a dyn System,
         stop: &'a AtomicBool,
@@ -186,7 +184,7 @@ impl<'a> Fleet<'a> {
             purpose: self.member.purpose,
         };
         self.say_to_zero(&Message::Joined(joined))?;
-        // Rank 0 waits that long for the last of them.
+        // Rank 0 waits this long for the last rank.
         match self.of_zero(self.member.wait * LONGER)? {
             Message::Welcome(Welcome { id, seed, fellows }) => {
                 (self.id, self.seed) = (zero::plain(&id), seed);
@@ -204,7 +202,7 @@ impl<'a> Fleet<'a> {
 
     fn share(&mut self, own: &[Survey]) -> Result<Common, String> {
         self.say_to_zero(&Message::Surveyed(own.to_vec()))?;
-        // Rank 0 waits that long for the others, and may still have to survey its own target.
+        // Rank 0 waits this long for the others, and may still survey its target.
         match self.of_zero(self.member.wait * LONGER)? {
             Message::Common(common) if common.surveys.len() == own.len() => Ok(common),
             other => Err(ended(other)),
@@ -229,10 +227,10 @@ impl<'a> Fleet<'a> {
 
     pub fn next(&mut self, plan: &Plan) -> Result<Next, End> {
         if let Some(why) = &self.over {
-            // Who did not hear rank 0 at a meeting does not wait for it a second time.
+            // After a missed meeting, do not wait for rank 0 again.
             return Err(End::Early(why.clone()));
         }
-        // Behind a trial rank 0 waits for the others as long as in it; before the first one it may look around.
+        // After a trial, rank 0 waits as long as during it; before the first one, it may observe the machine.
         let before = self.turn.take();
         let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
         let wait = wait * LONGER;
@@ -260,7 +258,7 @@ impl<'a> Fleet<'a> {
         End::Early(why)
     }
 
-    /// Comes to the next meeting of a trial, able to go on or not; gives when all were let go.
+    /// Arrives at the next meeting of a trial, ready or failed; records the time of the release.
     fn meet(&mut self, own: Result<(), String>) -> Result<(), String> {
         let Some(turn) = &self.turn else { return own };
         if let Some(why) = &turn.void {
@@ -284,7 +282,7 @@ impl<'a> Fleet<'a> {
         met
     }
 
-    /// A meeting, as those come to it whom rank 0 waits for.
+    /// Attends a meeting as a rank other than 0.
     fn attend(
         &mut self,
         meeting: u64,
@@ -400,7 +398,7 @@ fn own_process(system: &dyn System) -> Process {
     Process { machine: machine.unwrap_or_default(), id: system.user().process }
 }
 
-/// What is made of a message that was not waited for.
+/// Describes an unexpected message.
 fn ended(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(
@@ -411,7 +409,7 @@ fn ended(message: Message) -> String {
     }
 }
 
-/// Refuses a trial that is not in the plan: a rank runs what its own plan says, and nothing else.
+/// Rejects a trial that is not in the plan: a rank only runs trials of its plan.
 fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
     let Next { planned, repeats, .. } = next;
     let own = |order: u32| plan.trials.get(order as usize);
@@ -430,7 +428,7 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
 pub trait Gate {
     fn meet(&self) -> Result<(), String>;
 
-    /// The work begins; counting starts after the ramp. Simulated work has its own clock.
+    /// The work begins; counting starts after the ramp. Simulated work has a separate clock.
     fn begins(&self, ramp_ns: u64, is_simulated: bool);
 }
 

@@ -1,4 +1,4 @@
-//! Locks what a study uses, before any change. Devices that the study creates need no lock.
+//! Locks everything that a study uses, before any change. Devices that the study creates need no lock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,7 +20,7 @@ struct LockRequest {
     what: String,
 }
 
-/// Locks everything that a study uses; fails if another study keeps it until the time limit.
+/// Locks everything that a study uses; fails if another study holds it until the time limit.
 pub(super) fn take(
     context: &mut Context<'_>,
     demands: &Demands,
@@ -44,13 +44,13 @@ pub(super) fn take(
     }
     let real = demands.own_target().is_some() || places.iter().any(|place| place.law.is_none());
     if real {
-        // Where that cannot be had, others see no more than what it does to them.
+        // Without it, others only see the effects of this study.
         holds.extend(context.system.hold(&beside::name(context.system)).ok());
     }
     Ok(holds)
 }
 
-/// In an order that is the same for all: two that wait for each other would wait for ever.
+/// In an order common to all studies, to avoid a deadlock.
 fn wanted(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
     let mut found = Vec::new();
     if demands.network.makes_link {

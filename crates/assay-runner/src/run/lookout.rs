@@ -13,7 +13,7 @@ use assay_study::results::series;
 use assay_workloads::SeriesRow;
 use assay_workloads::production::{Glance, Lookout, Served, Waited};
 
-/// Quantile of a second that is held against its limit.
+/// The quantile of a second that has a limit.
 const TAIL: f64 = 0.99;
 const MS_NS: u64 = 1_000_000;
 
@@ -25,7 +25,7 @@ pub struct Post<'a> {
 struct Inner<'a> {
     probes: &'a mut Probes,
     last: Option<Sighting>,
-    /// Nanoseconds for which a class of a device has had something under way and nothing that ended.
+    /// Time during which a class of a device had requests in flight without a completion, nanoseconds.
     still: BTreeMap<(String, &'static str), u64>,
 }
 
@@ -135,7 +135,7 @@ impl Inner<'_> {
         })
     }
 
-    /// Minimum ages of the oldest read and write: time without completions while some wait.
+    /// Minimum ages of the oldest read and write: the time without completions while requests wait.
     fn ages(
         &mut self,
         device: &str,
@@ -166,7 +166,7 @@ fn present<T>(seen: &Presence<T>) -> Result<&T, String> {
 
 type ByRequest = (BTreeMap<String, Served>, Vec<SeriesRow>);
 
-/// What ended by class, where each request was seen; else why they were not.
+/// Completions by class if all requests were visible; else the reason.
 fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<ByRequest, String> {
     let block = match requests {
         Presence::Present(block) => block,
@@ -174,7 +174,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     };
     let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
     for (class, span) in block.of(devices)?.into_iter().flatten() {
-        // A write that must be on the medium is a write.
+        // A FUA write is a write.
         let class = if class == "fua" { "write" } else { class.as_str() };
         sums.entry(class).or_default().add(span);
     }
@@ -188,7 +188,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     Ok((sums.iter().map(|(class, span)| ((*class).to_owned(), served(span))).collect(), rows))
 }
 
-/// What ended by class as the kernel counts it for everybody: numbers, bytes and milliseconds.
+/// Completions by class from the kernel's counters: count, bytes and milliseconds.
 fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
     let mut sums: BTreeMap<String, Served> = BTreeMap::new();
     for (_, own, _) in grown {
@@ -217,7 +217,7 @@ fn waited(system: &dyn System) -> Presence<Waited> {
         .map(|own| Waited { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() })
 }
 
-/// Share of the processors' time in which they worked.
+/// Share of the time in which the processors were busy.
 fn share(early: &[(u32, Ticks)], late: &[(u32, Ticks)]) -> f64 {
     let grown = |pick: fn(&Ticks) -> u64| -> u64 {
         load::pairs(early, late)
@@ -238,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine of text whose device counts and holds so at each glance.
+    /// A fake machine whose device has these counters and requests in flight at each reading.
     fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_machine::system::site::Site) {
         let fake = Fake::sata_ssd().unwrap();
         let site = resolve(&fake, ".").unwrap();
@@ -293,7 +293,7 @@ mod tests {
         let reads = |ended: u32| format!("{ended} 0 0 0 7 0 0 0 1 0 0");
         let stat = [reads(0), reads(50), reads(90)];
         let stat: Vec<&str> = stat.iter().map(String::as_str).collect();
-        // Reads end all the time; the one write that is under way does not.
+        // Reads complete all the time; the one write in flight does not.
         let ages: Vec<u64> =
             glances(&stat, &["1 1", "1 1", "1 1"]).iter().map(|one| one.oldest_ns).collect();
         assert_eq!(ages[1..], [1_000_000_000, 2_000_000_000]);

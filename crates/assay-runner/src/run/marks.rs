@@ -15,7 +15,7 @@ pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    // Where a part of an id could not be read, it would be another device's later.
+    // A mark with a partly unreadable ID could match another device later.
     let sure = |mark: &Mark| mark.gone(system).is_none();
     let read = |name: &str| Mark::read(system, name).ok().flatten().filter(sure);
     names.into_iter().filter_map(read).collect()

@@ -1,4 +1,4 @@
-//! What is set when a study begins, in the place of its level `now`.
+//! Reads the current settings at the start of a study, for its level `now`.
 
 use super::event::{Context, Event};
 use assay_core::failure::Outcome;
@@ -18,7 +18,7 @@ pub(super) fn resolved(
         return Ok(study);
     }
     let sites = match &study.target {
-        // It is made later, and then nobody has set anything of it.
+        // It does not exist yet, so nobody has set anything on it.
         Some(Target::Loop(_)) => Vec::new(),
         Some(Target::Devices(paths)) => sites(system, paths)?,
         _ => sites(system, targets)?,
@@ -34,7 +34,7 @@ pub(super) fn resolved(
     Ok(study)
 }
 
-/// Reads the levels again under locks; `None` if the study would have other factors now.
+/// Reads the levels again under locks; `None` if nothing changed.
 pub(super) fn again(
     system: &dyn System,
     asked: Study,
@@ -114,7 +114,7 @@ mod tests {
         fake.put(DEPTH, "64\n");
         let held = again(&fake, tune.clone(), &targets, &before).unwrap();
         assert_eq!(held.factors["nr_requests"], ["64", "256"]);
-        // What cannot be seen any more makes no other study of it.
+        // A setting that disappeared does not change the study.
         fake.remove(DEPTH);
         assert_eq!(again(&fake, tune, &targets, &before), None);
     }

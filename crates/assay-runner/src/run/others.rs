@@ -1,4 +1,4 @@
-//! What a session knows of the production workload: its baseline, and the levels that harmed it.
+//! Knowledge of a session on the production workload: its baseline, and the levels that harmed it.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::production::{Limits, ProductionDetail, Second};
 use assay_workloads::{Programs, Run, production};
 
-/// How long others' work is looked at before anything is changed, at most.
+/// Longest observation of the production workload before any change.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 
 pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
@@ -70,7 +70,7 @@ pub fn watched(
 
 #[derive(Debug, Default)]
 pub struct Others {
-    /// Seconds of the machine as it was found, and of the baseline's periods; each without a gap.
+    /// Seconds of the original machine and of the baseline's periods; each entry has no gaps.
     baseline: Vec<Vec<Second>>,
     dropped: Vec<(Arm, String)>,
 }
@@ -96,13 +96,13 @@ impl Others {
         }
     }
 
-    /// Why an arm is not tried again; none where it may be.
+    /// Why an arm is not tried again; `None` if it may be.
     pub fn dropped(&self, arm: &Arm) -> Option<&str> {
         let own = self.dropped.iter().find(|(dropped, _)| dropped == arm);
         own.map(|(_, reason)| reason.as_str())
     }
 
-    /// From what on a trial's arm is taken back, by all that is known of the baseline.
+    /// Limits beyond which a trial's arm is rolled back, from all data on the baseline.
     pub fn limits(&self, plan: &Plan, planned: &PlannedTrial) -> Option<Limits> {
         let factor = plan.workloads[planned.workload].work.harm()?;
         let stretches: Vec<&[Second]> = self.baseline.iter().map(Vec::as_slice).collect();
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// A study of three levels on a machine of text, of which one trial is told.
+    /// A study of three levels on a fake machine, with one trial.
     fn plan() -> Plan {
         let text = "format = \"assay-study/1\"\ntitle = \"Live\"\naa_control = false\n[factors]\n\
             aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nproduction = {}\n";

@@ -1,5 +1,5 @@
-//! Pilot: the cost of one operation per workload at depth 1, so that the plan can limit the depth
-//! of slow devices, and the scatter of results, to divide a quick check into trials.
+//! Pilot: the cost of one operation per workload at depth 1, to limit the depth on slow devices, and the spread of
+//! results, to divide a quick check into trials.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,12 +22,12 @@ use assay_study::results::requests;
 use assay_workloads::{Medium, Programs, Run, Work, WorkPlan, command, io};
 
 const LOOK: Duration = Duration::from_millis(25);
-/// Operations, one after the other, that a look must have room for.
+/// Fewest sequential operations in a sample.
 const FEWEST_IN_A_LOOK: u64 = 8;
 const LOOKS: usize = 3;
 const GROUPS: usize = 4;
 const REST: Duration = Duration::from_millis(20);
-/// Four groups may well agree by chance: trials scatter by as much between them at least.
+/// Four groups may agree by chance: the spread between trials is at least this.
 const LEAST_BETWEEN: f64 = 0.01;
 
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub struct Bench<'a> {
     pub path: &'a Path,
     pub seed: u64,
     pub study_seed: u64,
-    /// Who runs commands, where that is not the user of this process.
+    /// User for commands, if different from that of this process.
     pub runs_as: Option<Caller>,
     pub stop: &'a AtomicBool,
 }
@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Runs the pilot of each workload that can be run; what costs the same is run once.
+/// Runs the pilot of each runnable workload; workloads with equal cost share one.
 pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
@@ -92,7 +92,7 @@ pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot>
                 known.push((work, cost));
                 pilot.operation_ns.insert(key, cost);
             }
-            // What the user stopped is not refused.
+            // A stop by the user is not a refusal.
             Err(failure) if optional && !bench.stop.load(Ordering::Relaxed) => {
                 pilot.refused.insert(key, failure.message);
             }
@@ -109,19 +109,19 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
         return Err(Failure::refused(format!("not installed: {}", missing.join(", "))));
     }
     let cost = bench.run(Duration::ZERO, bench.seed, |run| work.pilot(run));
-    // A command that fails is the fault of what is measured, other work that fails is that of the machine.
+    // A failing command is a fault of the measured program, other failing work a fault of the machine.
     let is_command = command::CommandSpec::of(work).is_some();
     cost.map_err(if is_command { Failure::broken } else { Failure::refused })
 }
 
-/// Runs the setup commands of a resumed study again, as files may be gone; returns them.
+/// Runs the setup commands of a resumed study again, because files may be missing; returns them.
 pub fn ready_again<'p>(
     workloads: impl Iterator<Item = &'p PlannedWorkload>,
     bench: &Bench<'_>,
 ) -> Result<Vec<String>, String> {
     let (mut known, mut ran): (Vec<&WorkPlan>, Vec<String>) = (Vec::new(), Vec::new());
     for PlannedWorkload { work, .. } in workloads {
-        // As before the first trial: what differs in nothing but settings of the machine is one.
+        // As before the first trial: workloads that only differ in settings of the machine share one.
         if !known.contains(&work) {
             known.push(work);
             ran.extend(bench.run(Duration::ZERO, bench.seed, |run| work.ready_again(run))?);
@@ -142,17 +142,17 @@ pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
     names.into_iter().filter_map(version).collect()
 }
 
-/// How the rates of workloads scatter, by name: groups of short looks, a rest between them.
+/// The spread of the workloads' rates, by name: groups of short samples with rests between them.
 pub fn scatter(
     workloads: &[PlannedWorkload],
     pilot: &Pilot,
     bench: &Bench<'_>,
 ) -> Result<BTreeMap<String, Scatter>, String> {
     let mut found = BTreeMap::new();
-    // Work that has company is not cut in pieces.
+    // Work with a background load is not divided.
     let plain =
         |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
-    // From look to look there would be less to take away.
+    // Trims leave less data for each further sample.
     let lasts =
         |one: &&PlannedWorkload| io::IoPlan::of(&one.work).is_none_or(|own| !own.mix.clears());
     let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
@@ -168,7 +168,7 @@ pub fn scatter(
     Ok(found)
 }
 
-/// Log rates of one group of looks; the first look of a group is not counted.
+/// Logarithms of the rates of one group of samples; the first sample of a group is discarded.
 fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
     let mut rates = Vec::with_capacity(LOOKS);
     for look in 0..=LOOKS as u64 {
@@ -203,11 +203,11 @@ mod tests {
 
     #[test]
     fn what_differs_between_groups_is_told_from_what_differs_within() {
-        // Means 0.1, 0.3, 0.2; sums of squares within 0.02 each on one degree of freedom.
+        // Means 0.1, 0.3, 0.2; sums of squares within groups of 0.02 each, with one degree of freedom.
         let groups = [vec![0.0, 0.2], vec![0.2, 0.4], vec![0.1, 0.3]];
         let found = nested(&groups, 0.5).unwrap();
         assert!((found.within_s - 0.02 * 0.5).abs() < 1e-12, "{found:?}");
-        // The means vary by 0.01, all of which the scatter within explains.
+        // The variance of the means, 0.01, is explained by the variance within groups.
         assert!((found.between - LEAST_BETWEEN * LEAST_BETWEEN).abs() < 1e-12, "{found:?}");
         let apart = [vec![0.0, 0.2], vec![1.0, 1.2]];
         let found = nested(&apart, 0.5).unwrap();

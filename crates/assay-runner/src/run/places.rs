@@ -1,4 +1,4 @@
-//! Targets: resolved, consented to, and locked against other runs.
+//! Targets: resolved, with consent, and locked against other runs.
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
@@ -13,7 +13,7 @@ pub struct Place {
     pub site: Site,
     pub law: Option<assay_load::Law>,
     pub consent: Option<Consent>,
-    /// The devices beside the first, where it consists of several.
+    /// The devices besides the first, if it consists of several.
     pub others: Vec<Place>,
 }
 
@@ -47,10 +47,10 @@ impl Place {
     }
 }
 
-/// How much larger than the smallest a member may be.
+/// Largest size ratio of a member to the smallest one.
 const ALIKE: f64 = 1.01;
 
-/// The place that a study takes place at: that of several devices, or what the user named.
+/// The places of a study: one of several devices, or those named by the user.
 pub fn places_of(
     system: &dyn System,
     demands: &Demands,
@@ -136,7 +136,7 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
 fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
     let id = site.counted.first().map(|name| identity::device_id(system, name));
     let meant = |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));
-    // Where none is for this device, the refusal of any tells what would be.
+    // Without a matching consent, any of them leads to an error with the correct one.
     match destroy.iter().find(meant).or(destroy.first()) {
         Some(text) => identity::consent(system, site, text),
         None => Err(Failure::mistake("--destroy needs the ID of the device")),
@@ -178,7 +178,7 @@ pub(super) fn extent(
     Ok(Extent { device: device.clone(), range: start..bytes, whole: start == 0 })
 }
 
-/// How what a study varies beside what it makes can be compared on what is there already.
+/// How to compare the varied settings on an existing device stack.
 fn beside(demands: &Demands, target: &str) -> String {
     let setting = |own: &&Varied| own.role() == Some(Role::Setting);
     let Some(Varied { name, levels, .. }) = demands.varied.iter().find(setting) else {

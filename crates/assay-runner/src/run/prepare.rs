@@ -1,4 +1,4 @@
-//! Brings a target into the state that a trial wants, and sees that it is in it.
+//! Puts a target into the state that a trial requires, and verifies it.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use assay_study::file::Cache;
 use assay_study::results::plan::PlannedWorkload;
 
 const LOOK: Duration = Duration::from_millis(250);
-/// Bytes in that time that count as idle: a journal's own heartbeat.
+/// Bytes in that time that count as idle: a journal's periodic writes.
 const IDLE_BYTES: u64 = 64 << 10;
 const STEP: usize = 1 << 20;
-/// Share of the area that may be in a cold cache, and out of a warm one.
+/// Share of the area that may be in a cold cache, or missing from a warm one.
 const TOLERATED: f64 = 0.02;
 
-/// Writes what reads must find, settles, and empties or fills the page cache; or returns why not.
+/// Writes the data for reads, waits until devices are idle, and empties or fills the page cache; else returns why.
 pub(super) fn prepare(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
@@ -97,7 +97,7 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A file system that lies on another one (gocryptfs, overlay) reads through the cache of that, too.
+/// A stacked file system (gocryptfs, overlay) also reads through the page cache of the one below.
 fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
     if setting.site.backing == Backing::Memory {
         return Ok(());
@@ -112,7 +112,7 @@ fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
 
 fn forget_cached(setting: &Setting<'_>) {
     if let Some(file) = setting.surveyed.opened.file() {
-        // Presence by the readings of cached pages that follow.
+        // The later reading of cached pages shows the effect.
         let _ = setting.system.drop_cached(file, setting.range());
     }
 }

@@ -1,4 +1,4 @@
-//! What a study would do, told without touching anything: the steps of a run up to its plan, by estimates.
+//! Preview of a study without changing anything: the steps of a run up to its plan, from estimates.
 
 use std::sync::atomic::AtomicBool;
 
@@ -45,13 +45,13 @@ pub fn preview(
 }
 
 pub struct AllHosts {
-    /// The same on all of them, but for the targets, which are this host's.
+    /// Common to all hosts, except the targets, which are this host's.
     pub own: Preview,
     pub hosts: Vec<OfHost>,
 }
 
 impl AllHosts {
-    /// What a study would do on this host and on others, which prove that they made the same plan.
+    /// Previews a study on this host and others, which prove that their plans are equal.
     pub fn preview(
         system: &dyn System,
         member: Member<'_>,
@@ -65,7 +65,7 @@ impl AllHosts {
         let study = Study { seed: Some(fleet.seed()), ..study };
         let own = shared(system, &mut fleet, study, targets, consented, quick);
         if let Err(failure) = &own {
-            // So that the others do not wait for what will not come.
+            // The others must not wait for messages that never come.
             fleet.leave(&failure.message);
         }
         Ok(Self { own: own?, hosts: fleet.surveyed() })
@@ -96,7 +96,7 @@ fn shared(
     Ok(Preview { study, plan, ..seen })
 }
 
-/// A plan by estimates, and what each of its surveys is about.
+/// A plan from estimates, and the subject of each survey.
 pub(super) fn of_places(
     system: &dyn System,
     mut study: Study,

@@ -1,5 +1,5 @@
-//! Measures boots: a systemd unit records each boot and restarts the machine until all are done.
-//! The journal has the unit's undo entry first; any failure removes the unit.
+//! Measures boots: a systemd unit records each boot and restarts the machine until all are done. The journal has the
+//! unit's undo entry first; any failure removes the unit.
 
 mod ready;
 mod since;
@@ -24,19 +24,19 @@ use assay_study::results::id::{self, entropy};
 use assay_study::results::log::{ENDED, Entry};
 
 pub const UNIT: &str = "assay-reboots.service";
-/// What wants it: early, so that a boot that is cut off later has been noted.
+/// Target that starts it: early, to record a boot that is interrupted later.
 const WANTED_BY: &str = "sysinit.target";
-/// Event of the log: a boot of the study has begun; the text is its id.
+/// Log event: a boot of the study began; the text is its ID.
 pub(super) const BEGUN: &str = "boot";
-/// Time between two looks whether the start-up is over: each costs some milliseconds.
+/// Interval for checking whether the boot is complete: each check takes milliseconds.
 const LOOK: Duration = Duration::from_secs(5);
-/// Looks after which a start-up is taken for one that does not end.
+/// Number of checks after which a boot counts as hanging.
 const MOST_LOOKS: u32 = 180;
-/// Time in which whoever sits there can say no.
+/// Time for the user to cancel.
 const GRACE: Duration = Duration::from_secs(10);
-/// What `systemctl is-system-running` says of a start-up that is over.
+/// States of `systemctl is-system-running` after the boot.
 const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
-/// Variables that say where results lie: they are what they were when the study began.
+/// Variables that determine the results directory: the unit has the values from the study's start.
 const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SUDO_GID"];
 
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub fn propose(
     Ok(Proposal { study, id, boots, results, unit, cautions })
 }
 
-/// The unit: it runs once a boot, and only as long as the journal of changes knows of it.
+/// The unit: it runs once per boot, and only while the journal of changes contains it.
 fn unit(
     system: &dyn System,
     name: &str,
@@ -202,7 +202,7 @@ fn taken_back(failure: Failure, left: &[String]) -> Failure {
     }
 }
 
-/// Takes the unit of a study away, after which nothing of it restarts the machine.
+/// Removes the unit of a study, so nothing restarts the machine any more.
 pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let Some(journal) = Journal::go_on(system, &journals(&home), id)? else { return Ok(()) };
@@ -278,7 +278,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     Ok(Step::Restarts { recorded, of })
 }
 
-/// Notes in the log, synced, that a boot has begun: one that is cut off leaves a trace.
+/// Logs and syncs that a boot began: an interrupted boot leaves a trace.
 fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
     let id = machine::boot_id(system)?;
     let known = bundle::log(system, directory);
@@ -293,7 +293,7 @@ fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
     system.append(&directory.join("log.jsonl"), &line).map_err(unwritable)
 }
 
-/// Until systemd says that the start-up is over, or has not for a quarter of an hour.
+/// Waits until systemd reports a complete boot, or for a quarter of an hour.
 fn wait(system: &dyn System, context: &Context<'_>) {
     for _ in 0..MOST_LOOKS {
         for _ in 0..LOOK.as_secs() {
@@ -326,7 +326,7 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let mut own = RecordedStudy { id, study, plan, environment, trials, writer };
     own.store(fresh, recording, context);
     if own.trials.len() >= own.plan.trials.len() {
-        // For people; the trials say it, too.
+        // Informational; the trials contain it, too.
         own.writer.log(system, ENDED, "");
     }
     Ok(own.finish())

@@ -1,4 +1,4 @@
-//! A study whose trials were recorded: nothing is run, each record is a trial that has been.
+//! A study of recorded trials: nothing runs, each record is a past trial.
 
 use super::conductor::Finished;
 use super::event::{Context, Event};
@@ -132,7 +132,7 @@ fn target_of(source: &Source) -> String {
     }
 }
 
-/// The machine that the trials are of, as far as it is here.
+/// The machine of the trials, as far as it is available here.
 pub(super) fn environment_of(
     system: &dyn System,
     recording: &Recording,
@@ -165,7 +165,7 @@ pub(super) fn environment_of(
     }
 }
 
-/// Creates a bundle if there is a directory for results; a study that cannot be stored runs all the same.
+/// Creates a bundle if there is a results directory; a study that cannot be stored runs nevertheless.
 pub(super) fn create<'a>(
     system: &'a dyn System,
     directory: Option<&Path>,
@@ -185,7 +185,7 @@ pub(super) fn create<'a>(
     }
 }
 
-/// The groups that are told of, each with the number of its trials, for a look without keeping anything.
+/// The groups of the records, each with its number of trials, for a preview.
 pub fn groups(records: &[Record]) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = Vec::new();
     for record in records {

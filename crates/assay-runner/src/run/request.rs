@@ -1,4 +1,4 @@
-//! What a run is asked for.
+//! Parameters of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::vouch::Voucher;
 
-/// What the user has said himself that a study may do, on the command line and nowhere else.
+/// Permissions that the user gave on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Consented {
     pub destroy: Vec<String>,
-    /// Settings that may be written though studies usually have no business there.
+    /// Settings that may be written although studies normally must not.
     pub allowed: Vec<PathBuf>,
-    /// Under sudo, commands run as root too, and not as the user who called it.
+    /// Under sudo, run commands as root, not as the calling user.
     pub as_root: bool,
     pub wait: Duration,
 }
@@ -31,24 +31,24 @@ impl Consented {
     }
 }
 
-/// What a judge makes of the trials so far: whether that is enough, and why.
+/// Judges the trials so far: returns why they are enough, or `None`.
 pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
 
-/// Reads a metric off a trial: its value, or why there is none.
+/// Returns a metric of a trial, or why it is missing.
 pub type NumberOf = fn(&Plan, &Environment, &Trial, &str) -> Result<f64, String>;
 
-/// Reads off a trial the logarithm of what it counts by in a race, the higher the better.
+/// Returns the logarithm of a trial's value in a race, higher is better.
 pub type LogOf = fn(&Plan, &Environment, &Trial) -> Option<f64>;
 
 #[derive(Clone, Copy, Default)]
 pub struct Looks<'a> {
     pub judge: Option<&'a Judge<'a>>,
     pub log: Option<LogOf>,
-    /// At each trial of a study whose course follows from its numbers.
+    /// Called at each trial of a study whose course depends on its numbers.
     pub read: Option<NumberOf>,
 }
 
-/// Says, in a sentence a workload, what a plan will be able to see.
+/// Returns one sentence per workload on what a plan can detect.
 pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
 
 pub struct Request<'a> {
@@ -56,11 +56,11 @@ pub struct Request<'a> {
     pub study: Study,
     pub targets: Vec<String>,
     pub consented: Consented,
-    /// Directory that holds the bundles; without one nothing is kept.
+    /// Directory of bundles; `None` stores nothing.
     pub results: Option<PathBuf>,
     pub judge: Option<&'a Judge<'a>>,
     pub log: Option<LogOf>,
-    /// What of this process looks on meanwhile, one sentence, if something does.
+    /// One sentence on this process's own monitoring during the run, if any.
     pub observer: Option<String>,
     pub quick: Option<Quick>,
     pub foresee: Option<&'a Foresee<'a>>,

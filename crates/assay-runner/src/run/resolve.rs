@@ -48,7 +48,7 @@ pub fn targets<'a>(
     let named = if makes_own { Vec::new() } else { found()? };
     others::there(demands, &named)?;
     let holds = holds::take(context, demands, &named, *wait)?;
-    // What stood there before it was waited for may have changed.
+    // The state may have changed during the wait.
     let named = if wait.is_zero() || makes_own { named } else { found()? };
     let mut guard = if demands.changes() {
         Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
@@ -79,7 +79,7 @@ pub fn targets<'a>(
     Ok(Resolved { places, own, guard, watchdog, marks, holds })
 }
 
-/// Makes sure of what may be overwritten that it is what `assay plan` showed.
+/// Verifies that the devices to overwrite are those that `assay plan` showed.
 fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
     let devices = places.iter().flat_map(Place::devices);
     for place in devices.filter(|place| place.consent.is_some()) {
@@ -96,7 +96,7 @@ fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, Raised)> {
     Ok((stack, raised))
 }
 
-/// What is made is root's; of settings the kernel decides one by one.
+/// Creating layers needs root; for settings, the kernel decides case by case.
 fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
     let makes = demands.own_target().is_some() || demands.made.any;
     if demands.network.changes && system.user().id != 0 {

@@ -1,4 +1,4 @@
-//! Names the next trial, from the plan and all earlier trials, so that a resumed study is the same.
+//! Determines the next trial from the plan and all earlier trials: a resumed study continues identically.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub enum Schedule {
     Fixed {
         next: usize,
     },
-    /// Disturbed trials again (R11b), and the end of a plan that ended early.
+    /// Repeats of disturbed trials (R11b), and the end of a plan that ended early.
     Repeats {
         queue: VecDeque<(PlannedTrial, Repeats)>,
         ended: Option<End>,
@@ -42,7 +42,7 @@ pub enum Schedule {
 pub struct RaceSchedule {
     runs: Vec<Run>,
     is_resumed: bool,
-    /// Trials left in the replicate, each with its expected nanoseconds.
+    /// Remaining trials of the replicate, each with its expected nanoseconds.
     queue: VecDeque<(race::Next, u64)>,
     left_ns: u64,
     later_ns: u64,
@@ -97,7 +97,7 @@ impl Schedule {
                         };
                         let end = conductor.end_early(reason);
                         if plan.design.gate.as_ref().is_some_and(|gate| gate.until_decided) {
-                            // What is decided needs nothing more, and more might leave it open again.
+                            // A decided study needs no more trials, which might undo the decision.
                             return Err(end);
                         }
                         Some(end)
@@ -204,12 +204,12 @@ impl RaceSchedule {
 }
 
 impl Conductor<'_> {
-    /// A trial with the load that follows from `trials` in a load search; or why the study ends before it.
+    /// A trial with the load that follows from `trials` in a load search, or why the study ends before it.
     fn with_load(&self, planned: &PlannedTrial, trials: &[Trial]) -> Result<PlannedTrial, String> {
         let asked = most_load::asked(&self.plan.design).filter(|_| course::is_of(&self.plan));
         let Some((_, limit)) = asked else { return Ok(planned.clone()) };
         let ran = trials.iter().map(|trial| {
-            // A trial that was not measured has no number.
+            // A failed trial has no number.
             let read =
                 |metric: &str| self.looks.read?(&self.plan, &self.environment, trial, metric).ok();
             let seen = Seen {
@@ -227,7 +227,7 @@ impl Conductor<'_> {
         reason.map_or(Ok(()), |reason| Err(self.end_early(reason)))
     }
 
-    /// Disturbed trials that run again, as far as the design allows (R11b).
+    /// Repeats of disturbed trials, as far as the design allows (R11b).
     fn repeats_of_disturbed(&self, context: &mut Context<'_>) -> VecDeque<(PlannedTrial, Repeats)> {
         let ran = self.deciding_trials();
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
@@ -264,7 +264,7 @@ impl Conductor<'_> {
         self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most)
     }
 
-    /// Why the study ends before a trial: only where one replicate ends and the next begins.
+    /// Why the study ends before a trial: only at the end of a replicate.
     fn ends_before(&self, index: usize) -> Option<String> {
         let plan = &self.plan;
         let finished = plan.trials[..index].last()?.replicate;
@@ -272,7 +272,7 @@ impl Conductor<'_> {
         if finished == 0 || finished == next || !plan.design.order.is_by_replicate() {
             return None;
         }
-        // A budget ends with the replicate that is nearest to it.
+        // A budget ends with the nearest replicate.
         let replicate =
             plan.trials[index..].iter().take_while(|trial| trial.replicate == finished + 1);
         self.is_too_long(self.left_ns(replicate), finished).or_else(|| {
@@ -286,7 +286,7 @@ impl Conductor<'_> {
         })
     }
 
-    /// Why a replicate that takes so long is not begun; `None` without a budget.
+    /// Why a replicate of this length does not start; `None` without a budget.
     fn is_too_long(&self, expected_ns: u64, finished: u32) -> Option<String> {
         let budget_ns = self.plan.budget_ns?;
         if self.elapsed_ns().saturating_add(expected_ns / 2) <= budget_ns {
@@ -302,7 +302,7 @@ impl Conductor<'_> {
         Some(format!("the time budget of {budget} ended the study after {after}"))
     }
 
-    /// Returns the expected time, but no more than is left of a budget.
+    /// Returns the expected time, limited to the rest of a budget.
     fn within_budget(&self, expected_ns: u64) -> u64 {
         let left = self.plan.budget_ns.map(|most| most.saturating_sub(self.elapsed_ns()));
         left.map_or(expected_ns, |left| left.min(expected_ns))
@@ -319,7 +319,7 @@ impl Conductor<'_> {
         let trials = &self.trials;
         let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
         let repeats = repeats::repeats(&self.plan, &ran);
-        // A study that ended early has repeats after less than its whole plan.
+        // A study that ended early has repeats after a part of its plan.
         let first = ran.iter().filter(|record| record.repeats.is_none()).count();
         let planned = if first < ran.len() { first } else { self.plan.trials.len() };
         let planned = self.plan.trials.iter().take(planned);
@@ -328,14 +328,14 @@ impl Conductor<'_> {
         let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
         let earlier = &trials[..trials.len().saturating_sub(1)];
         let Ok(before) = self.with_load(before, earlier) else { return };
-        // Who was called once is not called again for nothing, and what a cut left is judged before anything is written.
+        // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
         let is_needless = trials.is_empty() || next.is_lead_in() || cuts::outlive(&self.plan);
         if !is_needless && !self.is_simulated(before.workload) {
             self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
         }
     }
 
-    /// The same in a race, whose trials follow from those that ran.
+    /// The same in a race, whose trials depend on earlier ones.
     fn lead_in_of_last(&mut self, next: &PlannedTrial, context: &mut Context<'_>) {
         let Some(record) = self.trials.last() else { return };
         if next.is_lead_in() || self.is_simulated(record.workload) {
@@ -379,7 +379,7 @@ fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
     }
 }
 
-/// The standing of a race for the user who waits.
+/// Progress of a race for the user.
 fn standing_words(race: &Race, plan: &Plan) -> String {
     let is_again = race.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = race.pass(plan) {

@@ -1,4 +1,4 @@
-//! What a trial stands in: its target, open, and all else that does not change from one to the next.
+//! State of a trial: its open target, and everything else that does not change between trials.
 
 use std::ops::Range;
 use std::path::Path;
@@ -23,9 +23,9 @@ pub struct Setting<'a> {
     pub surveyed: &'a Surveyed<'a>,
     pub demands: &'a Demands,
     pub runs_as: Option<Caller>,
-    /// What the readings before the run took the last time: they are part of the rest.
+    /// Duration of the previous readings before a run: they are part of the rest.
     pub readings_ns: u64,
-    /// From what on its arm is taken back, under others' work.
+    /// Limits beyond which its arm is rolled back, for production work.
     pub limits: Option<&'a Limits>,
     pub keep: Option<&'a SoFar<'a>>,
     pub directory: Option<&'a Path>,

@@ -43,7 +43,7 @@ pub fn run(
     let mut fleet = Some(Fleet::join(system, stop, member, seed, &request.targets)?);
     let ran = begin(system, request, stop, tell, &mut fleet);
     if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
-        // So that the others do not wait for what will not come.
+        // The others must not wait for messages that never come.
         fleet.leave(&failure.message);
     }
     ran
@@ -69,7 +69,7 @@ fn begin<'a>(
     let demands = Demands::of(&request.study);
     let mut context = Context { system, runs_as, stop, tell };
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
-    // Another study that was waited for had its own levels there until now.
+    // Another study, which has ended, may have changed the levels.
     if let Some(study) = now::again(system, asked, targets, &request.study) {
         request.study = study;
     }
@@ -94,7 +94,7 @@ fn begin<'a>(
     }
     let planned_ns = system.monotonic_ns();
     let surroundings = surroundings::before(&mut context, &plan, &sites);
-    // The rest is no part of the study's time.
+    // The rest is not part of the study's time.
     let began_ns = began_ns + (system.monotonic_ns() - planned_ns);
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
@@ -185,12 +185,12 @@ fn survey(
     Ok((study, plan))
 }
 
-/// Puts the machine back after a failure; where that fails too, that is what matters.
+/// Restores the machine after a failure; a failure to restore takes precedence.
 fn torn_down(bed: &mut TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
 }
 
-/// Why the first of what cannot be had is not.
+/// The reason for the first unavailable workload.
 fn why(plan: &Plan) -> String {
     let first = plan.absent.first();
     first.map_or("no workload".to_owned(), |absent| absent.reason.clone())
@@ -224,7 +224,7 @@ fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
 
 /// Returns why nothing is left to compare: each workload has only the baseline. `None` otherwise.
 pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
-    // Where the operator changes something, each level is a study of its own, and results are compared.
+    // If the operator changes a factor by hand, each level is a separate study, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
     if plan.design.varied().next().is_none() || plan.design.varied().any(by_hand) {
         return None;
@@ -239,10 +239,10 @@ pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
     is_lone.then(|| format!("no level to compare: {}{}", why(plan), alone(plan)))
 }
 
-/// How the baseline is measured by itself, where that says something.
+/// How to measure the baseline alone, if useful.
 fn alone(plan: &Plan) -> String {
     if plan.workloads.iter().any(|work| work.work.is_others()) {
-        // Minutes of looking at one level would tell nothing that assay watch does not.
+        // `assay watch` shows the same as observing a single level.
         return String::new();
     }
     let factors = plan.design.varied().filter(|factor| factor.name != "target");
@@ -357,7 +357,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
     Ok(ran)
 }
 
-/// A resolved target as the command line names it: that below a file system of the tool's own.
+/// A resolved target as the command line names it: the device below a file system that Assay created.
 fn word_of(site: &Site, plan: &Plan) -> String {
     let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     match site.kind {
@@ -374,12 +374,12 @@ fn same_places(
     environment: &Environment,
 ) -> Outcome<()> {
     if demands.own_target().is_some() {
-        // A loop device of the tool's own is like the last one.
+        // A loop device of Assay is equivalent to the last one.
         return Ok(());
     }
     let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     if made {
-        // The file systems are made anew, but on the same drive.
+        // The file systems are new, but on the same drive.
         return bed.places().iter().try_for_each(|place| {
             let own = |site: &&Site| site.target == place.site.target;
             let before = environment.sites.iter().find(own);
@@ -401,7 +401,7 @@ fn same_place(now: &Site, before: &Site) -> Outcome<()> {
     differs.map_or(Ok(()), |how| Err(elsewhere(now, &how)))
 }
 
-/// The same of a place that may have several devices, of which an arm may stand on some.
+/// The same for a place with several devices, some of which an arm may use.
 fn same_members(place: &Place, before: &Site) -> Outcome<()> {
     if place.others.is_empty() {
         return same_drives(&place.site, before);

@@ -14,7 +14,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::surroundings::Surroundings;
 
-/// How often a rest looks whether the user wants to stop.
+/// Interval for checking the stop flag during a rest.
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroundings {
@@ -23,7 +23,7 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
         ..Surroundings::default()
     };
     let real = sites.iter().any(|site| site.kind != TargetKind::Simulated);
-    // Where nothing tells of energy, a rest would tell nothing either.
+    // Without an energy meter, a rest shows nothing.
     let tells = || plan.meter.is_some() || energy::read(context.system).tells();
     if let Some(rest_ns) = plan.idle_ns.filter(|_| real && tells()) {
         let time = show::duration(rest_ns as f64);

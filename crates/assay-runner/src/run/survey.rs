@@ -22,7 +22,7 @@ use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWork
 use assay_workloads::io::{Content, Engine};
 use assay_workloads::{Medium, Touch};
 
-/// Blocks that are looked at for zeros.
+/// Number of blocks to check for zeros.
 const SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
 const MIB: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
     pub survey: Survey,
     pub law: Option<assay_load::Law>,
-    /// What all of the area holds, where that is one content and known.
+    /// Content of the whole area, if it is uniform and known.
     pub holds: Cell<Option<Content>>,
     pub seed: u64,
 }
@@ -41,7 +41,7 @@ impl Surveyed<'_> {
         Medium { law: self.law, ..self.opened.medium(self.survey.area) }
     }
 
-    /// Fills the area with the content that a workload must read, unless it has that content.
+    /// Fills the area with the content that a workload must read, unless it already has it.
     pub fn hold(
         &self,
         context: &mut Context<'_>,
@@ -95,7 +95,7 @@ pub fn make<'a>(
         start: opened.first_byte(),
         length: asked,
         asked,
-        // What takes the whole may write it, and finds nothing there that was written before.
+        // Work on a whole device may write it, and finds no earlier data.
         written: law.is_some() || whole,
         fill_ns: 0,
     };
@@ -122,7 +122,7 @@ pub fn make<'a>(
             opened.notes.push(text);
         }
     }
-    // What a pilot takes away is there again before a trial that is to find it.
+    // Data removed by a pilot is restored before a trial that reads it.
     let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..opened.medium(area) };
@@ -150,7 +150,7 @@ pub fn make<'a>(
         let found = pilot::scatter(&workloads, &survey.pilot, &bench);
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
-    // The pilot writes as the workloads do.
+    // The pilot writes the same content as the workloads.
     let sure = survey.area.written && demands.filled.stays;
     let holds = Cell::new(sure.then_some(demands.filled.content));
     Ok(Surveyed { opened, survey, law, holds, seed })
@@ -194,7 +194,7 @@ pub fn at_target<'a>(
     make(context, design, site, opened, terms, seed)
 }
 
-/// Opens a target again with an area like the surveyed one; fills it unless its content is kept.
+/// Opens a target again with an area like the surveyed one; fills it unless its content still exists.
 pub fn again<'a>(
     context: &mut Context<'_>,
     system: &'a dyn System,
@@ -267,7 +267,7 @@ fn may_be_cached(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> O
     Some(Dirtied { written_bytes: 0, dirtied_bytes: 0, caches_below: u32::try_from(loops).ok()? })
 }
 
-/// Loop devices that answer from memory: their own counters cannot tell.
+/// Loop devices with buffered I/O: their counters do not show the drive.
 fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
     let layers = site.layers.iter().map(|layer| &layer.name);
     layers
@@ -299,9 +299,9 @@ pub fn estimate(
         // Without a consent, Assay opens a device only for reading.
         _ => OpenTarget::open(system, site, None)?,
     };
-    // What stands beside a directory leaves the area where it is.
+    // Layers next to a directory do not move the area.
     let makes = design.makes_directory();
-    // What cannot run without a consent is planned as with it.
+    // Work that needs consent is planned as if it had it.
     let gives_up = demands.gives_up_data() && site.kind == TargetKind::Device;
     let consented = place.consent.is_some() || to_be || gives_up;
     let bytes = match (own_target, site.counted.first()) {
@@ -313,7 +313,7 @@ pub fn estimate(
     let most = bytes.saturating_sub(start);
     let asked = match demands.area.size {
         Some(size) if makes || to_be => size.0.min(most) / MIB * MIB,
-        // A tenth of what the file system leaves free, as in any directory.
+        // A tenth of the free space of the file system, as in any directory.
         None if makes => area::usual_bytes(most),
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
         size if demands.uses.whole => {
@@ -330,7 +330,7 @@ pub fn estimate(
         direct: opened.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
         clears: clears(system, site, demands),
-        // What is not opened has not been tried past the page cache.
+        // Direct I/O has not been tried without opening the target.
         ..Survey::untaken(&site.target, "not checked")
     })
 }
@@ -349,7 +349,7 @@ fn simulated_engine() -> EngineUse {
     EngineUse { name: Engine::Simulated, note: None }
 }
 
-/// `io_uring` where the kernel allows it, threads otherwise.
+/// `io_uring` if the kernel allows it, threads otherwise.
 pub(super) fn engine() -> EngineUse {
     let wanted = Engine::IoUring;
     let refusal = assay_load::ENGINES
@@ -413,7 +413,7 @@ fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32
         return (0, 0);
     }
     let mut draws = Draws::new(seed, "zeros");
-    // Direct I/O wants memory that is aligned like the block.
+    // Direct I/O requires buffers aligned to the block size.
     let mut room = vec![0_u8; 2 * SAMPLE_BYTES as usize];
     let start = room.as_ptr().align_offset(SAMPLE_BYTES as usize);
     let buffer = &mut room[start..start + SAMPLE_BYTES as usize];

@@ -1,4 +1,4 @@
-//! The whole pipeline on the fake machine: every step of it may fail.
+//! The whole pipeline on the fake machine: every step may fail.
 
 mod gone;
 mod layers;
@@ -31,7 +31,7 @@ use assay_workloads::io::{self, Mix, Pattern};
 
 fn study() -> Study {
     let mut study = text::parse("test", STUDY).unwrap();
-    // Less than anybody may ask for: it is filled anew in each of some hundred runs.
+    // Smaller than users may request: hundreds of runs fill it.
     study.area.size = Some(Bytes(1 << 20));
     study
 }
@@ -43,8 +43,7 @@ fn request(target: &str) -> Request<'static> {
     }
 }
 
-/// A study for runs that are made as often as there are calls in one: each kind of call once, or every
-/// call of a study of usual size.
+/// A study for one run per call: with each kind of call once, or every call of a study of normal size.
 fn walked(mut request: Request<'static>) -> (Request<'static>, usize) {
     if !is_in_full() {
         request.study.replicates = 1;
@@ -99,7 +98,7 @@ fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
         if !faulty.has_failed() {
             break;
         }
-        // Those at the beginning decide whether anything runs.
+        // The first calls decide whether anything runs.
         k += u64::from(if k < 60 { step } else { later });
     }
     assert!(outcomes[0] > 20 && outcomes[1] > 0, "{outcomes:?}");
@@ -107,8 +106,8 @@ fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
 
 type HasCome = fn(&Event) -> bool;
 
-/// Moments at which a study has something half-done: a journal of what it changes and an area that is
-/// being written, an area without a plan, a result without trials.
+/// Moments of a study with unfinished work: a journal of changes and a partly written area, an area without a plan, a
+/// result without trials.
 const BEFORE_THE_FIRST_TRIAL: [(&str, HasCome); 4] = [
     ("the area is being written", |event| matches!(event, Event::Filling { .. })),
     ("the pilot", |event| matches!(event, Event::Pilot { .. })),
@@ -120,7 +119,7 @@ const BEFORE_THE_FIRST_TRIAL: [(&str, HasCome); 4] = [
 fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
     for (moment, has_come) in BEFORE_THE_FIRST_TRIAL {
         let fake = machine();
-        // An area without a name would not be seen here.
+        // This test would not see an unnamed area.
         fake.refuse_unnamed();
         let before = fake.files();
         let stop = AtomicBool::new(false);
@@ -139,7 +138,7 @@ fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
 
 type Files = std::collections::BTreeMap<PathBuf, String>;
 
-/// Names of files that are new, gone or others than before.
+/// Names of files that were added, removed or changed.
 fn differing<'a>(before: &'a Files, after: &'a Files) -> Vec<&'a str> {
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     let differ = names.filter(|name| before.get(*name) != after.get(*name));
@@ -158,7 +157,7 @@ fn a_stop_before_the_start_begins_nothing() {
     assert_eq!(counting.calls(), 0, "something was changed");
 }
 
-/// A study ends as interrupted before its plan, or after it without a trial and without a result.
+/// A study ends as interrupted before its plan, or after it without trials and without a result.
 fn is_interrupted_with_nothing(moment: &str, outcome: Outcome<Finished>) {
     match outcome {
         Err(failure) => assert_eq!(failure.kind.exit_code(), 130, "{moment}: {failure}"),
@@ -183,7 +182,7 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let fake = machine();
     let counting = Faulty::dying(&fake, 0);
     stopped_at_once(&counting).unwrap();
-    // It dies when it removes the result: after that it removes its area, and nothing else.
+    // It dies while it removes the result: next it would only remove its area.
     let fake = machine();
     let dying = Faulty::dying(&fake, counting.calls() - 1);
     let finished = stopped_at_once(&dying).unwrap();
@@ -289,7 +288,7 @@ fn a_line_cut_off_by_a_crash_is_passed_over() {
     assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 6);
 }
 
-/// What a killed program has kept of a trial is read as that trial, and written over by the whole one.
+/// The partial record of a killed program is read as that trial, and replaced by the complete one.
 #[test]
 fn a_trial_is_kept_as_far_as_it_came() {
     let fake = machine();
@@ -300,7 +299,7 @@ fn a_trial_is_kept_as_far_as_it_came() {
     let made = made.unwrap();
     let mut records = finished.trials.clone();
     for record in &mut records {
-        // Their histograms lie in no file here.
+        // Their histograms are not in files here.
         record.histograms.clear();
         record.latency_ns.clear();
         record.series = None;
@@ -320,7 +319,7 @@ fn a_trial_is_kept_as_far_as_it_came() {
     assert_eq!(stored(), records[..3]);
     made.so_far().keep(&records[3]).unwrap();
     drop(made);
-    // Whoever goes on runs it again.
+    // A resumed study runs it again.
     let again = bundle::Bundle::reopen(&fake, directory).unwrap();
     assert_eq!(stored(), records[..3]);
     again.append(&mut records[3].clone(), &none, &[]).unwrap();
@@ -444,7 +443,7 @@ fn open_stopping_looks_after_every_replicate_and_fixed_never() {
     };
     let open = "replicates = 4\nstop = { rule = \"decided\" }";
     let finished = run_simulated(Request { judge: Some(&judge), ..simulated(open) });
-    // Nothing is left to decide after the last one.
+    // After the last one there is nothing to decide.
     assert_eq!((count.get(), replicates(&finished), finished.ended), (3, 4, None));
     count.set(0);
     run_simulated(Request { judge: Some(&judge), ..simulated("replicates = 4") });
@@ -510,7 +509,7 @@ io   = { pattern = "spaced", mix = "read", block_size = "64 KiB", operations = 1
     assert!(stored.plan.workloads.iter().any(|workload| mix(workload) == Mix::Rewrite));
 }
 
-/// Others' work beside the first workload of a study.
+/// A background load for the first workload of a study.
 fn with_others(mut request: Request<'static>, time: &str) -> Request<'static> {
     let first = &mut request.study.workload[0];
     let io = io::IoSpec::of(&first.work).unwrap().clone();
@@ -532,7 +531,7 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
         let background = trial.background.as_ref();
         background.is_none_or(|background| background.operations() > 0)
     };
-    // Long enough for both to be there at once, however busy this machine is.
+    // Long enough for both to overlap on a busy machine.
     let mut stored = ran("60 ms");
     for time in ["500 ms", "4 s"] {
         if !stored.trials.iter().all(worked) {
@@ -565,7 +564,7 @@ fn simulated_work_beside_is_the_same_each_time() {
     assert!(counts(&one).iter().any(|(_, background)| background.is_some()));
 }
 
-/// The same study under two schedulers, on a drive whose queue depth is nobody's default.
+/// The same study with two schedulers, on a drive whose queue depth is not a default.
 fn schedulers(levels: &[&str]) -> Request<'static> {
     let mut request = request("/home/me");
     let levels = levels.iter().map(|&level| level.to_owned()).collect();
@@ -596,7 +595,7 @@ fn a_level_is_the_same_whichever_one_it_follows_and_all_is_put_back() {
             }
         });
     assert!(finished.unwrap().trials.iter().all(|trial| trial.measured.is_some()));
-    // A queue depth of 64 belongs to neither of them.
+    // Neither of them has a default queue depth of 64.
     let pair = |scheduler: &str, depth: &str| (scheduler.to_owned(), depth.to_owned());
     assert_eq!(seen, [pair("mq-deadline", "256"), pair("none", "128")].into());
     assert!(is_put_back(&fake));
@@ -639,7 +638,7 @@ fn over_an_unfinished_journal_nothing_starts() {
     run_on(&fake, "/home/me").unwrap();
 }
 
-/// Whatever single call fails: what is not put back at once is put back by the journal.
+/// Any single call may fail: the journal restores what was not restored immediately.
 #[test]
 fn any_call_may_fail_and_the_machine_is_put_back() {
     let (step, later) = (count(6, 1), count(42, 7));
@@ -681,7 +680,7 @@ fn every_preset_dry_runs() {
             let arms = if looks { assay_study::results::course::STEPS } else { arms.len() };
             let cells = arms * study.workload.len();
             let replicates = study.replicates as usize;
-            // What goes through all of a device does that once.
+            // Work on a whole device runs once.
             assert!(replicates >= 3 || study.needs_whole(), "{name}: {replicates}");
             let told = left_out.iter().filter(|count| **count > 0).count();
             assert_eq!(plan.absent.len(), told, "{name}: {:?}", plan.absent);
@@ -694,7 +693,7 @@ fn every_preset_dry_runs() {
     }
 }
 
-/// What smartctl says of a drive with some bytes written and some wear.
+/// smartctl's output for a drive with some bytes written and some wear.
 fn smart(written: u64, left: u64) -> String {
     format!(
         r#"{{"logical_block_size":512,"ata_smart_attributes":{{"table":[
@@ -710,7 +709,7 @@ fn a_study_of_energy_rests_first_and_tells_what_each_trial_used() {
     let fake = machine();
     fake.put(format!("{ZONE}/name"), "package-0\n");
     fake.put(format!("{ZONE}/max_energy_range_uj"), "262143328850\n");
-    // Each reading is two joules further.
+    // Each reading adds two joules.
     fake.put_readings(
         format!("{ZONE}/energy_uj"),
         (0..200_u64).map(|reading| (reading * 2_000_000).to_string()),

@@ -1,4 +1,4 @@
-//! One trial: rest, look for other traffic, measure, sync, and collect the evidence.
+//! One trial: rest, check for other traffic, measure, sync, and collect the evidence.
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,9 +30,9 @@ pub struct Done {
     pub trial: Trial,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
-    /// Whether the user asked to stop while it ran: it is not kept then.
+    /// Whether the user stopped it: then it is not stored.
     pub stopped: bool,
-    /// Nanoseconds that the readings right before the run took.
+    /// Duration of the readings right before the run, nanoseconds.
     pub readings_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl Done {
     }
 }
 
-/// Why the evidence of a trial is missing that is kept as far as it came.
+/// Why a partial record has no evidence.
 const KILLED: &str = "the program ended before Assay read the counter";
 
 const LEFT_OUT: &str = "warm-up: excluded by design";
@@ -56,7 +56,7 @@ pub fn run(
     let workload = &*setting.plan.work_of(planned);
     let started = setting.system.now();
     let direct = workload.work.touches().direct;
-    // What fails while the user stops the study is not a failure of the trial.
+    // A failure after a stop request is not a failure of the trial.
     let is_stopped = || stop.load(Ordering::Relaxed);
     let lost = |reason: &str| {
         Done::without_numbers(not_run(setting.system, planned, reason), is_stopped())
@@ -132,7 +132,7 @@ fn measure(
         let Some(so_far) = so_far else { return };
         let ended = not_run(system, planned, KILLED);
         let measured = Some(measured.clone());
-        // Where it cannot be kept, keeping the whole trial will say so.
+        // If this fails, storing the whole trial fails, too.
         let _ = so_far.keep(&Trial { status: Status::Ok, reason: None, measured, ..ended });
     };
     let notes = setting.directory.map(|directory| cuts::Notes {
@@ -225,7 +225,7 @@ fn background<'a>(
     Ok(Some(background::Load { work, file, area }))
 }
 
-/// Why a trial is not run that comes after the time that was asked for.
+/// Why a trial after the time budget does not run.
 pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
 
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
@@ -234,7 +234,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
     Trial { status, reason, started: system.now(), ..Trial::new(planned, evidence) }
 }
 
-/// What a trial that failed is: a lead-in counts in no case.
+/// Status of a failed trial: a warm-up never counts.
 pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
     if planned.is_lead_in() {
         return (Status::Warmup, Some(format!("{LEFT_OUT}; it failed: {why}")));
@@ -260,7 +260,7 @@ fn status(
         survey: &setting.surveyed.survey,
         workload,
         trials: &[record],
-        // No event: it takes no trial away.
+        // Not an event: it disturbs no trial.
         emulator: None,
     };
     let design = &setting.plan.design;
@@ -274,13 +274,13 @@ fn status(
     }
 }
 
-/// Rests, then lets the probes read. Returns the duration of the readings right before the run.
+/// Rests, then runs the readings of the probes. Returns the duration of the readings right before the run.
 fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
     let (system, scene) = (setting.system, setting.scene());
     probes.look(Moment::Ready, &scene);
     probes.look(Moment::BeforeRest, &scene);
     if workload.work.is_others() {
-        // Nobody else's traffic is looked for, and what counts begins after the change has settled.
+        // Production work needs no check for other traffic; measurement starts after the change has settled.
         return 0;
     }
     if !scene.is_simulated() {
@@ -292,7 +292,7 @@ fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes)
     system.monotonic_ns().saturating_sub(rested_ns)
 }
 
-/// Lets the probes read after the run and the sync. Returns the sync's duration or error.
+/// Runs the readings of the probes after the run and the sync. Returns the sync's duration or error.
 fn evidence(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,

@@ -13,9 +13,9 @@ use assay_study::results::plan::ReadTwice;
 const PIECES: u64 = 3;
 const PIECE_BYTES: u64 = 8 << 20;
 const STEP: usize = 1 << 20;
-/// No piece is begun after that: a slow drive waits for nobody.
+/// No further piece starts after this: a slow drive must not delay the study.
 const LIMIT_NS: u64 = 2_000_000_000;
-/// Direct I/O wants memory that is aligned like the block.
+/// Direct I/O requires buffers aligned to the block size.
 const ALIGNMENT: usize = 4096;
 
 /// Reads pieces of the first drive with invisible cache; absent if there is none.
@@ -61,7 +61,7 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
     for offset in offsets(drive, seed).into_iter().take_while(in_time) {
         match piece(offset).and_then(|first| Ok([first, piece(offset)?])) {
             Ok(pair) => piece_ns.push(pair),
-            // What was read before it tells as much as it does.
+            // The earlier pieces are enough.
             Err(reason) if piece_ns.is_empty() => return Err(reason),
             Err(_) => break,
         }
@@ -69,7 +69,7 @@ fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, St
     Ok(ReadTwice { drive: drive.name.clone(), piece_bytes: PIECE_BYTES, piece_ns })
 }
 
-/// A place in each part of a drive, drawn, so that no two studies read the same.
+/// A random offset in each part of a drive: different for each study.
 fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
     let step = STEP as u64;
     let part = drive.size_bytes / PIECES / step;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use assay_machine::system::{DeviceNumber, Fake};
 
-    /// Below a drive of so many bytes that somebody lends.
+    /// On a virtual drive of this size.
     fn lent(size_bytes: u64) -> Site {
         fn unknown<T>() -> Presence<T> {
             Presence::absent("not checked")
@@ -115,7 +115,7 @@ mod tests {
         Site { drives: vec![drive], ..Site::loop_to_be(size_bytes) }
     }
 
-    /// What is not read says why: nobody takes it for a host that keeps nothing.
+    /// A missing reading has a reason: it does not mean that the host caches nothing.
     #[test]
     fn what_is_not_read_twice_says_why() {
         let fake = Fake::new();

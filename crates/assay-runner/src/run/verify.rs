@@ -32,7 +32,7 @@ pub struct OfTrial {
     pub workload: String,
     pub replicate: u32,
     pub trial: u32,
-    /// Whether it ended; else the study was ended in the middle of it.
+    /// Whether the pass completed.
     pub ended: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Report {
     pub target: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<OfTrial>,
-    /// Blocks: of one operation each, or sectors where only the stamps are known.
+    /// Blocks of one operation each, or sectors if only the stamps are known.
     pub verified: Verified,
     pub runs: Vec<FoundStamps>,
     pub unverified: Vec<String>,
@@ -147,7 +147,7 @@ pub fn of_result(
         return Err(Failure::refused("that trial did not read or write any blocks"));
     };
     if !planned.direct {
-        // Its operations need not fit what goes past the page cache.
+        // Its operations may not be aligned for direct I/O.
         let through = system.set_caching(&file, Caching::Buffered);
         through.map_err(|error| unread(&site.target, &error))?;
     }
@@ -181,7 +181,7 @@ fn is_stamped(workload: &PlannedWorkload) -> bool {
     io::IoPlan::of(&workload.work).is_some_and(|io| verify::stamps(io))
 }
 
-/// The target on which what was written can still lie.
+/// The target that may still contain the written data.
 fn place(stored: &Stored) -> Outcome<usize> {
     let stamped: Vec<&PlannedWorkload> =
         stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
@@ -210,7 +210,7 @@ fn place(stored: &Stored) -> Outcome<usize> {
     let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
     let over = there.find(|one| {
         let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
-        // The area is filled again for reads that are to find something else.
+        // The area is filled again for reads of other content.
         let finds_other =
             one.touches().any(|touch| touch.finds.is_some_and(|own| own != io::Content::Random));
         beside || finds_other || (one.writes() && !is_stamped(one))
@@ -233,7 +233,7 @@ struct Chosen {
 
 struct Known {
     last: Option<Chosen>,
-    /// The trials of the plan and, behind them, what was to be run again.
+    /// The trials of the plan, followed by repeats.
     trials: Vec<PlannedTrial>,
 }
 
@@ -254,7 +254,7 @@ fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -
     Ok(Known { last, trials })
 }
 
-/// A trial by its record: what was run again, or under another setting than was planned, stands in no plan.
+/// A trial from its record: repeats, and trials with another setting than planned, are not in the plan.
 fn recorded(record: Trial, written: Written) -> Chosen {
     let trial = PlannedTrial {
         order: record.order,
@@ -268,7 +268,7 @@ fn recorded(record: Trial, written: Written) -> Chosen {
     Chosen { trial, written, started: Some(record.started) }
 }
 
-/// Returns the run that wrote last: a recorded one, or an interrupted one known by its stamps.
+/// Returns the run that wrote last: a recorded one, or an interrupted one identified by its stamps.
 fn chosen(
     stored: &Stored,
     place: usize,
@@ -296,7 +296,7 @@ fn chosen(
     Ok(Chosen { trial, written: found.clone(), started: None })
 }
 
-/// Refuses where the area was filled again after a trial: a study that goes on begins with that.
+/// Fails if the area was filled again after a trial: a resumed study begins with that.
 fn not_filled_since(
     system: &dyn System,
     directory: &Path,
@@ -316,7 +316,7 @@ fn not_filled_since(
     Ok(())
 }
 
-/// Opens what is only read: a device past the page cache where it can be.
+/// Opens a target read-only, with direct I/O for a device if possible.
 fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
     let path = &site.path;
     let status = system.status(path).map_err(|error| unread(&site.target, &error))?;
@@ -343,7 +343,7 @@ fn unread(target: &str, error: &std::io::Error) -> Failure {
     Failure::refused(format!("cannot read {target}: {error}"))
 }
 
-/// Locks a device against studies, whose writes would look like lost data.
+/// Locks a device against studies: their writes would look like lost data.
 fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     if site.kind != TargetKind::Device {
         return Ok(Vec::new());

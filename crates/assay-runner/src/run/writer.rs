@@ -9,7 +9,7 @@ use assay_study::results::log::Entry;
 use assay_study::results::record::Trial;
 use assay_study::results::series::SeriesRow;
 
-/// Stores trials until that fails; the rest of the run remains in memory only.
+/// Stores trials until a write fails; later trials remain in memory only.
 #[derive(Default)]
 pub struct ResultWriter<'a> {
     bundle: Option<Bundle<'a>>,
@@ -57,9 +57,9 @@ impl<'a> ResultWriter<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unkept {
-    /// Trials that are in it, from the first on; none where it could not be begun.
+    /// Number of stored trials; `None` if storing could not begin.
     pub trials: usize,
-    /// Where it lies, and what the kernel said.
+    /// Its path, and the kernel's error.
     pub why: String,
 }
 
@@ -68,7 +68,7 @@ impl Unkept {
         Self { trials, why: format!("cannot write {}: {error}", directory.display()) }
     }
 
-    /// What is said at that moment; the run goes on.
+    /// The warning at that moment; the run continues.
     pub fn warning(&self) -> Event {
         let what = if self.trials == 0 { "the result is" } else { "the following trials are" };
         Event::Warning(format!("{what} not stored, only shown at the end: {}", self.why))

@@ -1,15 +1,15 @@
-//! Archives for the kernel's initial filesystem: `newc` of cpio(5), uncompressed.
+//! Archives for the kernel's initramfs: `newc` of cpio(5), uncompressed.
 
 const MAGIC: &str = "070701";
 const LAST: &str = "TRAILER!!!";
-/// Names and bytes begin and end at multiples of this.
+/// Alignment of names and contents.
 const STEP: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Directory,
     File,
-    /// Symbolic link: its bytes are where it points.
+    /// Symbolic link: its content is the link's destination.
     Link,
     Device(u32, u32),
 }
@@ -96,7 +96,7 @@ mod tests {
                     00000000000000000000000500000000";
         assert_eq!(head.len(), 110);
         let text = String::from_utf8(bytes).unwrap();
-        // The name ends at 115 with its zero, one more makes 116; the bytes end at 121.
+        // The name ends at 115 with its zero byte, plus one byte of padding; the content ends at 121.
         assert_eq!(&text[..124], format!("{head}five\0\0") + "12345\0\0\0");
         assert!(text[124..].starts_with(MAGIC) && text.contains(LAST));
         assert_eq!(text.len() % STEP, 0);

@@ -1,13 +1,11 @@
-//! Guests whose drive is ours ([`nbd`](crate::vm::nbd)) and whose program is spoken to line by line: started again and again,
-//! all alike, each with another drive behind it.
+//! Guests with a drive of this program ([`nbd`](crate::vm::nbd)) and a line-based protocol to their program: identical
+//! guests started repeatedly, each with another drive.
 //!
-//! Drive and words go through a pair of sockets each, of which QEMU has one end as its standard input and output, and
-//! it is told what to do through a third ([`Monitor`]): they have no names, nobody else can reach them, and they are gone
-//! with either side.
+//! Drive and protocol use one socket pair each, inherited by QEMU as its standard input and output; a third one
+//! controls QEMU ([`Monitor`]): they have no names, nobody else can reach them, and they close with either side.
 //!
-//! Where every instruction is carried out by QEMU, a guest is booted once: as it is when it first says something, it is kept
-//! in a file, and each one after it begins there. How the clock stands and what is random is what it was then: whoever
-//! speaks to them has to tell.
+//! With emulation, a guest boots once: its state at its first message is saved to a file, and each later guest starts
+//! from it. Clock and random numbers are those of the saved state: the caller has to send new ones.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -25,13 +23,13 @@ use crate::vm::monitor::{Monitor, taken};
 use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
-/// The port through which the program in the guest speaks and is spoken to.
+/// The port for the protocol with the program in the guest.
 pub const TALK: &str = "talk";
 pub const DRIVE: &str = "/dev/vda";
 const KEPT: &str = "kept";
 const LONGEST_LINE: usize = 64 << 20;
 
-/// What makes guests that are alike: what they boot from is packed once.
+/// Template of identical guests: their boot files are packed once.
 pub struct Mould {
     setup: Setup,
     files: Files,
@@ -43,15 +41,15 @@ pub struct Mould {
 enum Keeping {
     NotYet,
     Kept(Kept),
-    /// It could not be, or what was kept does not run.
+    /// Saving failed, or the saved state does not run.
     Never,
 }
 
 struct Kept {
     path: PathBuf,
-    /// What it had said, and nobody had taken yet: it is said by each that begins there.
+    /// Output that was not read before saving: each guest from the saved state repeats it.
     said: Vec<u8>,
-    /// Its drive is as large for all of them.
+    /// Size of the drive, equal for all.
     drive_bytes: u64,
 }
 
@@ -63,7 +61,7 @@ struct Begun {
 }
 
 impl Mould {
-    /// Of a guest that has no other drive.
+    /// For a guest without another drive.
     pub fn new(asked: &Asked) -> Done<Self> {
         let accelerator = asked.accelerator.unwrap_or_else(Accelerator::likely);
         let mut files = Files::new(&asked.place);
@@ -98,7 +96,7 @@ impl Mould {
         Ok(Driven::new(self, begun, Vec::new(), drive_bytes))
     }
 
-    /// One that begins where the first was kept, if it was, and what that had said.
+    /// A guest from the saved state, if it exists, and its earlier output.
     fn gone_on(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(Begun, Vec<u8>)>> {
         let Keeping::Kept(kept) = &self.kept else { return Ok(None) };
         if kept.drive_bytes != store.bytes() {
@@ -122,7 +120,7 @@ impl Mould {
         setup.more.extend(words);
         let machine = Machine::driven(&setup, ends)?;
         let store = Arc::clone(store);
-        // It ends with the stream: however that is, the guest has no drive any more.
+        // It ends with the stream: then the guest has no drive any more.
         let server = thread::spawn(move || drop(serve(&mut drive, &*store)));
         Ok(Begun { machine, talk, monitor: Monitor::new(monitor), server })
     }
@@ -138,7 +136,7 @@ impl Mould {
         false
     }
 
-    /// Keeps a guest as it is now, where another would have to be booted for long; it goes on.
+    /// Saves the state of a guest if booting another one is slow; the guest continues.
     fn keep(&mut self, monitor: &mut Monitor, said: &[u8], drive_bytes: u64) -> Done<()> {
         if !matches!(self.kept, Keeping::NotYet) || self.setup.accelerator != Accelerator::Tcg {
             return Ok(());
@@ -148,7 +146,7 @@ impl Mould {
         if monitor.keep(&path).is_ok() {
             self.kept = Keeping::Kept(Kept { path, said: said.to_owned(), drive_bytes });
         } else {
-            // Where it does not fit, each is booted, and what was written takes no room.
+            // If it does not fit, each guest boots, and the partial file is removed.
             self.files.let_go(KEPT);
         }
         monitor.go_on()
@@ -190,7 +188,7 @@ pub struct Driven<'a> {
     server: Option<JoinHandle<()>>,
     drive_bytes: u64,
     rest: Vec<u8>,
-    /// All that it said until it was first spoken to.
+    /// All output before the first input.
     said: Vec<u8>,
     was_spoken_to: bool,
 }
@@ -216,7 +214,7 @@ impl<'a> Driven<'a> {
         if let Some(line) = taken(&mut self.rest) {
             return Said::Line(line);
         }
-        // A time of zero would be none at all.
+        // A zero timeout would disable it.
         let wait = wait.max(Duration::from_millis(1));
         let mut bytes = [0; 16 << 10];
         let came = self.talk.set_read_timeout(Some(wait)).and_then(|()| self.talk.read(&mut bytes));
@@ -249,7 +247,7 @@ fn is_late(kind: ErrorKind) -> bool {
 impl Drop for Driven<'_> {
     fn drop(&mut self) {
         self.machine.cut();
-        // Its stream has ended with the machine.
+        // Its stream ended with the machine.
         if let Some(server) = self.server.take() {
             let _ = server.join();
         }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 pub type Done<T> = Result<T, String>;
 
-/// Where programs lie that an ordinary user's `PATH` does not name.
+/// Directories of programs outside an ordinary user's `PATH`.
 const BESIDE: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
@@ -22,7 +22,7 @@ pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     Err(format!("{shown}: {}: {}", output.status, said.trim()))
 }
 
-/// Where a program of this machine lies; a path is one already.
+/// Path of a program on this machine; returns a path unchanged.
 pub fn found(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! Kernels for guests: a distribution's package, downloaded, unpacked and kept, but not installed.
+//! Kernels for guests: downloads, unpacks and stores a distribution's package without installing it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::vm::{Done, call, found, has};
 
-/// Packages that name the newest kernel, the smaller one first.
+/// Metapackages of the newest kernel, the smaller one first.
 const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
 
 const TURN: &str = ".turn";
 const UNFINISHED: &str = ".unfinished";
 
-/// What `modprobe` reads, beside the modules themselves.
+/// Index files for `modprobe`.
 const LISTS: [&str; 8] = [
     "modules.alias",
     "modules.builtin",
@@ -26,15 +26,15 @@ const LISTS: [&str; 8] = [
 
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
-    /// `/lib/modules` has it as a folder: `6.1.0-18-cloud-amd64`.
+    /// Its directory in `/lib/modules`: `6.1.0-18-cloud-amd64`.
     pub release: String,
     pub image: PathBuf,
     pub modules: PathBuf,
-    /// A module and those that it needs, by file below that folder: `modules.dep`.
+    /// Dependencies of a module, by file below that directory: `modules.dep`.
     needs: BTreeMap<String, Vec<String>>,
-    /// A module and names of those that it asks for when it is loaded: `modules.softdep`.
+    /// Soft dependencies of a module, by name: `modules.softdep`.
     asks: BTreeMap<String, Vec<String>>,
-    /// Another name and the modules that it may mean: `modules.alias`.
+    /// Modules by alias: `modules.alias`.
     aliases: BTreeMap<String, Vec<String>>,
 }
 
@@ -58,7 +58,7 @@ impl Kernel {
     }
 
     fn read(release: String, image: PathBuf, modules: PathBuf, dep: &str) -> Self {
-        // A kernel without these lists has modules that ask for nothing.
+        // A kernel without these lists has no soft dependencies.
         let text = |list: &str| fs::read_to_string(modules.join(list)).unwrap_or_default();
         let (asks, aliases) = (asks(&text("modules.softdep")), aliases(&text("modules.alias")));
         Self { release, image, needs: needs(dep), asks, aliases, modules }
@@ -82,7 +82,7 @@ impl Kernel {
         Some(Self::read(release.to_owned(), image, modules, &dep))
     }
 
-    /// All that are kept below a folder, the newest last.
+    /// All kernels stored in a directory, the newest last.
     pub fn kept(below: &Path) -> Vec<Self> {
         let all = fs::read_dir(below).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut folders: Vec<PathBuf> = all.collect();
@@ -90,7 +90,7 @@ impl Kernel {
         folders.iter().filter_map(|folder| Self::unpacked(folder).ok()).collect()
     }
 
-    /// Returns the newest packaged kernel with all modules; without network, a kept one.
+    /// Returns the newest packaged kernel with all modules; without network, a stored one.
     pub fn fetched(below: &Path, modules: &[&str]) -> Done<Self> {
         let mut reason = None;
         for naming in NAMING {
@@ -145,7 +145,7 @@ impl Kernel {
 
     /// Adds a module after its dependencies and their soft dependencies.
     fn add(&self, file: &String, files: &mut Vec<String>) {
-        // The last of those that it needs is the first to be loaded.
+        // The last dependency loads first.
         let needed = self.needs.get(file).into_iter().flatten().rev();
         for file in needed.chain([file]) {
             if files.contains(file) {
@@ -174,7 +174,7 @@ impl Kernel {
     }
 }
 
-/// The first of some kernels that has all modules; else the one that lacks the fewest, the last of these.
+/// The first kernel with all modules; else the last of those that lack the fewest.
 pub fn likeliest(kernels: Vec<Kernel>, modules: &[&str]) -> Option<Kernel> {
     let lacking = |kernel: &Kernel| kernel.lacks(modules).len();
     let whole = kernels.iter().position(|kernel| lacking(kernel) == 0);
@@ -202,7 +202,7 @@ fn newest(naming: &str) -> Done<String> {
         return Ok(name);
     }
     if rustix::process::geteuid().is_root() {
-        // The lists may be absent: what is then still not known is what counts.
+        // The lists may be missing: the query below decides.
         let _ = call("apt-get", &["--quiet=2", "update"]);
     }
     named(naming).ok_or_else(|| format!("apt-cache finds no package {naming}"))
@@ -212,7 +212,7 @@ fn named(naming: &str) -> Option<String> {
     depended(&call("apt-cache", &["depends", naming]).ok()?)
 }
 
-/// The package that a naming one depends on: `  Depends: linux-image-6.1.0-18-cloud-amd64`.
+/// The package that a metapackage depends on: `  Depends: linux-image-6.1.0-18-cloud-amd64`.
 fn depended(told: &str) -> Option<String> {
     let mut names = told.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     names.find(|name| name.starts_with("linux-image-")).map(str::to_owned)
@@ -226,7 +226,7 @@ fn fetch(package: &str, below: &Path) -> Done<()> {
     turn.lock().map_err(fail)?;
     let (folder, own) = (below.join(package), below.join(UNFINISHED));
     if folder.is_dir() {
-        // Somebody was quicker.
+        // Another process was faster.
         return Ok(());
     }
     let _ = fs::remove_dir_all(&own);
@@ -239,14 +239,14 @@ fn fetch(package: &str, below: &Path) -> Done<()> {
 
 fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
     let into = own.display().to_string();
-    // It writes where it stands.
+    // It writes to the working directory.
     call("sh", &["-c", r#"cd "$1" && apt-get --quiet=2 download "$2""#, "sh", &into, package])?;
     let from = own.join(only_name(own)?).display().to_string();
     let unpacked = own.join("unpacked");
     let to = unpacked.display().to_string();
     call("dpkg-deb", &["--extract", &from, &to])?;
     if !unpacked.join("lib").exists() {
-        // Packages of later releases put everything below usr; `depmod` looks in lib.
+        // Newer packages have everything below usr; `depmod` reads lib.
         std::os::unix::fs::symlink("usr/lib", unpacked.join("lib"))
             .map_err(|error| format!("{to}: {error}"))?;
     }
@@ -278,7 +278,7 @@ fn needs(text: &str) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// `modules.softdep`: `softdep libcrc32c pre: crc32c post: x`; what is asked for afterwards can wait.
+/// `modules.softdep`: `softdep libcrc32c pre: crc32c post: x`; post-dependencies can wait.
 fn asks(text: &str) -> BTreeMap<String, Vec<String>> {
     let pairs = text.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("softdep ")?.split_once(" pre: ")?;

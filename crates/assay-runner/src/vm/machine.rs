@@ -1,4 +1,4 @@
-//! The machine that QEMU makes: started, watched, ended. Nothing of it is left when it is dropped.
+//! A QEMU machine: started, monitored, ended. Dropping it removes everything.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ const NEEDED: [(&str, &str); 4] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     Kvm,
-    /// QEMU, one by one: the same on every machine, and many times slower.
+    /// QEMU executes each instruction: the same on every machine, and many times slower.
     Tcg,
 }
 
@@ -70,7 +70,7 @@ pub fn missing() -> Option<String> {
 pub enum Bus {
     /// `/dev/vda`, by a module.
     Virtio,
-    /// `/dev/nvme0n1`: kernels have it built in, so that it can hold the root.
+    /// `/dev/nvme0n1`: built into kernels, so it can contain the root.
     Nvme,
 }
 
@@ -78,7 +78,7 @@ pub enum Bus {
 pub struct Drive {
     pub image: PathBuf,
     pub bus: Bus,
-    /// QEMU's word for what this machine caches of it (`none`, `writeback`, ...); its own choice without one.
+    /// QEMU's cache mode (`none`, `writeback`, ...); `None` uses its default.
     pub cache: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct Setup {
     pub drives: Vec<Drive>,
     pub console: PathBuf,
     pub ports: Vec<(&'static str, PathBuf)>,
-    /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
+    /// Initial time of its clock in QEMU's format; `None` is the current time.
     pub clock: Option<String>,
     pub more: Vec<String>,
 }
@@ -116,11 +116,11 @@ impl Machine {
 
     fn with(setup: &Setup, ends: [Stdio; 3]) -> Done<Self> {
         let [input, output, error] = ends;
-        // Should we be killed, the kernel ends it: nobody else would.
+        // If this process is killed, the kernel ends it.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));
         command.stdin(input).stdout(output).stderr(error);
-        // Of a group of its own: an interrupt of the terminal reaches us alone, and we end it.
+        // A separate process group: a terminal interrupt only reaches this process, which ends it.
         command.process_group(0);
         let child = command.spawn().map_err(|error| format!("setpriv: {error}"))?;
         Ok(Self { child, started: Instant::now() })
@@ -147,7 +147,7 @@ impl Machine {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// The same, as if it had been started so long ago.
+    /// The same, as if it had started this long ago.
     #[must_use]
     pub fn aged(mut self, by: Duration) -> Self {
         self.started = self.started.checked_sub(by).unwrap_or(self.started);
@@ -155,7 +155,7 @@ impl Machine {
     }
 
     pub fn cut(&mut self) {
-        // Ours alone: the id cannot have been given away before it is waited for.
+        // A child of this process: its ID cannot be reused before the wait.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -173,7 +173,7 @@ fn waited(schedstat: &str) -> Duration {
     Duration::from_nanos(waited.unwrap_or_default())
 }
 
-/// The words after `qemu-system-x86_64`.
+/// The arguments of `qemu-system-x86_64`.
 fn words(setup: &Setup) -> Vec<String> {
     let mut words: Vec<String> = setup.accelerator.words().map(str::to_owned).to_vec();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
@@ -192,7 +192,7 @@ fn words(setup: &Setup) -> Vec<String> {
         let cache = drive.cache.as_ref().map_or_else(String::new, |word| format!("cache={word},"));
         add(&[
             "-drive",
-            // Where there is no room left, it is told that its drive fails: by itself QEMU would wait.
+            // If the host has no space, the guest gets an I/O error: by default QEMU would pause.
             &format!(
                 "if=none,id=drive{at},format=raw,discard=unmap,{cache}werror=report,rerror=report,file={image}"
             ),
@@ -214,7 +214,7 @@ fn words(setup: &Setup) -> Vec<String> {
     words
 }
 
-/// A path among options that commas part: one of its own is doubled.
+/// A path in comma-separated options: commas are doubled.
 fn quoted(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }

@@ -1,12 +1,12 @@
-//! Small virtual machines of QEMU: a distribution's kernel, and a first file system of our own making with the program
-//! in it. A guest has no network but a wire to another guest, if one is asked for. Nothing remains afterwards: the files of a
-//! guest have no names, and QEMU ends with this process. On most machines QEMU executes every instruction, so measurements say
-//! nothing about hardware, and the program in the guest reports that (rule `emulated`).
+//! Small virtual machines of QEMU: a distribution's kernel, and an initramfs with the program. A guest has no network
+//! except a link to another guest, if requested. Nothing remains afterwards: the files of a guest have no names, and
+//! QEMU ends with this process. On most machines QEMU executes every instruction, so measurements say nothing about
+//! hardware, and the program in the guest reports that (rule `emulated`).
 //!
-//! `real::guest` runs guests whose drive is ours; xtask runs jobs in guests. This module prints nothing.
+//! `real::guest` runs guests with a drive of this program; xtask runs jobs in guests. This module prints nothing.
 //!
-//! The types to know: [`Asked`] (a guest, as it is asked for), [`kernel::Kernel`], [`machine::Machine`],
-//! [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours), [`nbd`] (such a drive).
+//! Main types: [`Asked`] (parameters of a guest), [`kernel::Kernel`], [`machine::Machine`], [`files::Files`] (output of
+//! a guest), [`driven::Mould`] (guests with a drive of this program), [`nbd`] (such a drive).
 
 #![allow(clippy::disallowed_methods, reason = "virtual machines are files and processes")]
 
@@ -34,17 +34,17 @@ pub use machine::missing;
 
 const INIT: &str = include_str!("init.sh");
 
-/// Modules that every guest has: its drives, its ports, and what a study may want without asking.
+/// Modules of every guest: its drives, its ports, and common needs of studies.
 pub const MODULES: [&str; 7] =
     ["virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "loop", "zram", "ext4"];
 
-/// Modules that lie there to be loaded when the kernel asks for them: ciphers, checksums, alphabets.
+/// Modules that the kernel loads on demand: ciphers, checksums, character sets.
 const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
 
 /// Host programs for every guest; `busybox` provides the rest, but not all module formats.
 const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", "blkid"];
 
-/// What `kmod` is called as.
+/// Names of `kmod`.
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
 
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
@@ -52,7 +52,7 @@ const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 /// Kernel command line. `no_timer_check` avoids a panic on busy hosts.
 const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1 no_timer_check";
 
-/// A guest that says nothing for so long under KVM is one that KVM does not boot.
+/// A guest without output for this long under KVM does not boot.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(25);
@@ -68,15 +68,15 @@ pub struct Asked {
     pub drives: Vec<u64>,
     /// Additional virtio drives: existing images, each with QEMU's cache mode.
     pub lent: Vec<(PathBuf, String)>,
-    /// Whether results and what studies make lie on the first of them, and not in memory.
+    /// Whether results and created files are on the first drive instead of in memory.
     pub home_on_drive: bool,
     pub append: String,
     pub modules: Vec<String>,
     pub programs: Vec<PathBuf>,
-    /// A wire to another guest, whose end here is `eth0` (module `virtio_net`).
+    /// A network link to another guest; `eth0` on this side (module `virtio_net`).
     pub link: Option<Link>,
     pub files: Vec<(String, Vec<u8>)>,
-    /// A shell script that is the job; the words are its arguments. Without one they are the command.
+    /// A shell script as the job; the words are its arguments. Without one, the words are the command.
     pub script: Option<Vec<u8>>,
     pub words: Vec<String>,
     /// A root disk with systemd that runs the job after each boot; otherwise the root is in memory.
@@ -89,7 +89,7 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     Listens(u16),
-    /// It reaches the other one there, which has to wait by then.
+    /// It connects to the other end, which must already listen.
     Dials(u16),
 }
 
@@ -103,7 +103,7 @@ impl Link {
             "-netdev".to_owned(),
             format!("socket,id=link,{how}=127.0.0.1:{port}"),
             "-device".to_owned(),
-            // Without a file of its own it needs no package to start from a network.
+            // Without an option ROM, it needs no package for network boot.
             format!("virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:0{own}"),
         ]
     }
@@ -152,7 +152,7 @@ pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done
     })
 }
 
-/// Bytes that its files take at most, where all of its drives are written: what has to be free.
+/// Maximum bytes of its files, if all drives are written: required free space.
 pub fn bytes_of(asked: &Asked) -> Done<u64> {
     let first = if asked.root.is_some() { 0 } else { tree(asked)?.bytes()? };
     Ok(first + asked.drives.iter().sum::<u64>())
@@ -181,8 +181,7 @@ fn tree(asked: &Asked) -> Done<Tree> {
             tree.link(name, "/usr/bin/kmod");
         }
     }
-    // The shell of busybox runs its own tools before those of PATH: a script that calls gzip would not run the gzip that
-    // was copied.
+    // busybox's shell prefers its own applets over PATH: a script that calls gzip would not run the copied gzip.
     if let Some(shell) = found("sh") {
         tree.program(&shell)?;
         tree.link("bin/sh", "/usr/bin/sh");

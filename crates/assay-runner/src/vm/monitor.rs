@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::vm::Done;
 
-/// It answers at once, or never: it is busy with what it was told, or dead.
+/// Timeout for an answer: it answers immediately, or hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(5);
-/// Bytes a second that a kept machine may be written with: it is not to be held back.
+/// Bandwidth limit for saving a machine, in bytes per second: effectively none.
 const UNHURRIED: u64 = 1 << 40;
 
 pub struct Monitor {
@@ -34,7 +34,7 @@ impl Monitor {
     pub fn keep(&mut self, path: &Path) -> Done<()> {
         let kept = self.write_to(path);
         if kept.is_err() {
-            // One that is still under way would have it stand still later; where there is none, that is no error of ours.
+            // An unfinished migration would pause the machine later; without one, the error does not matter.
             let _ = self.ask("migrate_cancel", &json!({}));
         }
         kept
@@ -67,7 +67,7 @@ impl Monitor {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let answer = self.ask(asked, &json!({}))?;
-            // A migration that has not begun has no state yet.
+            // A migration that has not begun has no state.
             if let Some(ended) = is_over(answer["status"].as_str().unwrap_or("inmigrate")) {
                 return ended;
             }
@@ -128,7 +128,7 @@ impl Monitor {
     }
 }
 
-/// The first line of what came, which is taken away.
+/// Removes and returns the first line.
 pub(crate) fn taken(rest: &mut Vec<u8>) -> Option<String> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let line: Vec<u8> = rest.drain(..=end).collect();
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((taken(&mut rest), rest.as_slice()), (None, b"thr".as_slice()));
     }
 
-    /// A machine that greets, and answers each command with the next of these lines; the commands that it was told.
+    /// A monitor with a greeting and these answers, and the commands that it received.
     fn machine(answers: Vec<&'static str>) -> (Monitor, thread::JoinHandle<Vec<String>>) {
         let (own, mut other) = UnixStream::pair().unwrap();
         let server = thread::spawn(move || {

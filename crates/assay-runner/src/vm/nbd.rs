@@ -1,20 +1,20 @@
-//! A drive over a stream: the server's side of the protocol of network block devices (fixed newstyle, simple replies),
-//! which QEMU speaks as a client. Numbers are big-endian.
+//! A drive over a stream: the server side of the network block device protocol (fixed newstyle, simple replies), with
+//! QEMU as the client. Numbers are big-endian.
 //!
 //! Source: "The NBD protocol", doc/proto.md of the project NetworkBlockDevice/nbd.
 //!
-//! What the other side says is believed in nothing: what is too long, beyond the end or out of turn is an error that it is
-//! told, or the end of the stream, and no reason to make room for it.
+//! The client is not trusted: requests that are too long, out of range or out of order return an error or end the
+//! stream, and allocate nothing.
 
 use std::io::{self, Read, Write};
 
 use assay_machine::system::powered::FarSide;
 
-/// `NBDMAGIC`, `IHAVEOPT`, and what options are answered with.
+/// `NBDMAGIC`, `IHAVEOPT`, and the magic number of option replies.
 const HELLO: u64 = 0x4e42_444d_4147_4943;
 const OPTION: u64 = 0x4948_4156_454f_5054;
 const OPTION_ANSWER: u64 = 0x0003_e889_0455_65a9;
-/// Handshake flags: fixed newstyle, and no zeros behind the answer to `EXPORT_NAME`.
+/// Handshake flags: fixed newstyle, and no zeros after the reply to `EXPORT_NAME`.
 const FIXED: u16 = 1;
 const NO_ZEROS: u16 = 2;
 const EXPORT_NAME: u32 = 1;
@@ -28,13 +28,13 @@ const TELL: u32 = 3;
 const UNSUPPORTED: u32 = 0x8000_0001;
 const INVALID: u32 = 0x8000_0003;
 const TOO_BIG: u32 = 0x8000_0009;
-/// Kinds of information: the export, and the sizes of its blocks.
+/// Types of information: the export, and its block sizes.
 const EXPORT: u16 = 0;
 const BLOCK_SIZE: u16 = 3;
 const LONGEST_OPTION: u32 = 64 << 10;
-/// So many, and no request, are no handshake.
+/// Limit on options before the first request.
 const MOST_OPTIONS: usize = 64;
-/// Transmission flags: there are flags, it flushes, FUA, trims, writes zeros.
+/// Transmission flags: flags present, flush, FUA, trim, write zeros.
 const FLAGS: u16 = 1 | 4 | 8 | 32 | 64;
 
 const REQUEST: u32 = 0x2560_9513;
@@ -45,13 +45,13 @@ const DISCONNECT: u16 = 2;
 const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROS: u16 = 6;
-/// The flag of a request that is to lie on the medium when it is answered.
+/// The request flag for data that must be on the medium before the reply.
 const FUA: u16 = 1;
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 const ENOTSUP: u32 = 95;
 
-/// What requests are multiples of, what they should be, and how long they are at most.
+/// Minimum, preferred and maximum size of requests.
 const LEAST_BYTES: u32 = 512;
 const LIKED_BYTES: u32 = 4096;
 const MOST_BYTES: u32 = 32 << 20;
@@ -69,7 +69,7 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
             return Ok(());
         }
         if request.kind == WRITE {
-            // Nobody sends so much: what was announced is more than what may come.
+            // The announced length exceeds the maximum.
             if request.length > MOST_BYTES {
                 return Err(strange("write request too long"));
             }
@@ -134,7 +134,7 @@ impl Request {
         stream.flush()
     }
 
-    /// Whether it lies on the drive, in whole sectors.
+    /// Whether it is within the drive, in whole sectors.
     fn fits(&self, store: &dyn FarSide) -> bool {
         let sector = u64::from(LEAST_BYTES);
         let end = self.at.checked_add(u64::from(self.length));
@@ -143,7 +143,7 @@ impl Request {
     }
 }
 
-/// Does what is asked, with what came or into what goes; whether it is answered, or which error it is.
+/// Executes a request with its data or into its buffer; returns whether it is answered, or the error.
 fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
     let Request { kind, at, length, through, .. } = *request;
     let beyond = if matches!(kind, WRITE | WRITE_ZEROS) { ENOSPC } else { EINVAL };
@@ -163,7 +163,7 @@ fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<b
     }
 }
 
-/// Goes through the handshake; whether requests follow.
+/// Performs the handshake; returns whether requests follow.
 fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bool> {
     let hello =
         [&HELLO.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED | NO_ZEROS).to_be_bytes()];
@@ -193,7 +193,7 @@ fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bo
                 return stream.flush().map(|()| true);
             }
             ABORT => return answer_option(stream, option, ACK, &[]).map(|()| false),
-            // One export, without a name.
+            // One export without a name.
             LIST => {
                 answer_option(stream, option, SERVER, &[0; 4])?;
                 answer_option(stream, option, ACK, &[])?;
@@ -211,7 +211,7 @@ fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bo
     Err(strange("unterminated options"))
 }
 
-/// Whether what `INFO` and `GO` carry is a name and a list of what is asked.
+/// Whether the data of `INFO` and `GO` are a name and a list of requested items.
 fn is_well_formed(data: &[u8]) -> bool {
     let part = |from: usize, length: usize| data.get(from..from.checked_add(length)?);
     let Some(mut name) = part(0, 4) else { return false };
@@ -221,7 +221,7 @@ fn is_well_formed(data: &[u8]) -> bool {
     data.len() == 4 + name + 2 + 2 * count
 }
 
-/// Tells of the export and of its blocks, asked or not.
+/// Sends information on the export and its blocks, whether requested or not.
 fn inform<S: Write>(stream: &mut S, option: u32, store: &dyn FarSide) -> io::Result<()> {
     let export = [&EXPORT.to_be_bytes()[..], &store.bytes().to_be_bytes(), &FLAGS.to_be_bytes()];
     answer_option(stream, option, TELL, &export.concat())?;
@@ -238,7 +238,7 @@ fn answer_option<S: Write>(stream: &mut S, option: u32, kind: u32, data: &[u8]) 
     stream.flush()
 }
 
-/// The number at the beginning, which is taken away; what is missing counts as zeros.
+/// Removes and returns the number at the beginning; missing bytes count as zeros.
 fn number<const N: usize>(from: &mut &[u8]) -> u64 {
     let (own, rest) = from.split_at(N.min(from.len()));
     *from = rest;
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// What the other side says, all of it at once, and what it hears.
+    /// All input of the client at once, and its received output.
     struct Stream<'a> {
         says: &'a [u8],
         hears: Vec<u8>,
@@ -361,14 +361,14 @@ mod tests {
         .concat()
     }
 
-    /// As QEMU begins: flags, an option that is not known, and `GO` for an export without a name.
+    /// QEMU's handshake: flags, an unknown option, and `GO` for an export without a name.
     fn begin() -> Vec<u8> {
         let go =
             [&0_u32.to_be_bytes()[..], &1_u16.to_be_bytes(), &BLOCK_SIZE.to_be_bytes()].concat();
         [&3_u32.to_be_bytes()[..], &option(8, &[]), &option(GO, &go)].concat()
     }
 
-    /// The errors of the answers, each without what it carries.
+    /// The error codes of the replies.
     fn errors(says: &[u8], store: &Memory) -> Vec<u32> {
         let (hears, ended) = heard(&[begin(), says.to_vec()].concat(), store);
         ended.unwrap();
@@ -410,7 +410,7 @@ mod tests {
         assert!(hears.ends_with(&[9; 512]));
         let last = &hears[hears.len() - 528..hears.len() - 512];
         assert_eq!(last, [&ANSWER.to_be_bytes()[..], &[0; 4], &7_u64.to_be_bytes()].concat());
-        // Of the greeting: the size and the flags stand in the answer to `GO`.
+        // The greeting: size and flags are in the reply to `GO`.
         let size = BYTES.to_be_bytes();
         assert!(hears.windows(10).any(|own| own[..8] == size && own[8..] == FLAGS.to_be_bytes()));
     }
@@ -475,7 +475,7 @@ mod tests {
         assert!(ended.is_err() && hears.len() == 18 + 40, "it is told that they are invalid");
     }
 
-    /// Cut off anywhere, or with any byte changed, it ends with a word, and nobody panics.
+    /// Truncated anywhere or with any byte changed, it ends with an error, never with a panic.
     #[test]
     fn no_stream_of_bytes_is_more_than_an_error() {
         let store = Memory::new();

@@ -1,4 +1,4 @@
-//! What lies in a guest's first file system: files, links, programs with the libraries that they need.
+//! Content of a guest's initramfs: files, links, programs with their libraries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ enum Content {
     Device(u32, u32),
 }
 
-/// Paths without a slash in front, and what is there.
+/// Paths without a leading slash, and their content.
 #[derive(Debug, Default)]
 pub struct Tree {
     entries: BTreeMap<String, Content>,
@@ -68,7 +68,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A link; what was there already stays.
+    /// Adds a link, unless the path exists.
     pub fn link(&mut self, path: &str, to: &str) {
         if !self.has(path) {
             self.put(path, Content::Link(to.to_owned()));
@@ -79,7 +79,7 @@ impl Tree {
         self.put(path, Content::Device(major, minor));
     }
 
-    /// A program of this machine in `/usr/bin`, with its libraries where its loader looks for them.
+    /// Copies a program of this machine to `/usr/bin`, with its libraries where its loader searches.
     pub fn program(&mut self, from: &Path) -> Done<()> {
         let name = from.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| format!("{} is not a program", from.display()))?;
@@ -94,7 +94,7 @@ impl Tree {
         Ok(())
     }
 
-    /// `busybox` and links to it for everything that it can do and that is not there yet.
+    /// Adds `busybox`, and links to it for all applets that do not exist yet.
     pub fn busybox(&mut self) -> Done<()> {
         let own = found("busybox").ok_or("busybox is missing (package busybox-static)")?;
         if !libraries(&own)?.is_empty() {
@@ -149,9 +149,9 @@ impl Tree {
     }
 }
 
-/// The libraries that a program is started with, by what its loader says; none of a static one.
+/// Libraries of a program, from its loader's output; empty for a static one.
 fn libraries(program: &Path) -> Done<Vec<String>> {
-    // In other languages the refusal would be another sentence; that it is one is in the exit code.
+    // Other languages have other messages; the exit code shows the failure.
     let told = Command::new("ldd").arg(program).stdin(Stdio::null()).output();
     let told = told.map_err(|error| format!("ldd: {error}"))?;
     let text = String::from_utf8_lossy(&told.stdout);

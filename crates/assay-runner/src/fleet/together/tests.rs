@@ -22,7 +22,7 @@ fn merged(hosts: &[OneHost]) -> FleetRecord {
     merge(&planned(), 0, 2, "", hosts, None)
 }
 
-/// A host whose window began so long after the release, with operations of so many nanoseconds each.
+/// A host whose window began this long after the release, with operations of these latencies in nanoseconds.
 fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
     let operations = latencies.len() as u64;
     let count = Count { operations, bytes: operations * 4096 };
@@ -92,14 +92,14 @@ fn percentiles_come_from_the_sum_and_are_no_mean() {
 
 #[test]
 fn windows_are_cut_to_what_all_share() {
-    // The second began 2.5 s later: 7.5 s are shared, and evenly each did three quarters of its own in them.
+    // The second host began 2.5 s later: they share 7.5 s, with three quarters of the operations of each.
     let hosts = [host(0, 0, &[1; 1000]), host(1, 2500 * MS, &[1; 1000])];
     let whole = merged(&hosts);
     assert_eq!(whole.trial.measured.as_ref().unwrap().window_ns, 7500 * MS);
     assert_eq!(together(&whole).rate("iops"), Some(200.0));
     assert_eq!(together(&whole).since_go_ns, 2500 * MS);
     assert_eq!(together(&whole).shared(), Some(0.75));
-    // By its seconds the first had been idle before that.
+    // According to its seconds, the first was idle before that.
     let mut hosts = hosts;
     let row = |second| SeriesRow {
         second,
@@ -119,7 +119,7 @@ fn windows_are_cut_to_what_all_share() {
 
 #[test]
 fn the_last_second_of_a_run_may_be_a_short_one() {
-    // A run of 1.5 s at 100 a second; the other one begins 0.3 s later.
+    // A run of 1.5 s at 100 operations per second; the other one begins 0.3 s later.
     let mut hosts = [host(0, 0, &[1; 150]), host(1, 300 * MS, &[1; 120])];
     for (own, window_ns) in hosts.iter_mut().zip([1500 * MS, 1200 * MS]) {
         own.ran.measured.as_mut().unwrap().window_ns = window_ns;
@@ -226,7 +226,7 @@ fn histograms_of_other_settings_are_refused_by_name() {
 }
 
 proptest! {
-    /// Whatever ranks counted: operations and histograms are sums, in any order of ranks.
+    /// Operations and histograms are sums over ranks, in any order.
     #[test]
     fn sums_do_not_depend_on_the_order_of_hosts(
         counts in proptest::collection::vec(
@@ -249,7 +249,7 @@ proptest! {
         prop_assert!((one - two).abs() <= 1e-9 * one.abs());
         let shared = together(&whole).shared().unwrap();
         prop_assert!(shared > 0.0 && shared <= 1.0);
-        // Evenly, each host is as fast in the common window as in its own.
+        // At a constant rate, each host is as fast in the common window as in its whole window.
         let evenly: f64 = counts.iter().map(|(_, own)| own.len() as f64 / 10.0).sum();
         prop_assert!((one - evenly).abs() <= 1e-6 * evenly);
     }

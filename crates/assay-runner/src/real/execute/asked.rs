@@ -1,4 +1,4 @@
-//! What a program is started with, made before the clock runs; and the words for what hinders it.
+//! Prepares a program before the clock runs, and explains why one cannot start.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -10,7 +10,7 @@ use assay_machine::system::Execution;
 use assay_machine::system::identity::Caller;
 use assay_sys::{NotStarted, Step};
 
-/// Where programs are looked for without a `PATH`.
+/// Search path without a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const OWN: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
 const MAILBOXES: &str = "/var/mail";
@@ -78,7 +78,7 @@ impl ProgramCall {
             self.owner.as_ref().map_or("this user".to_owned(), |o| format!("user {}", o.user));
         let message = match (failed.step, kind) {
             (Step::Program, ErrorKind::NotFound) => return absent(&program, Path::new(&directory)),
-            // A place of PATH that this user may not look into is not the reason.
+            // An inaccessible directory in PATH is not the reason.
             (Step::Program, ErrorKind::PermissionDenied) if !self.is_anywhere() => {
                 return absent(&program, Path::new(&directory));
             }
@@ -112,7 +112,7 @@ impl ProgramCall {
         io::Error::new(kind, message)
     }
 
-    /// Whether any of the places where it may lie has it.
+    /// Whether any candidate path exists.
     fn is_anywhere(&self) -> bool {
         let directory = Path::new(OsStr::from_bytes(self.directory.as_bytes()));
         let place = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));
@@ -131,7 +131,7 @@ fn absent(program: &str, directory: &Path) -> io::Error {
     io::Error::new(ErrorKind::NotFound, format!("cannot start `{program}`: {why}"))
 }
 
-/// Where a program may lie, in the order in which a shell looks. What is surely not there is left out.
+/// Candidate paths of a program, in the order of a shell. Absolute paths that do not exist are left out.
 fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
     if program.contains('/') {
         return vec![program.into()];
@@ -141,12 +141,12 @@ fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
         let found = path.is_absolute().then(|| path.symlink_metadata());
         found.is_some_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
     };
-    // An empty place is where it runs.
+    // An empty entry is the working directory.
     let places = std::env::split_paths(path);
     places.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
 }
 
-/// Variables of a program: what it gets of this process's; of the caller what says who that is; and what is added.
+/// Environment of a program: that of this process, the caller's identity, and additions.
 fn variables(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     account: Option<&Option<Account>>,
@@ -154,7 +154,7 @@ fn variables(
 ) -> Variables {
     let mut variables: Variables = inherited.collect();
     if let Some(account) = account {
-        // Also where a study names them: they are of another process.
+        // Also if a study names them: they describe another process.
         variables.retain(|name, _| !name.as_bytes().starts_with(b"SUDO_"));
         let had_mail = variables.contains_key(OsStr::new("MAIL"));
         variables.retain(|name, _| OWN.iter().all(|own| name != own));
@@ -186,7 +186,7 @@ impl Account {
 }
 
 fn passwords() -> String {
-    // Without the file nobody has a name.
+    // Without the file, no user has a name.
     std::fs::read("/etc/passwd")
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What processors count of a program and of all that it starts.
+//! Hardware counters of a program and all its child processes.
 
 use std::io::{self, ErrorKind};
 
@@ -11,7 +11,7 @@ use assay_sys::{Count, CountedEvent, Counter};
 /// In the order of [`Counted`].
 const EVENTS: [CountedEvent; 3] =
     [CountedEvent::INSTRUCTIONS, CountedEvent::CYCLES, CountedEvent::CACHE_MISSES];
-/// From less than this part of the time nothing is told of the rest.
+/// Below this share of the time, a count is not extrapolated.
 const LEAST_SHARE: f64 = 0.5;
 /// Maximum processor time that the counters may miss: the start of a process is not counted.
 const UNSEEN_SHARE: u64 = 10;
@@ -24,7 +24,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// None where they are not asked for: they make each switch between threads a little dearer.
+    /// Closed unless requested: open counters slow down each context switch slightly.
     pub fn open(asked: bool) -> Self {
         if !asked {
             let not = |_| Presence::absent("not requested");
@@ -34,7 +34,7 @@ impl Counters {
         if !all.iter().any(is_forbidden) {
             return Self { opened: all.map(there), in_kernel: true };
         }
-        // What is outside the kernel may be counted by more users.
+        // More users may count events outside the kernel.
         let outside = EVENTS.map(|event| there(Counter::open(event, false)));
         Self { opened: outside, in_kernel: false }
     }

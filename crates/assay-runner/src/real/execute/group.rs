@@ -1,8 +1,7 @@
-//! A control group for the programs that are measured: the kernel keeps the peak of its memory, and
-//! knows who belongs to it.
+//! A control group for measured programs: the kernel records the peak of its memory and its members.
 //!
-//! It lies below this process's own group, or beside it, and its name says whose it is: what a process left that was
-//! killed is ended and removed by the next one.
+//! It is below or next to this process's group, and its name identifies its creator: a later process ends and removes
+//! the group of a killed one.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +19,7 @@ use super::tree::{self, Process};
 const MARK: &str = "assay";
 /// Memory still charged to an empty group, mostly page cache; more would hide the next peak.
 const MOST_LEFT_BYTES: u64 = 1 << 20;
-/// Controllers that what is made in a group has, too (version 2).
+/// Controllers that child groups inherit (version 2).
 const PASSED_ON: &str = "cgroup.subtree_control";
 const KILLED: Duration = Duration::from_secs(2);
 
@@ -32,13 +31,13 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// A group that nobody is in and whose peak begins now; none where none can be made.
+    /// An empty group with a reset peak; `None` if none can be created.
     pub fn ready(&mut self) -> Option<&Group> {
         let group = match std::mem::replace(self, Self::Impossible) {
             Self::Unknown => Parent::find().into_iter().find_map(Parent::first_group),
             Self::Impossible => None,
             Self::Made(group) if group.begins_anew().is_ok() => Some(group),
-            // One that holds more than its own beginning goes, and another takes its name.
+            // Replace a group with remaining memory.
             Self::Made(group) => {
                 let place = group.place.clone();
                 group.remove();
@@ -59,7 +58,7 @@ impl Groups {
     }
 }
 
-/// Ends and removes what processes left that are no more, wherever this one may; says which groups.
+/// Ends and removes groups of ended processes, if permitted; returns which ones.
 pub fn clear_leftovers() -> Vec<String> {
     let gone = Parent::find().into_iter().flat_map(|place| place.clear_leftovers());
     gone.map(|path| path.display().to_string()).collect()
@@ -79,7 +78,7 @@ pub struct Group {
     place: Parent,
     directory: PathBuf,
     entry: File,
-    /// Where the kernel keeps the peak; version 2 lets it begin anew for each who has it open.
+    /// The kernel's peak; with version 2, each open file has a separate reset.
     peak: File,
 }
 
@@ -124,13 +123,13 @@ impl Group {
         let limited = Limited { group: self, kills: self.kills() };
         let set = limited.set(limit);
         if set.is_err() {
-            // The failure is told, not that of taking it back.
+            // Report this failure, not that of the rollback.
             let _ = limited.lift();
         }
         set.map(|()| limited)
     }
 
-    /// Processes that the kernel killed in it for want of memory, since it was made.
+    /// Number of OOM kills in it since its creation.
     fn kills(&self) -> Option<u64> {
         let file = self.directory.join(self.place.version.limits().kills);
         let text = fs::read_to_string(file).ok()?;
@@ -152,12 +151,12 @@ impl Limited<'_> {
         self.write(files.memory, &limit.bytes.to_string())?;
         let MemoryLimit { bytes, may_swap: false } = limit else { return Ok(()) };
         let none = match self.group.place.version {
-            // With memory and swap together limited to what memory alone may be.
+            // The limit on memory and swap together equals that on memory.
             Version::One => bytes.to_string(),
             Version::Two => "0".to_owned(),
         };
         match self.write(files.swap, &none) {
-            // Without swap there is none to be kept out of.
+            // Without swap there is nothing to limit.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !has_swap() => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -168,7 +167,7 @@ impl Limited<'_> {
         }
     }
 
-    /// Processes that were killed for want of memory since it was set.
+    /// Number of OOM kills since the limit was set.
     pub fn kills(&self) -> Presence<u64> {
         match self.kills.zip(self.group.kills()) {
             Some((before, after)) => Presence::Present(after.saturating_sub(before)),
@@ -176,7 +175,7 @@ impl Limited<'_> {
         }
     }
 
-    /// Takes it back. The swap's first: it is never below that of memory (version 1).
+    /// Removes the limit. The limit on swap first, which must not be below that on memory (version 1).
     pub fn lift(&self) -> io::Result<()> {
         let files = self.group.place.version.limits();
         match self.write(files.swap, files.none) {
@@ -216,7 +215,7 @@ struct Files {
 
 struct Limits {
     memory: &'static str,
-    /// Of version 1 this counts memory and swap together.
+    /// In version 1, this counts memory and swap together.
     swap: &'static str,
     none: &'static str,
     kills: &'static str,
@@ -259,14 +258,14 @@ struct Parent {
 }
 
 impl Parent {
-    /// Where this process may make one, the best first.
+    /// Places where this process may create a group, the best first.
     fn find() -> Vec<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         places(&groups, &mounts)
     }
 
-    /// Whether it has the memory controller (version 2) and does not pass it on to what is made in it.
+    /// Whether it has the memory controller (version 2) without passing it to child groups.
     fn keeps_memory(&self) -> bool {
         let lists = |file: &str| {
             let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
@@ -298,7 +297,7 @@ impl Parent {
     fn open(self, directory: &Path) -> io::Result<Group> {
         let files = self.version.files();
         let peak = directory.join(files.peak);
-        // Before Linux 6.12 version 2 only shows it.
+        // Before Linux 6.12, version 2 only reports it.
         let peak =
             File::options().read(true).write(true).open(&peak).or_else(|_| File::open(peak))?;
         let is_list = self.version == Version::One;
@@ -307,7 +306,7 @@ impl Parent {
         Ok(Group { place: self, directory: directory.to_owned(), entry, peak })
     }
 
-    /// Ends and removes what processes left that are no more; says which groups.
+    /// Ends and removes groups of ended processes; returns which ones.
     fn clear_leftovers(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
         let Some(own) = Name::own() else { return Vec::new() };
@@ -328,7 +327,7 @@ impl Parent {
 struct Name {
     process: i32,
     started: u64,
-    /// In which numbering of processes (a container has its own).
+    /// PID namespace (a container has a separate one).
     space: String,
 }
 
@@ -363,7 +362,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// Kills who is in a group and removes it. What cannot be removed is a leftover, for the next one.
+/// Kills all processes of a group and removes it. If this fails, the group is a leftover for the next run.
 fn clear(directory: &Path) {
     let until = Instant::now() + KILLED;
     loop {
@@ -377,7 +376,7 @@ fn clear(directory: &Path) {
 }
 
 fn kill_all(directory: &Path) {
-    // Version 2 has it since Linux 5.14; else they are killed one by one.
+    // Version 2 has it since Linux 5.14; otherwise the processes are killed one by one.
     let _ = File::options()
         .write(true)
         .open(directory.join("cgroup.kill"))
@@ -427,7 +426,7 @@ fn mounted(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> 
         let (kind, options) = (back.next()?, back.nth(1)?);
         let mut front = front.split(' ').skip(3);
         let (root, point) = (front.next()?, front.next()?);
-        // A container sees a part of the tree, and not what is above it.
+        // A container only sees a part of the tree.
         let below = Path::new(group).strip_prefix(root).ok()?;
         let is_seen = !group.split('/').any(|part| part == "..");
         (is_meant(kind, options) && is_seen).then(|| Path::new(point).join(below))

@@ -1,4 +1,4 @@
-//! From the start of a program until nothing of it is left.
+//! From the start of a program until all its processes have ended.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, Read};
@@ -21,17 +21,17 @@ use super::counters::Counters;
 use super::group::Group;
 use super::tree::{Process, Tree};
 
-/// How often memory is looked at where the kernel does not keep its peak, and the wish to stop.
+/// Interval for checking the stop flag, and memory if the kernel records no peak.
 const LOOK: Duration = Duration::from_millis(20);
-/// To look at many processes takes long: no more than this part of the time.
+/// Divisor: scanning many processes is slow, so use at most this fraction of the time.
 const LOOKING_SHARE: u32 = 20;
-/// What ends together with the program may take this long.
+/// Grace period for processes that end together with the program.
 const TOGETHER: Duration = Duration::from_millis(200);
 const ASKED: Duration = Duration::from_secs(2);
-/// What is killed may take this long: it may wait for a device.
+/// A killed process may take this long: it may wait for a device.
 const KILLED: Duration = Duration::from_secs(10);
 const SLICE: Duration = Duration::from_millis(5);
-/// Looks at the orphans for each look at all processes.
+/// Scans of orphans per scan of all processes.
 const CHASES: u32 = 200;
 /// Bytes read at a time. Assay checks for the end of the program between reads.
 const CHUNK: usize = 64 << 10;
@@ -43,7 +43,7 @@ pub struct Running<'a> {
     streams: [Stream; 2],
     ended: Option<Duration>,
     is_reaped: bool,
-    /// Counts of its bytes. Without root they are shown to who opened them while it ran.
+    /// Counts of its bytes. Without root, they must be opened while the program runs.
     bytes: Option<File>,
     sampled: Option<u64>,
     own_waited_ns: u64,
@@ -57,7 +57,7 @@ struct Spent {
     system_ns: u64,
     largest_bytes: u64,
     happened: Happened,
-    /// Bytes read and written; none where the kernel did not tell of one of them.
+    /// Bytes read and written; `None` if the kernel did not report one of them.
     bytes: Option<(u64, u64)>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Running<'a> {
         if forced.is_some() || left_running > 0 {
             self.end_all()?;
         }
-        // Who has it open from elsewhere may go on for ever: what the pipe can hold is taken.
+        // Another process may write endlessly to the open pipe: only read its current content.
         for stream in &mut self.streams {
             stream.drain();
         }
@@ -124,7 +124,7 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Until it ends by itself (none) or has to be ended.
+    /// Waits until the program ends (`None`) or has to be ended.
     fn watch(&mut self) -> io::Result<Option<Ending>> {
         let over = self.execution.timeout.and_then(|limit| self.launched.began.checked_add(limit));
         let mut look = self.launched.began + LOOK;
@@ -155,7 +155,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Until its end, a word of it, or the given moment.
+    /// Waits for the end of the program, its output, or the given time.
     fn wait(&mut self, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
@@ -169,7 +169,7 @@ impl<'a> Running<'a> {
         };
         if runs && ready[0] {
             self.ended = Some(self.launched.began.elapsed());
-            // The program may have ended while this thread waited: its time is longer by as much.
+            // The program may have ended while this thread waited: its time includes this wait.
             self.spent.happened.waited_ns += own_waited_ns().saturating_sub(self.own_waited_ns);
         }
         if ready[usize::from(runs)..].contains(&true) {
@@ -185,16 +185,16 @@ impl<'a> Running<'a> {
             return Ok(0);
         }
         let running = self.tree.running().len() as u32;
-        // One that is reborn all the time is not met by who looks through all processes.
+        // A scan of all processes can miss one that always forks and exits.
         if running == 0 && self.settle(Duration::ZERO)? { Ok(0) } else { Ok(running.max(1)) }
     }
 
-    /// Waits until nothing runs any more; whether that came in time.
+    /// Waits until no process runs; returns whether this happened in time.
     fn settle(&mut self, limit: Duration) -> io::Result<bool> {
         let until = Instant::now() + limit;
         loop {
             let orphans = self.tree.orphans();
-            // Who was over when it was looked at may have left another behind since.
+            // A process that had ended may have left a child since the scan.
             if orphans.is_empty() && self.ended.is_some() {
                 return Ok(true);
             }
@@ -211,7 +211,7 @@ impl<'a> Running<'a> {
 
     fn end_all(&mut self) -> io::Result<()> {
         self.tree.send(Signal::TERM);
-        // What was stopped cannot hear that before it goes on.
+        // A stopped process must continue to receive the signal.
         self.tree.send(Signal::CONT);
         if self.settle(ASKED)? {
             return Ok(());
@@ -237,7 +237,7 @@ impl<'a> Running<'a> {
                 break;
             }
             for orphan in self.take_over(orphans)? {
-                // Its number is its own until it is reaped here.
+                // Its ID is not reused until it is reaped here.
                 let id = Pid::from_raw(orphan.id);
                 let _ = id.map(|id| kill_process(id, Signal::KILL));
             }
@@ -258,7 +258,7 @@ impl<'a> Running<'a> {
         ))
     }
 
-    /// Takes those away that are over; gives the others.
+    /// Reaps ended processes; returns the others.
     fn take_over(&mut self, orphans: Vec<Process>) -> io::Result<Vec<Process>> {
         let mut running = Vec::new();
         for orphan in orphans {
@@ -307,7 +307,7 @@ impl<'a> Running<'a> {
         if let Some(bytes) = self.tree.group().and_then(Group::peak_bytes) {
             return Presence::Present(PeakMemory { bytes, by: PeakBy::Cgroup });
         }
-        // Until a program runs, its process has what this one has: less cannot be told apart.
+        // Before exec, the child has the memory of this process: smaller peaks are invisible.
         let floor = own_peak_bytes().unwrap_or(u64::MAX);
         let largest = Some(self.spent.largest_bytes).filter(|bytes| *bytes > floor);
         match (self.sampled, largest) {
@@ -329,9 +329,9 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if !self.is_reaped {
-            // Something failed on the way: nothing is measured any more, but nothing stays either.
+            // After an error nothing is measured, but no process must remain.
             self.tree.kill();
-            // Another user's may go on: it is not waited for without end.
+            // Another user's process may continue: do not wait for it indefinitely.
             let handle = PollFd::new(&self.launched.handle, PollFlags::IN);
             let _ = poll(&mut [handle], Some(&Timespec { tv_sec: 1, tv_nsec: 0 }));
             let _ = assay_sys::reap(self.launched.process);
@@ -339,7 +339,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Polls; which of at most three have something. Who interrupts it has a look taken.
+/// Polls at most three files; returns which are ready. A signal counts as a timeout.
 fn ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<[bool; 3]> {
     match poll(among, Some(time)) {
         Ok(_) => {}
@@ -354,20 +354,20 @@ fn bytes_of(process: Pid) -> String {
     format!("/proc/{}/io", process.as_raw_nonzero())
 }
 
-/// What this thread has waited for a processor so far, nanoseconds; 0 where the kernel does not count it.
+/// Time that this thread has waited for a CPU so far, nanoseconds; 0 if the kernel does not count it.
 fn own_waited_ns() -> u64 {
     assay_load::waited_ns("thread-self").unwrap_or_default()
 }
 
 struct MovedBytes {
     read: u64,
-    /// What was written and then deleted never goes to storage.
+    /// Data that was deleted before its writeback never reaches storage.
     written: u64,
     called: u64,
 }
 
 impl MovedBytes {
-    /// Reads them, or returns `None` where the kernel does not show them.
+    /// `None` if the kernel does not show them.
     fn read(process: Pid, opened: Option<File>) -> Option<Self> {
         let file = opened.or_else(|| File::open(bytes_of(process)).ok());
         let text = io::read_to_string(file?).ok()?;
@@ -400,14 +400,14 @@ impl Stream {
         Self { pipe, tail: Tail::new(most, sum) }
     }
 
-    /// Keeps the end of what has come until now; whether anything came.
+    /// Reads available data and stores its end; returns whether there was any.
     fn hear(&mut self) -> bool {
         let Some(pipe) = &mut self.pipe else { return false };
         match self.tail.read(pipe) {
             Ok(true) => return true,
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            // Nobody is left who could say anything.
+            // All writers have closed it.
             Ok(false) | Err(_) => self.pipe = None,
         }
         false
@@ -452,7 +452,7 @@ impl Tail {
             sum.add(read);
         }
         self.kept.extend_from_slice(&read[count.saturating_sub(self.most)..]);
-        // To move what is kept costs as much as it is long: not for each chunk.
+        // Moving the stored end costs time: not for each chunk.
         if self.kept.len() > self.most.saturating_mul(2) {
             self.kept.drain(..self.kept.len() - self.most);
         }
@@ -463,7 +463,7 @@ impl Tail {
         &self.kept[self.kept.len().saturating_sub(self.most)..]
     }
 
-    /// As text, from the first whole character on.
+    /// As text from the first complete character on.
     fn text(&self) -> String {
         let is_inside = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
         let last = self.last();
@@ -492,7 +492,7 @@ mod tests {
         while tail.read(&mut from).unwrap() {}
         assert_eq!(tail.text().as_bytes(), &long[long.len() - KEPT..]);
         assert!(!tail.read(&mut [].as_slice()).unwrap());
-        // All of it counts, kept or not; and what is kept of an endless one has an end.
+        // All bytes count, but the stored part is limited.
         assert_eq!(tail.bytes, long.len() as u64);
         assert_eq!(tail.sum.take().map(Sum::finish), Some(sha256(&long)));
         assert!(tail.kept.len() <= 2 * KEPT, "{}", tail.kept.len());
@@ -509,19 +509,19 @@ mod tests {
     fn all_that_a_pipe_holds_is_taken_and_nothing_is_waited_for() {
         let (reader, mut writer) = wide_pipe().unwrap();
         let holds = fcntl_getpipe_size(&writer).unwrap();
-        // A user may have so many pipes that this one stayed as it was.
+        // The kernel refuses to enlarge the pipe of a user with many pipes.
         let refused = fcntl_setpipe_size(&writer, PIPE_BYTES).is_err();
         assert!(holds >= PIPE_BYTES || refused, "{holds}");
         let mut stream = Stream::new(Some(reader), KEPT, None);
         stream.drain();
         assert_eq!(stream.tail.bytes, 0);
-        // Nobody reads meanwhile: a writer that had to wait would wait for ever.
+        // Without a reader, a blocked writer would wait forever.
         writer.write_all(&vec![b'x'; holds]).unwrap();
         stream.drain();
         assert_eq!(stream.heard().bytes, holds as u64);
         assert!(stream.pipe.is_some(), "who may still write is listened to");
         drop(writer);
-        // A child of another test has the writer until it executes its program.
+        // A child of another test has the writer open until it calls exec.
         while stream.pipe.is_some() {
             stream.drain();
         }

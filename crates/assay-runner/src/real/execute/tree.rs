@@ -1,4 +1,4 @@
-//! The processes of one run: found by whose children they are, never by name.
+//! The processes of one run: found by parentage, never by name.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -17,10 +17,10 @@ pub struct Process {
     pub name: String,
     parent: i32,
     group: i32,
-    /// Ticks since the machine started; with the id it names one process of all times.
+    /// Ticks since boot; with the ID, it identifies a process uniquely.
     pub started: u64,
     resident_pages: u64,
-    /// It has ended; its parent has not asked for its end yet.
+    /// It ended, and its parent has not reaped it yet.
     pub is_over: bool,
 }
 
@@ -30,7 +30,7 @@ impl Process {
         Self::parse(id, &String::from_utf8_lossy(&bytes))
     }
 
-    /// The name may hold anything, brackets too; all that follows is numbers.
+    /// The name may contain anything, including brackets; all later fields are numbers.
     fn parse(id: i32, text: &str) -> Option<Self> {
         let (head, tail) = text.rsplit_once(')')?;
         let fields: Vec<&str> = tail.split_whitespace().collect();
@@ -41,14 +41,14 @@ impl Process {
             name: head.split_once('(')?.1.to_owned(),
             parent: number(1)? as i32,
             group: number(2)? as i32,
-            // Its first thread may have ended before the others.
+            // The first thread may end before the others.
             is_over: is_dead && number(17)? <= 1,
             started: number(19)?,
             resident_pages: number(21)?,
         })
     }
 
-    /// Sends it a signal: to this very process, whoever else gets its number meanwhile.
+    /// Sends it a signal through a pidfd: the ID may be reused.
     fn send(&self, signal: Signal) -> io::Result<()> {
         let Some(id) = Pid::from_raw(self.id) else { return Ok(()) };
         let gone = |error: Errno| if error == Errno::SRCH { Ok(()) } else { Err(error.into()) };
@@ -68,7 +68,7 @@ pub struct Tree<'a> {
     program: i32,
     own: Own,
     group: Option<&'a Group>,
-    /// When it started; looked up when something may be left of it.
+    /// Start time; read only if processes may be left.
     started: OnceCell<u64>,
 }
 
@@ -81,8 +81,7 @@ pub struct Own {
 impl Own {
     pub fn find() -> io::Result<Self> {
         let id = getpid().as_raw_nonzero().get();
-        // As the kernel writes it: in a name space of processes its own group may lie outside, with
-        // the number 0.
+        // The kernel's value: in a PID namespace, its group may be outside, with the number 0.
         let Some(own) = Process::find(id) else {
             let message =
                 "/proc shows no processes, so Assay cannot find leftover processes; mount /proc";
@@ -93,14 +92,14 @@ impl Own {
 }
 
 impl<'a> Tree<'a> {
-    /// The program must not be reaped before this is dropped: its number stands for all of it.
+    /// The program must not be reaped before this is dropped: its ID identifies the whole group.
     pub const fn new(own: Own, program: Pid, group: Option<&'a Group>) -> Self {
         let started = OnceCell::new();
         Self { program: program.as_raw_nonzero().get(), own, group, started }
     }
 
     fn started(&self) -> u64 {
-        // It is there until it is reaped; else nothing could be told from others', and nothing is touched.
+        // It exists until it is reaped; otherwise no process matches, and none is touched.
         *self
             .started
             .get_or_init(|| Process::find(self.program).map_or(u64::MAX, |program| program.started))
@@ -133,7 +132,7 @@ impl<'a> Tree<'a> {
         let members = self.group.map(Group::members).unwrap_or_default();
         let mut found: Vec<Process> = Vec::new();
         let mut ids = BTreeSet::from([self.program]);
-        // Numbers of processes begin anew: a child may stand before its parent. Then once more.
+        // IDs wrap around, so a child may precede its parent: repeat until nothing is found.
         loop {
             let (more, rest): (Vec<_>, Vec<_>) = processes.into_iter().partition(|process| {
                 ids.contains(&process.id)
@@ -153,7 +152,7 @@ impl<'a> Tree<'a> {
         found
     }
 
-    /// Resident memory of all that run, bytes: what several share is counted for each.
+    /// Resident memory of all running processes in bytes; shared pages count for each of them.
     pub fn resident_bytes(&self, orphans: &[Process]) -> u64 {
         let mut pages = 0;
         let mut next: Vec<Process> = orphans.to_vec();
@@ -179,7 +178,7 @@ impl<'a> Tree<'a> {
     /// Kills everything: first the program's process group, whose number cannot be reused yet.
     pub fn kill(&self) -> Option<(Process, io::Error)> {
         if let Some(program) = Pid::from_raw(self.program) {
-            // There may be nobody in it any more.
+            // The group may be empty.
             let _ = kill_process_group(program, Signal::KILL);
         }
         if let Some(group) = self.group {
@@ -189,7 +188,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Children of a process; none given where the kernel does not list them.
+/// Children of a process; `None` if the kernel does not list them.
 fn children(id: i32) -> Option<Vec<i32>> {
     let mut found = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{id}/task")).ok()? {
@@ -198,7 +197,7 @@ fn children(id: i32) -> Option<Vec<i32>> {
             Ok(text) => {
                 found.extend(text.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
             }
-            // The thread has ended; or no kernel with lists, which the first thread shows.
+            // The thread ended, or the kernel has no lists, which the first thread shows.
             Err(_) if id_has_lists(id) => {}
             Err(_) => return None,
         }
@@ -217,7 +216,7 @@ fn everybody() -> Vec<i32> {
 
 pub fn kill(ids: &[i32]) {
     for process in ids.iter().filter_map(|id| Process::find(*id)) {
-        // Who cannot be killed is still there when it is looked at again.
+        // The next scan finds a process that could not be killed.
         let _ = process.send(Signal::KILL);
     }
 }

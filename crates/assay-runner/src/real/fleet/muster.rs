@@ -20,7 +20,7 @@ use super::super::crowd;
 use super::super::link::is_for_now;
 use super::{End, LOOK, Sockets};
 
-/// Those who have not shown the token yet, at a time: who comes beyond that takes the place of another one.
+/// Limit on simultaneous unauthenticated connections: a newcomer beyond it replaces another.
 const MOST_STRANGERS: usize = 64;
 const ADMISSION: Duration = Duration::from_secs(5);
 /// Limits for one connection attempt, for the answers of rank 0, and the pause between attempts.
@@ -84,7 +84,7 @@ fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener
     let all: Vec<SocketAddr> = loop {
         match address.to_socket_addrs() {
             Ok(all) => break all.collect(),
-            // A name may come into being together with the rank that bears it.
+            // A host name may appear together with its rank.
             Err(error) if is_over(named, stop) || error.kind() == io::ErrorKind::InvalidInput => {
                 return Err(refused(&error));
             }
@@ -125,7 +125,7 @@ struct Door<'a> {
     strangers: Vec<Stranger>,
     ends: BTreeMap<u32, End>,
     turned_away: u64,
-    /// Who knows the token and cannot be one of them, which ends it for all: nobody else comes in that place.
+    /// A rank with the token that does not fit ends the study for all: no other can take its place.
     unlike: Option<String>,
 }
 
@@ -149,7 +149,7 @@ impl Door<'_> {
     fn dismiss(&mut self, why: &str) {
         let message = Message::End { why: Some(why.to_owned()) };
         for end in self.ends.values_mut() {
-            // Whoever is not there any more knows.
+            // A closed connection needs no message.
             let _ = end.say(&message);
         }
     }
@@ -176,7 +176,7 @@ impl Door<'_> {
             match self.listener.accept() {
                 Ok((stream, address)) => self.greet(stream, address.ip()),
                 Err(error) if is_for_now(&error) => return,
-                // Such as no room for one more: that is no reason to ask without a pause.
+                // Such as an exhausted limit: retry after a pause.
                 Err(_) => return thread::sleep(LOOK),
             }
         }
@@ -242,7 +242,7 @@ impl Door<'_> {
 }
 
 impl Stranger {
-    /// The line that it says, once it is whole.
+    /// Its complete line; `None` until the end of the line.
     fn hear(&mut self) -> Result<Option<String>, ()> {
         let mut bytes = [0; LONGEST_LINE];
         let room = LONGEST_LINE - self.said.len();
@@ -253,7 +253,7 @@ impl Stranger {
             Err(_) => return Err(()),
         }
         match self.said.iter().position(|byte| *byte == b'\n') {
-            // Who has been welcomed by nobody has nothing more to say.
+            // Without a welcome, no data may follow.
             Some(end) if end + 1 == self.said.len() => {
                 String::from_utf8(std::mem::take(&mut self.said)).map(Some).map_err(|_| ())
             }
@@ -297,19 +297,19 @@ pub fn dial(
 }
 
 enum Tried {
-    /// It will not be otherwise later.
+    /// A later attempt will not succeed either.
     Refused(String),
     Later(String),
 }
 
 fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
     let later = |error: io::Error| Tried::Later(error.to_string());
-    // A name may come into being together with the rank that bears it.
+    // A host name may appear together with its rank.
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
     let mut last = Tried::Later("the name has no address".to_owned());
     for address in addresses {
         match TcpStream::connect_timeout(&address, ATTEMPT) {
-            // Where nobody listens on this host, a dialler may draw the number that it dials, and reach itself.
+            // Without a listener on this host, a client may get the port that it dials, and connect to itself.
             Ok(stream) if stream.local_addr().ok() == stream.peer_addr().ok() => {
                 last = Tried::Later("connection refused".to_owned());
             }
@@ -333,7 +333,7 @@ fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tr
     End::new(stream, hello::USE.key(token, &riddle, &own), Side::Other).map_err(later)
 }
 
-/// The next line of rank 0, byte by byte: what follows it are frames.
+/// The next line of rank 0, byte by byte, because frames follow it.
 fn line(stream: &mut TcpStream, until: Instant) -> Result<String, Tried> {
     let later = |why: &str| Tried::Later(why.to_owned());
     stream.set_read_timeout(Some(LOOK)).map_err(|error| Tried::Later(error.to_string()))?;
@@ -369,7 +369,7 @@ mod tests {
         assert!(why.contains("n0 is 127.0.1.1 on this host"), "{why}");
         assert_eq!(reachable("n0:7711", vec![own, other]), Ok(vec![other]));
         assert_eq!(reachable("n0:7711", vec![other]), Ok(vec![other]));
-        // Whoever says so means this host.
+        // Such an address means this host.
         for address in ["127.0.1.1:7711", "localhost:7711"] {
             assert_eq!(reachable(address, vec![own]), Ok(vec![own]));
         }

@@ -22,7 +22,7 @@ fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// Rank 0 and the others, who know each other.
+/// Rank 0 and the other ranks, authenticated.
 fn fleet(
     ranks: u32,
     strangers: impl FnOnce(SocketAddr) + Send + 'static,
@@ -75,7 +75,7 @@ fn all_ranks_hear_each_other_and_who_goes_is_named() {
 fn strangers_are_turned_away_and_counted() {
     let (zero, _others) = fleet(2, |address| {
         let until = Instant::now() + LIMIT;
-        // As soon as somebody listens.
+        // As soon as it listens.
         let connect = || loop {
             match TcpStream::connect(address) {
                 Ok(stream) => return stream,
@@ -88,7 +88,7 @@ fn strangers_are_turned_away_and_counted() {
             let mut stream = connect();
             stream.write_all(words).unwrap();
             let mut answer = Vec::new();
-            // It closes the connection, however it does that.
+            // It closes the connection, in any way.
             let _ = stream.read_to_end(&mut answer);
             assert!(!String::from_utf8_lossy(&answer).contains("ok"));
         }
@@ -101,7 +101,7 @@ fn strangers_are_turned_away_and_counted() {
         let why = dial(&address.to_string(), &token(), place, LIMIT, &stop).err().unwrap();
         assert!(why.contains("a different number of ranks than 3"), "{why}");
     });
-    // On a busy machine an attempt may come to nothing and be made again.
+    // On a busy machine, an attempt may fail and be repeated.
     assert!(zero.turned_away >= 6, "{}", zero.turned_away);
 }
 
@@ -124,7 +124,7 @@ fn another_version_is_named_at_once_and_ends_it_for_all() {
         lines.read_line(&mut line).unwrap();
         let why = hello::read_welcome(&token(), place, &riddle, &[7; 32], &line).unwrap_err();
         assert!(why.starts_with("rank 0 runs another version of assay than "), "{why}");
-        // It waits for nobody else: the limit is far away.
+        // It does not wait for the others: the limit is far away.
         let why = zero.join().unwrap().err().unwrap();
         assert!(why.starts_with("127.0.0.1: rank 2 runs assay 9.8.7, and rank 0 "), "{why}");
         assert_eq!(heard(&mut came), (0, Heard::Said(Box::new(Message::End { why: Some(why) }))));
@@ -139,7 +139,7 @@ fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
     let place = Place { rank: 1, ranks: 2 };
     let why = dial(&address, &token(), place, Duration::from_millis(300), &stop).err().unwrap();
     assert!(why.contains("rank 0 was not available"), "{why}");
-    // Who came hears why it is over.
+    // Connected ranks receive the reason for the end.
     let ends = AtomicBool::new(false);
     let why = thread::scope(|scope| {
         let zero = scope.spawn(|| listen(&address, &token(), 3, LIMIT, &ends));

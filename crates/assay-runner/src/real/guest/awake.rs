@@ -10,20 +10,20 @@ use rustix::time::{ClockId, Timespec, clock_settime};
 const NOW: &str = "now ";
 const SALT_BYTES: usize = size_of::<u128>();
 
-/// What time it is, in nanoseconds since 1970, and something that is new.
+/// The time in nanoseconds since 1970, and a random number.
 pub fn line() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut salt = [0; SALT_BYTES];
-    // Without it machines draw alike: nothing that is judged depends on it.
+    // Without it, machines have equal random numbers: results do not depend on it.
     let _ = getrandom(&mut salt, GetRandomFlags::NONBLOCK);
     format!("{NOW}{} {:032x}", now.as_nanos(), u128::from_ne_bytes(salt))
 }
 
-/// In the machine: whether that was it. Its clock is set, and its draws are its own.
+/// In the machine: handles the line if it is that message. Sets the clock and seeds the random numbers.
 pub fn heeded(line: &str) -> bool {
     let Some((now, salt)) = read(line) else { return false };
     let time = Timespec { tv_sec: now.as_secs() as i64, tv_nsec: now.subsec_nanos().into() };
-    // Where that is not possible the clock stands as it stood, as in a machine without a battery.
+    // If this fails, the clock remains as it was, as in a machine without a battery.
     let _ = clock_settime(ClockId::Realtime, time);
     let pool = OpenOptions::new().write(true).open("/dev/urandom");
     let _ = pool.and_then(|mut pool| pool.write_all(salt.as_bytes()));

@@ -1,4 +1,4 @@
-//! Virtual machines whose drive is this program's own, and whose program it speaks to.
+//! Virtual machines with a drive of this program, which also talks to the program inside.
 
 use std::sync::Arc;
 use std::time::Duration;

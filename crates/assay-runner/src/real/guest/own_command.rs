@@ -15,10 +15,10 @@ use assay_workloads::durability::command::{
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Who has ended says nothing more; what it said is here so soon at the latest.
+/// Longest wait for the output of an ended program.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Runs the command in a directory; `promised` hears each line that it prints.
+/// Runs the command in a directory; `promised` receives each line that it prints.
 pub fn run(
     own: &Lines,
     directory: &Path,
@@ -31,7 +31,7 @@ pub fn run(
     started.end()
 }
 
-/// Runs the check in a directory, on lines that were promised; `beside` is a place off the drive.
+/// Runs the check in a directory on the promised lines; `beside` is a path outside the drive.
 pub fn check(
     own: &Lines,
     directory: &Path,
@@ -55,7 +55,7 @@ struct Started {
     child: Child,
     group: Option<Pid>,
     said: Tail,
-    /// Dropped when it has ended; and what says whether its time was over before.
+    /// Dropped at its end; the receiver reports whether its time was over.
     ends: Option<Sender<()>>,
     limit: Receiver<bool>,
 }
@@ -100,7 +100,7 @@ impl Started {
         let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
         self.ends = None;
         let is_late = self.limit.recv().unwrap_or_default();
-        // What it left running goes with it; later the number may be somebody else's.
+        // Kill its remaining processes now; later the ID may be reused.
         kill(self.group.take());
         Ok(Ended {
             how: if is_late { How::TimedOut } else { how(status) },
@@ -112,7 +112,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         kill(self.group);
-        // One that was killed ends.
+        // A killed process ends.
         let _ = self.child.wait();
     }
 }
@@ -128,7 +128,7 @@ fn kill(group: Option<Pid>) {
     let _ = group.map(|own| kill_process_group(own, Signal::KILL));
 }
 
-/// Ends a group after a time, unless what is given is dropped before; the other one hears which it was.
+/// Kills a group after a time, unless the sender is dropped first; the receiver reports which.
 fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
     let (ends, ended) = channel::<()>();
     let (tells, told) = channel();
@@ -137,7 +137,7 @@ fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
         if is_late {
             kill(group);
         }
-        // Who asked may be gone.
+        // The caller may be gone.
         let _ = tells.send(is_late);
     });
     (ends, told)
@@ -163,7 +163,7 @@ impl Tail {
         Self { kept, over }
     }
 
-    /// What was said; of who keeps the stream open all the same, what came so far.
+    /// Its output; if another process has the stream open, the output so far.
     fn words(&self) -> String {
         let _ = self.over.recv_timeout(LAST_WORDS);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A command that notes what it does in a file, and a check that looks for each line that was promised.
+    /// A command that writes its work to a file, and a check for each promised line.
     fn lines(command: &str) -> Lines {
         Lines {
             command: command.to_owned(),

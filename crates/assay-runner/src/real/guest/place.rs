@@ -1,4 +1,4 @@
-//! In a virtual machine: its drive and its port, for the job that works there.
+//! The drive and port of a virtual machine, for a job inside.
 
 use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
@@ -103,7 +103,7 @@ impl Place for OwnDrive {
         let mut pieces = Pieces::new();
         for at in (0..bytes).step_by(PIECE_BYTES as usize) {
             let piece = piece(&file, at);
-            // Behind the end there is nothing more.
+            // The end of the file.
             let is_end = piece.as_ref().is_some_and(|own| (own.len() as u64) < PIECE_BYTES);
             pieces.push(piece);
             if is_end {
@@ -153,7 +153,7 @@ fn new_file() -> std::io::Result<File> {
     Ok(file)
 }
 
-/// As much of a piece as there is; none where it cannot be read.
+/// The rest of a piece, which may be short; `None` if unreadable.
 fn piece(file: &File, at: u64) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PIECE_BYTES as usize];
     let mut came = 0;
@@ -185,13 +185,13 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         if self.0.has_files() {
-            // Where that fails the next mount does, and says so. The call itself: a program for it takes longer.
+            // If this fails, the next mount reports it. A system call is faster than a program.
             let _ = rustix::mount::unmount(MOUNT, rustix::mount::UnmountFlags::empty());
         }
     }
 }
 
-/// The calls themselves where they are enough: in an emulated machine a program takes longer than a mount.
+/// System calls if possible: in an emulated machine, a program takes longer than a mount.
 fn mount(on: On, options: &str) -> Result<(), String> {
     if options.is_empty() {
         let flags = rustix::mount::MountFlags::empty();
@@ -201,7 +201,7 @@ fn mount(on: On, options: &str) -> Result<(), String> {
     run(&["mount", "-t", on.name(), "-o", options, DRIVE, MOUNT])
 }
 
-/// Has the kernel believe nothing that it knew of the drive, which nothing is mounted on.
+/// Drops the kernel's cache of the unmounted drive.
 fn forget() -> Result<(), String> {
     let forgotten = opened(DRIVE, true).and_then(|drive| {
         drive.sync_all()?;
@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// On a real file system that nobody cuts off: all of it is there, and what is changed behind its back is found.
+    /// Without a power cut on a real file system, all data exists; changes from outside are found.
     #[test]
     fn files_of_a_script_are_there_when_nothing_is_cut() {
         for sync in [Sync::Fsync, Sync::Dsync, Sync::None] {

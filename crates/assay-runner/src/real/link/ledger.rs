@@ -1,4 +1,4 @@
-//! The end that tells a peer of promises, and asks for them once its own power has gone and come back.
+//! The client of a promise ledger: it reports promises to a peer, and reads them back after its power loss.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use assay_machine::system::network::protocol::Role;
 use super::wire::Wire;
 use super::{admitted, connect};
 
-/// The peer's answer: it has nothing else to do.
+/// Timeout for the peer's answer: it has no other work.
 const ANSWER: Duration = Duration::from_secs(20);
 
 pub fn reach(peer: &str, token: &Token) -> io::Result<Box<dyn Ledger>> {

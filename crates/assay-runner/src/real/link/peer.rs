@@ -20,22 +20,22 @@ use super::pump::{self, Course};
 use super::strangers::Strangers;
 use super::wire::Wire;
 
-/// Connections that are held at the same time: those of two sessions with all of their streams.
+/// Limit on simultaneous connections: two sessions with all streams.
 const MOST_CONNECTIONS: usize = 300;
-/// Connections that wait to be accepted: a crowd that comes at once leaves room for one more.
+/// Queue of unaccepted connections, large enough for a burst.
 const BACKLOG: i32 = 4096;
 const AT_ONCE: usize = 64;
 const MOST_SESSIONS: usize = 2;
 const ADMISSION: Duration = Duration::from_secs(1);
 const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
 const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
-/// A session that says nothing for so long is over.
+/// A session without messages ends after this time.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
 /// Maximum connections that report acknowledged writes, including machines without power.
 const MOST_TELLING: usize = 32;
-/// A machine that tells of no promise for so long has no power, or has another reason to be silent.
+/// A machine without promises for this long has no power, or has another reason to be silent.
 const SILENT: Duration = Duration::from_secs(3 * 60);
-/// How long streams are still emptied after their phase: the queue before them drains.
+/// How long streams are drained after their phase, to empty the queue.
 const AFTER: Duration = Duration::from_secs(1);
 const MOST_DATAGRAMS: u64 = 500;
 const LOOK_NS: i64 = 100_000_000;
@@ -50,7 +50,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        // A link of 10 Gbit/s.
+        // A 10 Gbit/s link.
         Self { bytes_per_s: 1_250_000_000 }
     }
 }
@@ -65,7 +65,7 @@ struct House {
     token: Token,
     limits: Limits,
     sessions: Mutex<Vec<Session>>,
-    /// What others had promised: in memory alone, and lost with it.
+    /// Promises of other machines, in memory only.
     book: Mutex<Book>,
     telling: AtomicUsize,
     connections: AtomicUsize,
@@ -96,7 +96,7 @@ struct Session {
 struct OpenConnection {
     house: Arc<House>,
     stranger: Option<u64>,
-    /// Whether it is counted among those who tell of promises.
+    /// Whether it counts as a connection that reports promises.
     tells: bool,
 }
 
@@ -172,14 +172,14 @@ impl Peer {
             let (stream, address) = match self.listener.accept() {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // No handle is free, or it has gone already: the next look tries again.
+                // Out of descriptors, or the client left: try again later.
                 Err(_) => return thread::sleep(Duration::from_millis(5)),
             };
             if self.house.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
                 continue;
             }
             let Ok(stranger) = self.house.strangers.join(&stream, address.ip()) else { continue };
-            // Nobody else counts up: so there are never more than these.
+            // Only this thread increments it, so the limit is exact.
             self.house.connections.fetch_add(1, Ordering::Relaxed);
             let held = OpenConnection {
                 house: Arc::clone(&self.house),
@@ -187,7 +187,7 @@ impl Peer {
                 tells: false,
             };
             let meet = move || House::meet(held, stream, address);
-            // Without a thread it is turned away: the stream goes with what was to be done.
+            // Without a thread, dropping the closure closes the stream.
             let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
         }
     }
@@ -203,9 +203,9 @@ impl House {
         self.sessions().retain(|session| session.until > now);
     }
 
-    /// Sends datagrams of those who showed the token back to them, each once, as long as it came.
+    /// Returns datagrams of authenticated clients, each once, at its received length.
     fn answer(&self, socket: &UdpSocket) {
-        // One byte more than there may be, so that a longer one is seen.
+        // One byte more than allowed, to detect longer ones.
         let mut bytes = [0; protocol::DATAGRAM + 1];
         for _ in 0..MOST_DATAGRAMS {
             let Ok((length, from)) = socket.recv_from(&mut bytes) else { return };
@@ -225,14 +225,14 @@ impl House {
             }
             session.last = own;
             let said = protocol::datagram(&session.key, Side::Peer, number, own);
-            // What cannot be sent is lost, as on any link.
+            // A failed send is a loss, as on any link.
             let _ = socket.send_to(&said, from);
         }
     }
 
     fn meet(mut held: OpenConnection, stream: TcpStream, address: SocketAddr) {
         let house = Arc::clone(&held.house);
-        // Whoever goes wrong is let go; nobody else hears of it.
+        // Drops an invalid client without affecting others.
         let Ok(admitted) = house.admit(&mut held, stream, address) else { return };
         let Admitted { wire, role, session, key } = admitted;
         match role {
@@ -269,7 +269,7 @@ impl House {
             Ok(found) => found,
             Err(why) => return Err(turned_away(&mut wire, why)),
         };
-        // Before it is told so: who is welcome makes room for nobody.
+        // Before the reply: an authenticated connection must not be replaced.
         held.is_known();
         let key = protocol::USE.key(&self.token, &riddle, &own);
         let session = match &role {
@@ -393,7 +393,7 @@ impl House {
     }
 
     fn take(&self, session: u64, up: u32, down: u32) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
-        // Those who were welcomed are put down a moment later.
+        // Admitted streams are registered slightly later.
         for _ in 0..100 {
             let mut sessions = self.sessions();
             let own = sessions.iter_mut().find(|own| own.number == session)?;

@@ -1,4 +1,4 @@
-//! Connections without a token yet. At the limit, the idlest of the busiest address is dropped.
+//! Unauthenticated connections. At the limit, the idlest of the busiest address is dropped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::super::crowd;
 
 const MOST: usize = 64;
-/// Those who were told to go and have not gone yet; more are waited for, and nothing grows.
+/// Limit on dropped connections that have not ended yet; newcomers wait.
 const MOST_LEAVING: usize = 16;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Stranger {
 }
 
 impl Strangers {
-    /// A place for somebody who has just come. Where all are taken, another one is told to go.
+    /// Registers a new connection. At the limit, it drops another one.
     pub fn join(&self, stream: &TcpStream, address: IpAddr) -> io::Result<u64> {
         let stream = stream.try_clone()?;
         let mut table = self.table();
@@ -37,7 +37,7 @@ impl Strangers {
         table.next += 1;
         let waiting: Vec<(u64, IpAddr, u64)> = (table.there.iter())
             .filter(|(_, own)| !own.told)
-            // Nobody of them has said anything: the idlest is the one that came first.
+            // All of them are silent: the idlest one is the oldest.
             .map(|(id, own)| (*id, own.address, *id))
             .collect();
         if waiting.len() >= MOST
@@ -45,7 +45,7 @@ impl Strangers {
             && let Some(own) = table.there.get_mut(&goes)
         {
             own.told = true;
-            // It wakes up whoever listens to it; one that is closed already has gone.
+            // Wakes up its reader; a closed connection has already ended.
             let _ = own.stream.shutdown(Shutdown::Both);
         }
         table.there.insert(id, Stranger { address, stream, told: false });

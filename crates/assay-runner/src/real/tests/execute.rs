@@ -1,4 +1,4 @@
-//! Programs that are run and measured: what is said of them, and that nothing of them is left.
+//! Running and measuring programs: the results, and that no process remains.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use assay_machine::system::identity::Caller;
 
 use super::*;
 
-/// Longer than any test waits; a test that takes this long has failed.
+/// Longer than any test waits: such a test has failed.
 const LONG: Duration = Duration::from_secs(60);
 
 struct Run {
@@ -59,7 +59,7 @@ impl Run {
         executed
     }
 
-    /// The same, but what it made to measure is kept for the next.
+    /// The same, but leaves the control group for the next run.
     fn execute(&self) -> io::Result<Executed> {
         Real.execute(&self.execution())
     }
@@ -91,7 +91,7 @@ impl Run {
     }
 }
 
-/// Ids that a program wrote into a file, one a line.
+/// IDs that a program wrote to a file, one per line.
 fn ids(path: &Path) -> Vec<u32> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| line.trim().parse().unwrap()).collect()
@@ -152,7 +152,7 @@ fn what_may_not_be_executed_is_named() {
 #[test]
 fn a_script_whose_interpreter_is_missing_is_told_from_a_missing_script() {
     let scratch = Scratch::new();
-    // By another process, which has closed it when it is started.
+    // Another process writes it, and closes it before the start.
     let script = "printf '#!/no/such/interpreter\\n' > script; chmod 755 script";
     assert_eq!(Run::shell(script).below(&scratch).done().ending, Ending::Exited(0));
     let (kind, said) = Run::new(&["./script"]).below(&scratch).refused();
@@ -190,7 +190,7 @@ fn who_reads_the_terminal_gets_nothing_at_once() {
     assert_eq!(done.ending, Ending::Exited(0), "{}", done.complaint);
 }
 
-/// The test above once more, by a process that has a terminal.
+/// Runs the test above in a process with a terminal.
 #[test]
 fn the_terminal_of_this_process_is_not_the_programs() {
     if !have(&[Need::Program("script")]) {
@@ -208,7 +208,7 @@ fn the_terminal_of_this_process_is_not_the_programs() {
 
 #[test]
 fn a_program_gets_the_variables_that_it_is_passed_and_no_others() {
-    // Cargo tells this one to every test; nobody asked for it.
+    // Cargo sets it for every test; the study does not name it.
     let name = "CARGO_MANIFEST_DIR";
     assert!(std::env::var_os(name).is_some());
     let script = format!("echo ${{{name}-none}} ${{PATH-none}} >&2");
@@ -251,7 +251,7 @@ fn of_a_flood_of_complaints_the_end_is_kept() {
     assert!(done.complaint.starts_with("xxx") && done.complaint.ends_with("xthe end\n"));
 }
 
-/// What is asked for of an output comes whole, of a long one its end; what nobody asks for is not taken.
+/// Requested output is complete, or its end if it is long; other output is not stored.
 #[test]
 fn what_is_printed_is_heard_where_somebody_asks_for_it() {
     let lines = "echo one; echo two >&2; printf three";
@@ -264,7 +264,7 @@ fn what_is_printed_is_heard_where_somebody_asks_for_it() {
     let summed = heard(0, true);
     assert_eq!((summed.end, summed.sha256), (Vec::new(), whole.sha256));
     assert_eq!(heard(0, false), execute::Heard::default());
-    // Far more than any pipe holds, without a line end, and more than is kept.
+    // More than any pipe buffers and than Assay stores, without a line end.
     let flood = "head -c 30000000 /dev/zero | tr '\\0' x; printf end";
     let heard = Run { heard_bytes: 1000, ..Run::shell(flood) }.done().heard;
     assert_eq!((heard.end.len(), heard.bytes), (1000, 30_000_003));
@@ -277,12 +277,12 @@ fn who_holds_the_pipe_of_a_program_that_has_ended_is_not_waited_for() {
     let done = heard("echo one; sleep 600 &").done();
     assert_eq!((done.ending, &*done.heard.text()), (Ending::Exited(0), "one\n"));
     assert_eq!((done.heard.bytes, done.left_running), (4, 1));
-    // Nor does a flood keep anybody from looking at the time.
+    // Nor does a flood of output delay the timeout.
     let flood = Run { timeout: Some(Duration::from_millis(300)), ..heard("yes") }.done();
     assert_eq!(flood.ending, Ending::TimedOut);
     let kept = flood.heard.end.len() as u64;
     assert!(kept > 0 && kept == flood.heard.bytes.min(1 << 20), "{kept}");
-    // Who closes it goes on, and has said what it said before.
+    // A program that closes its output continues, and its earlier output is stored.
     let closed = heard("echo two; exec >&-; sleep 0.05; exit 3").done();
     assert_eq!((closed.ending, &*closed.heard.text()), (Ending::Exited(3), "two\n"));
 }
@@ -294,8 +294,8 @@ fn a_flood_of_output_goes_nowhere() {
     assert_eq!(done.write_bytes, Presence::Present(0));
 }
 
-/// Writes its own id, one of a child, and one of a grandchild that has a session of its own and whose
-/// parent has ended; none of them hears SIGTERM.
+/// Writes the IDs of itself, a child, and a grandchild in a separate session whose parent has ended; all ignore
+/// SIGTERM.
 const STUBBORN: &str = "trap '' TERM; echo $$ >> ids; \
     sh -c 'echo $$ >> ids; while :; do sleep 60; done' & \
     setsid sh -c '(sh -c \"echo \\$\\$ >> ids; while :; do sleep 60; done\") & exit' ; \
@@ -323,7 +323,7 @@ fn what_is_left_running_is_counted_and_ended() {
     assert!(after_its_end >= Duration::from_secs(2), "who does not hear was waited for: {done:?}");
     let ids = ids(&scratch.join("ids"));
     assert!(are_gone(&ids), "{ids:?}");
-    // Each of the two has a `sleep` below it.
+    // Each of the two has a child `sleep`.
     assert!((2..=4).contains(&done.left_running), "{done:?}");
 }
 
@@ -366,7 +366,7 @@ fn a_program_that_is_not_wished_any_more_is_not_started() {
 
 #[test]
 fn who_ends_with_the_program_was_not_left_running() {
-    // On a busy machine it may take longer now and then.
+    // On a busy machine it may occasionally take longer.
     let is_let_go = |_| Run::shell("sleep 0.01 & exit 3").done().left_running == 0;
     assert!((0..20).any(is_let_go));
 }
@@ -404,7 +404,7 @@ const COMPUTES: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 fn processor_time_of_all_below_is_counted() {
     let alone = Run::shell(COMPUTES).done();
     let waited_for = Run::shell(&format!("sh -c '{COMPUTES}' & wait")).done();
-    // It has ended, by itself, before the program does, and nobody waited for it but this process.
+    // It ended before the program, and only this process reaped it.
     let orphan = format!(
         "(setsid sh -c '{COMPUTES}; echo > over' &) ; until test -e over; do sleep 0.02; done"
     );
@@ -421,7 +421,7 @@ fn faults_and_switches_of_all_below_are_counted() {
     let one = Run::new(&["true"]).done().happened;
     let script = "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done";
     let many = Run::shell(script).done().happened;
-    // It has ended before the program does, and nobody waited for it but this process.
+    // It ended before the program, and only this process reaped it.
     let orphan =
         format!("(setsid sh -c '{script}; echo > over' &) ; until test -e over; do :; done");
     let scratch = Scratch::new();
@@ -484,7 +484,7 @@ fn without_a_control_group_memory_is_sampled_or_the_largest_process_is_told() {
     let Presence::Present(peak) = without(&large).peak_memory else { panic!("it took longer") };
     assert_eq!(peak.by, PeakBy::Sampled);
     assert!(peak.bytes > 290 << 20, "{peak:?}");
-    // This process has more than that, and the kernel tells only the larger one.
+    // This process has more, and the kernel only reports the larger one.
     match without(&Run::new(&["true"])).peak_memory {
         Presence::Absent(why) => assert!(why.contains("control group"), "{why}"),
         Presence::Present(peak) => assert!(peak.by != PeakBy::Cgroup, "{peak:?}"),
@@ -514,7 +514,7 @@ fn nothing_is_left_open_of_a_run() {
         Run { counted: true, ..Run::new(&["true"]) }.done();
         Run::new(&["./no-such"]).refused();
     }
-    // Other tests open files meanwhile.
+    // Other tests open files at the same time.
     assert!(open() < before + 50);
 }
 

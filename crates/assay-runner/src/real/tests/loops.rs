@@ -1,4 +1,4 @@
-//! Tests on loop devices of their own.
+//! Tests on loop devices that they create.
 
 use std::os::fd::AsFd;
 
@@ -137,14 +137,14 @@ fn a_device_that_comes_later_under_the_same_number_is_another() {
         return;
     }
     let scratch = Scratch::new();
-    // The number may be taken by another between the two: then again.
+    // Another process may take the number in between: try again.
     let taken_again = (0..10).find_map(|attempt| {
         let device = Loop::new(&scratch, &format!("img{attempt}"), 16);
         let site = resolve(&Real, &device.path).unwrap();
         let given = consent(&Real, &site, &format!("{}:16MiB", device.name)).unwrap();
         let (path, name) = (device.path.clone(), device.name.clone());
         drop(device);
-        // The kernel may still be taking the first one down.
+        // The kernel may still be detaching the first one.
         let open = |path: &Path| File::options().read(true).write(true).open(path).ok();
         let image = open(&scratch.join(&format!("img{attempt}")))?;
         let again = open(Path::new(&path))?;
@@ -159,14 +159,14 @@ fn a_device_that_comes_later_under_the_same_number_is_another() {
     assert!(refused.to_string().contains("no longer refers to the named device"), "{refused}");
 }
 
-/// Makes and loses areas where unnamed files are not offered.
+/// Creates and loses areas where unnamed files are unavailable.
 fn check_named_areas(directory: &Path, cachings: &[Caching]) {
     for caching in cachings {
         let area = Real.create_area(directory, *caching).unwrap();
         assert_eq!((area.name.is_some(), area.first_byte), (true, 1 << 20));
         assert!(Real.leftovers(directory).unwrap().is_empty());
         drop(area);
-        // A file system in user space hears of the closed file, and of its lock, a moment later.
+        // A FUSE file system learns of the closed file and its lock slightly later.
         let found = |_| {
             let left = Real.leftovers(directory).unwrap().pop();
             left.or_else(|| {
@@ -200,7 +200,7 @@ fn gocryptfs_is_followed_and_offers_no_unnamed_files() {
     if !have(&[Need::Root, Need::Program("gocryptfs"), Need::Program("fusermount3")]) {
         return;
     }
-    // It goes on in the background: what a program that is measured meanwhile leaves behind does too.
+    // It runs in the background, as do leftovers of programs measured at the same time.
     let _turn = crate::real::execute::turn();
     let scratch = Scratch::new();
     let (cipher, point, pass) = (scratch.join("cipher"), scratch.join("mnt"), scratch.join("pass"));

@@ -1,4 +1,4 @@
-//! Whatever a study changes of this kernel's settings, all of their neighbors are restored.
+//! After a study changes any setting of this kernel, all neighboring settings are restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ const ADD_ZRAM: &str = "/sys/class/zram-control/hot_add";
 
 const MEMORY: &str = "/dev/shm";
 
-/// A compressed memory device of its own, without a size.
+/// A new zram device without a size.
 struct Zram(String);
 
 impl Zram {
@@ -31,7 +31,7 @@ impl Drop for Zram {
     }
 }
 
-/// What each file in a directory holds, and in its directories.
+/// The content of each file in a directory tree.
 fn values(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for name in Real.list(directory).unwrap() {
@@ -50,7 +50,7 @@ fn values(directory: &Path) -> BTreeMap<PathBuf, String> {
 fn others(path: &Path, text: &str) -> Vec<String> {
     let now = setting_value(text);
     let mut found: Vec<String> = if path.ends_with("overcommit_memory") {
-        // 2 refuses memory to every program.
+        // 2 denies memory to every program.
         vec!["0".to_owned(), "1".to_owned()]
     } else if text.contains('[') {
         text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
@@ -72,7 +72,7 @@ fn setting(path: &Path, value: &str) -> Setting {
     Setting { path: path.to_owned(), value: value.to_owned(), device: None }
 }
 
-/// Varies each file in a directory as a study does; names of those that took another value.
+/// Changes each file in a directory like a study; returns the names of those that accepted a value.
 fn walk(home: &Path, directory: &Path) -> BTreeSet<String> {
     let mut taken = BTreeSet::new();
     let site = Site::loop_to_be(1 << 20);
@@ -101,13 +101,13 @@ fn walk(home: &Path, directory: &Path) -> BTreeSet<String> {
     taken
 }
 
-/// The same from values that neither the kernel nor a default has chosen.
+/// The same, starting from values other than the kernel's or the default.
 fn walk_from(scratch: &Scratch, begin: &[(PathBuf, &str)], directory: &Path) -> BTreeSet<String> {
     let (outer, inner) = (scratch.join("outer"), scratch.join("inner"));
     let before = values(directory);
     let mut guard = Guard::begin(&Real, &outer, "20261122-1200-ab12").unwrap();
     for (path, value) in begin {
-        // What this kernel has not is left out.
+        // Settings missing from this kernel are left out.
         let _ = guard.set(&setting(path, value));
     }
     let taken = walk(&inner, directory);
@@ -126,7 +126,7 @@ fn every_setting_of_this_kernel_is_restored_with_its_neighbors() {
         Real.hold(SETTINGS).ok()
     });
     let Some(_held) = held else { return skip("another assay changes settings") };
-    // The journals are synced some thousand times: not on a disk.
+    // The journals sync some thousand times: not on a disk.
     let scratch = Scratch(Path::new(MEMORY).join(format!("assay-test-{}", std::process::id())));
     std::fs::create_dir(&scratch.0).unwrap();
     let has = |taken: &BTreeSet<String>, names: &[&str]| {

@@ -10,8 +10,8 @@ use super::*;
 const PROGRAMS: [Need; 2] = [Need::Program("wipefs"), Need::Program("blkid")];
 const MIB: u64 = 1 << 20;
 
-/// A row of `recognised.csv` is a recording and what util-linux 2.38.1 recognises on it; an empty field may be anything.
-/// Other versions may recognise more.
+/// Each row of `recognised.csv` is a recording and what util-linux 2.38.1 recognizes in it; an empty field may be
+/// anything. Other versions may recognise more.
 #[test]
 fn installed_programs_recognise_every_recording() {
     if !have(&PROGRAMS) {
@@ -24,7 +24,7 @@ fn installed_programs_recognise_every_recording() {
         let recording = Recording::load(name).unwrap();
         let start_of_line = format!("{},", wanted.trim_end_matches(','));
         seen.insert(name.to_owned());
-        // Without a device node, behind a MiB; then a whole device.
+        // Without a device node, at an offset of 1 MiB; then a whole device.
         for (start, has_node) in [(MIB, false), (0, true)] {
             let device = assay_sys::memory_file(start + recording.length).unwrap();
             recording.write(&device, start).unwrap();
@@ -42,7 +42,7 @@ fn installed_programs_recognise_every_recording() {
     assert_eq!(seen, Recording::names().unwrap());
 }
 
-/// Filesystems as Assay makes them, with the number of their superblock copies that are removed with them.
+/// File systems as Assay creates them, with the number of superblock copies to remove.
 #[test]
 fn made_filesystems_are_found_by_their_label() {
     if !have(&PROGRAMS) || !have(&[Need::Program("mkfs.ext4")]) {

@@ -1,4 +1,4 @@
-//! What is made permanent is taken back exactly, whenever either of the two dies.
+//! Permanent changes revert exactly, even if applying or reverting is interrupted.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn wanted(system: &dyn System) -> Proposal {
     propose(system, of_first().id(), &arm(), &site(system))
 }
 
-/// As the command gets it: of a study that ran here, so many days after the first.
+/// A voucher as for the command: from a study that ran this many days after the first.
 fn voucher(days: u64) -> Voucher {
     let fake = machine();
     fake.sleep(Duration::from_secs(days * 24 * 60 * 60));
@@ -54,7 +54,7 @@ fn voucher(days: u64) -> Voucher {
     vouch(&fake, &Path::new("/var/lib/assay/results").join(finished.id), Purpose::Apply).unwrap().1
 }
 
-/// Of the study that ran on the first day.
+/// For the study that ran on the first day.
 fn of_first() -> &'static Voucher {
     static FIRST: OnceLock<Voucher> = OnceLock::new();
     FIRST.get_or_init(|| voucher(0))
@@ -64,7 +64,7 @@ fn rules() -> String {
     format!("/etc/udev/rules.d/61-assay-{}.rules", of_first().id())
 }
 
-/// Applies as the command does: the proposal is made of what is there.
+/// Applies like the command: the proposal is based on the current state.
 fn go(system: &dyn System) -> Outcome<Applied> {
     apply(system, of_first(), &wanted(system))
 }
@@ -111,7 +111,7 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
     assert_eq!(go(&fake).unwrap(), Applied::Now);
     assert_eq!(fake.read_text(Path::new("/proc/sys/vm/dirty_ratio")).unwrap(), "5\n");
     assert!(fake.files().contains_key(Path::new(&rules())));
-    // Again: nothing more is done, and no run takes it for something unfinished.
+    // Repeat: nothing changes, and no run treats it as unfinished.
     let applied = condition(&fake);
     assert_eq!(go(&fake).unwrap(), Applied::Before);
     refuse_unfinished(&fake).unwrap();
@@ -121,7 +121,7 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
     assert!(standing(&fake).unwrap().is_empty());
 }
 
-/// An older version wrote the commands of its day into the first line.
+/// An older version wrote other commands into the first line.
 #[test]
 fn what_an_older_version_applied_is_in_place() {
     let fake = machine();
@@ -136,7 +136,7 @@ fn what_an_older_version_applied_is_in_place() {
     assert!(go(&fake).unwrap_err().message.contains("missing or incomplete"));
 }
 
-/// Every death of applying, and after each of these every death of taking back.
+/// Every interruption of applying, followed by every interruption of reverting.
 #[test]
 fn whenever_it_dies_it_is_taken_back_exactly() {
     let before = condition(&machine());
@@ -178,7 +178,7 @@ fn an_application_that_was_cut_off_is_taken_back_first() {
     );
 }
 
-/// After a restart the files have brought the settings back; they go with them.
+/// After a reboot the files have restored the settings; both are removed.
 #[test]
 fn it_is_taken_back_after_a_restart_too() {
     let fake = machine();
@@ -198,7 +198,7 @@ fn a_file_that_somebody_changed_is_left_alone_and_shown() {
     let refusal = take_back(&fake).unwrap_err();
     assert!(refusal.message.ends_with("now contains:\nmine"), "{refusal}");
     assert_eq!(condition(&fake), changed);
-    // Removed by hand, it is no obstacle.
+    // A file removed by hand does not block the revert.
     fake.remove(rules());
     take_back(&fake).unwrap();
     assert_eq!(condition(&fake), condition(&machine()));

@@ -63,7 +63,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// What cannot be had in one slot of a place is known in its others.
+    /// A level unavailable in one slot of a place is unavailable in its others.
     fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         if !self.slots.iter().any(|slot| slot.place == place) {
             let mut reasons: Vec<String> =
@@ -117,7 +117,7 @@ impl TestBed<'_> {
     }
 
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
-        // What a cut left there is judged before anything else is done.
+        // Judge the data after a power cut before doing anything else.
         let keeps = plan.workloads.iter().any(|own| own.work.outlives_cuts());
         let mut place = 0;
         for (index, survey) in plan.surveys.iter().enumerate() {
@@ -144,7 +144,7 @@ impl TestBed<'_> {
         let demands = self.demands;
         for Varied { name, levels, factor, .. } in demands.in_turn() {
             let Some(factor) = *factor else { continue };
-            // The first once more: by then it follows another one, as it will in the trials.
+            // The first level again: now it follows another one, as in the trials.
             for level in levels.iter().chain(levels.first().filter(|_| levels.len() > 1)) {
                 let tried = match factor.role() {
                     Role::Setting => self.try_setting(factor, name, level, site)?,
@@ -212,7 +212,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// Brings one level about; gives what is set beside it then, or why it cannot be had.
+    /// Sets one level; returns the settings that changed with it, or why it is unavailable.
     fn try_setting(
         &mut self,
         factor: &dyn Factor,
@@ -245,7 +245,7 @@ impl TestBed<'_> {
             return Ok(());
         }
         if consent.is_none() {
-            // What must not be overwritten at all is refused with its own reason.
+            // A protected device is refused with a separate reason.
             identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
                 "cannot precondition {} without permission to destroy data: {}",
@@ -255,7 +255,7 @@ impl TestBed<'_> {
         }
         let range = 0..extent(self.system, self.demands, site, !others.is_empty())?.range.end;
         let engine = survey::engine();
-        // One handle for all passes: each holds the device alone.
+        // One handle for all passes: opening is exclusive.
         let opened =
             OpenTarget::open(self.system, site, consent.as_ref())?.starting_at(range.start);
         for pass in 1..=prime.passes {
@@ -278,7 +278,7 @@ fn is_setting_of_device(factor: &dyn Factor) -> bool {
     factor.role() == Role::Setting && factor.is_of_device()
 }
 
-/// Refuses, before anything is written, a study of whose factors one has no level that can be had.
+/// Rejects a study with a factor without available levels, before anything is written.
 fn hopeless(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
     for Varied { name, levels, .. } in &demands.varied {
         let reason = |level: &String| {

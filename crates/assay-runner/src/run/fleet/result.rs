@@ -1,4 +1,4 @@
-//! The result of all hosts, as rank 0 keeps it beside its own.
+//! The result of all hosts, which rank 0 stores next to its result.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl<'a> Fleet<'a> {
         let record = &done.trial;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
-            // All others hear that it failed.
+            // All other ranks receive the failure.
             let _ = self.meet(Err(why));
         }
         let void = self.turn.as_ref().and_then(|turn| turn.void.clone());
@@ -95,7 +95,7 @@ impl<'a> Fleet<'a> {
     }
 }
 
-/// Takes leave of the others, before the machine is put back: rank 0 hears what their rules said.
+/// Leaves the fleet before the machine is restored: rank 0 receives the remarks of the others' rules.
 pub fn part(
     fleet: &mut Fleet<'_>,
     end: &End,
@@ -117,7 +117,7 @@ pub fn part(
     }
 }
 
-/// A study that has ended, as rank 0 shows it: that of all hosts.
+/// The finished study of all hosts, as rank 0 shows it.
 pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Finished {
     if !fleet.leads() {
         return own;
@@ -131,7 +131,7 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
             unkept = Some(Unkept::after(trials.len(), bundle.directory(), &error));
         }
         if !own.interrupted {
-            // Without this line it shows as complete by its trials, or as interrupted.
+            // Without this line, the study looks complete or interrupted.
             let text = own.ended.as_deref().unwrap_or_default();
             let _ = bundle.log(&Entry::new(system, ENDED, text));
         }

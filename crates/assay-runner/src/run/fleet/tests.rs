@@ -1,4 +1,4 @@
-//! Fleets whose ranks are lost, differ, babble and stand still.
+//! Fleets with ranks that are lost, differ, send garbage, or hang.
 
 use assay_study::results::record::Status;
 
@@ -38,7 +38,7 @@ fn four_ranks_have_one_plan_one_order_and_one_result() {
         };
         assert_eq!(came.iter().map(own).sum::<u64>(), operations, "what each rank keeps itself");
     }
-    // Rank 0 keeps its own and that of all, the others their own.
+    // Rank 0 stores its result and the combined one, the others one each.
     assert_eq!(came.iter().map(|own| own.kept.len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
     for other in &came[1..] {
         let finished = other.finished.as_ref().unwrap();
@@ -86,7 +86,7 @@ fn what_has_no_sum_is_refused() {
     assert!(why.contains("--coordinator does not support this study yet"), "{why}");
 }
 
-/// Where a rank is lost, in whatever way: the others end within their patience, and it is named.
+/// At any loss of a rank, the others end within their timeout and name it.
 #[test]
 #[ignore = "nightly: 1 s"]
 fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
@@ -142,7 +142,7 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
 #[test]
 fn rank_0_lost_ends_all_others_and_their_results_stay() {
     for ending in [Ending::Dies, Ending::Stops] {
-        // It says three words to each of two before a trial, and three in one: it is lost in the second.
+        // It sends three messages to each of two ranks before a trial, and three in one: it is lost in the second.
         let zero = Given { ends: Some((2 * 3 + 2 * 3 + 2, ending)), ..USUAL };
         let came = fleet(&[zero, USUAL, USUAL], OnFailure::Continue);
         for own in &came[1..] {

@@ -1,4 +1,4 @@
-//! What rank 0 does for all: takes them in, announces trials, calls meetings, gathers what was counted.
+//! Tasks of rank 0: admitting ranks, announcing trials, calling meetings, collecting counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,11 +18,11 @@ use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 
 const LONGEST_REASON: usize = 300;
-/// Letters of what a rule of trust says, and of what rank 0 does.
+/// Length limit for remarks of trust rules, and messages of rank 0.
 const LONGEST_WORDS: usize = 2000;
 const MOST_SAID: usize = 1000;
 const MOST_TARGETS: usize = 64;
-/// How long it is waited at least for what rules of trust said on the others.
+/// Shortest wait for the remarks of the others' trust rules.
 const HEARING: Duration = Duration::from_secs(10);
 const UNHEARD: &str = "no trust ratings received; see the result on that host";
 
@@ -50,11 +50,11 @@ impl Fleet<'_> {
             let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
             self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
         }
-        // All of them are there to hear it.
+        // All of them are connected to receive it.
         unlike.map_or_else(|| self.welcome(&fellows::sharing(processes)), Err)
     }
 
-    /// Takes all ranks, each with the processes of those that share its machine.
+    /// Admits all ranks, each with the processes that share its machine.
     fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
         let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
         self.on_one_machine = machines.iter().map(ranks).collect();
@@ -112,10 +112,10 @@ impl Fleet<'_> {
         self.say_to_all(&Message::Next(Box::new(next)));
     }
 
-    /// A meeting: waits until all are there, and says what came of it.
+    /// Calls a meeting: waits for all, and announces the outcome.
     pub(super) fn call(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
         let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
-        // Nobody comes before rank 0 itself.
+        // Rank 0 always arrives first.
         let _ = barrier.arrive(0, own);
         self.wait_at(&mut barrier, &mut |_, message| match message {
             Message::Ready { meeting: of } if of == meeting => Some(Ok(())),
@@ -239,7 +239,7 @@ impl Fleet<'_> {
         Ok(found)
     }
 
-    /// Says something to all who are there; who cannot be reached is lost.
+    /// Sends a message to all connected ranks; an unreachable rank is lost.
     pub(super) fn say_to_all(&mut self, message: &Message) {
         for rank in self.others() {
             if let Err(why) = self.member.line.say(rank, message) {
@@ -259,7 +259,7 @@ impl Fleet<'_> {
 
     pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
         self.turn = None;
-        // Who is lost from now on has all of its trials in it.
+        // A rank lost from here on has completed all its trials.
         let over = self.over.take();
         let before: BTreeMap<u32, Host> = self.hosts.clone();
         self.say_to_all(&Message::End { why });
@@ -269,7 +269,7 @@ impl Fleet<'_> {
         let until_ns = self.system.monotonic_ns().saturating_add(wait_ns);
         while !barrier.is_complete() {
             let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
-            // The user's wish to stop is no reason not to hear them out for a moment.
+            // Even after a stop request, wait briefly for their remarks.
             let waiting = std::sync::atomic::AtomicBool::new(false);
             match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
                 Some((rank, Heard::Said(message))) => match *message {
@@ -278,7 +278,7 @@ impl Fleet<'_> {
                         let _ = barrier.arrive(rank, Ok(()));
                     }
                     Message::Leaving { why } => barrier.lose(rank, &why),
-                    // What it did before it heard that this is the end.
+                    // Messages sent before the rank received the end.
                     _ => {}
                 },
                 Some((rank, Heard::Gone(why))) => barrier.lose(rank, &why),
@@ -292,7 +292,7 @@ impl Fleet<'_> {
     }
 }
 
-/// Why a rank that came for something else than rank 0 is none of its fleet.
+/// Why a rank with another purpose than rank 0 cannot join.
 fn other_purpose(name: &str, purpose: Purpose) -> String {
     let (there, here) = match purpose {
         Purpose::Plan => ("only plans", "runs"),
@@ -327,7 +327,7 @@ fn heard(
     Some((rank, why.to_owned()))
 }
 
-/// What is said of a host whose rules were not heard: it may have been disturbed, and nobody would know.
+/// Remark on a host whose rules are unknown: it may have been disturbed.
 fn unheard(workloads: usize) -> Vec<HostSaid> {
     let [rule, trust, text] = [FEWER_HOSTS, "suspect", UNHEARD].map(str::to_owned);
     let of = |workload| HostSaid {
@@ -345,12 +345,12 @@ fn short(said: HostSaid) -> HostSaid {
     HostSaid { workload, rule, trust, text: of_rank_0(&text) }
 }
 
-/// Words of another host as text, and not too many.
+/// Cleans and shortens a text of another host.
 pub(super) fn plain(text: &str) -> String {
     cut(text, LONGEST_REASON)
 }
 
-/// The same of rank 0, whose reasons name those of others.
+/// The same for rank 0, whose reasons include those of others.
 pub(super) fn of_rank_0(text: &str) -> String {
     cut(text, LONGEST_WORDS)
 }

@@ -1,4 +1,4 @@
-//! A fleet in one process: a thread a rank, each on a machine of text of its own, with the simulated drive.
+//! A fleet in one process: one thread per rank, each on a fake machine with the simulated drive.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ struct Wire {
     own: u32,
     to: BTreeMap<u32, Sender<(u32, Heard)>>,
     from: Receiver<(u32, Heard)>,
-    /// After so many words it says nothing any more.
+    /// It ends after this number of messages.
     ends: Option<(usize, Ending)>,
 }
 
@@ -47,9 +47,9 @@ struct Wire {
 pub enum Ending {
     /// Its process dies: the connection is closed.
     Dies,
-    /// It stands still: the connection stays, and nothing comes.
+    /// It hangs: the connection stays open without messages.
     Stops,
-    /// It says what makes no sense.
+    /// It sends garbage.
     Babbles,
 }
 
@@ -154,7 +154,7 @@ pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
         })
         .collect();
     drop(to);
-    // Only who stands still is waited for, and a busy machine is no reason to lose anybody else.
+    // Only a hanging rank needs a short timeout; a busy machine must not lose the others.
     let stops = given.iter().any(|own| own.ends.is_some_and(|(_, ending)| ending == Ending::Stops));
     let grace = Duration::from_secs(if stops { 2 } else { 60 });
     thread::scope(|scope| {
@@ -167,12 +167,12 @@ pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
     })
 }
 
-/// Words that a rank says before its first trial: that it came, its survey, its proof.
+/// Messages of a rank before its first trial: arrival, survey, proof.
 pub const BEFORE: usize = 3;
-/// Words of a trial: twice that it is ready, and what it counted.
+/// Messages per trial: ready twice, and the counts.
 pub const A_TRIAL: usize = 3;
 
-/// What rank 0 of three has that go on without rank 2, lost in the fifth trial.
+/// The result of rank 0 of three that continues without rank 2, which was lost in the fifth trial.
 pub fn one_of_three_lost() -> Finished {
     let lost = Given { ends: Some((BEFORE + 4 * A_TRIAL + 1, Ending::Dies)), ..USUAL };
     fleet(&[USUAL, USUAL, lost], OnFailure::Continue).into_iter().next().unwrap().finished.unwrap()

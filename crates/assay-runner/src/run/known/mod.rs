@@ -40,11 +40,11 @@ pub fn able() -> Fake {
     fake
 }
 
-/// A preset where it can be planned: others' work is where it is, and a device has no directory to work in.
+/// Places a preset where it can run: production work stays, and a device has no working directory.
 pub fn placed(study: Study) -> Study {
     let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
     let made = study.factors.contains_key("filesystem");
-    // Swap stands beside a directory.
+    // Swap is next to a directory.
     let beside = study.factors.contains_key("swap");
     let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
     if stays { study } else { study.in_lab() }

@@ -1,4 +1,4 @@
-//! Whether a machine can be restarted by a study: every refusal says what is missing.
+//! Whether a study can restart a machine: every refusal names what is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use assay_machine::system::site::Backing;
 use assay_machine::system::trust::{self, OTHERS_WRITE};
 use assay_machine::system::{FileKind, System, identity, machine, resolve};
 
-/// Where the journal lies that outlives a boot.
+/// Directory of the persistent journal.
 const LASTING: &str = "/var/log/journal";
 
-/// The program that the unit will start, where all that it needs is there.
+/// The program for the unit, if everything it needs exists.
 pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     let refused = |why: &str| Err(Failure::refused(format!("--reboots: {why}")));
     let layers =
@@ -51,7 +51,7 @@ pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     {
         lasts(system, what, path)?;
     }
-    // Who may write to a directory on the way may put another program in its place.
+    // Write access to a directory on the path allows replacing the program.
     let directory = program.parent().unwrap_or(Path::new("/"));
     let way = trust::fault_on_way(system, directory, 0);
     let is_roots =

@@ -1,4 +1,4 @@
-//! Finds the boots since a study began: those in the journal and those that were only noted.
+//! Finds the boots since a study began: those in the journal and those that were only logged.
 
 use super::BEGUN;
 use assay_core::failure::Outcome;
@@ -39,7 +39,7 @@ fn after(journal: Vec<Record>, began: &str, noted: &[&Entry], cut_off: &str) -> 
     let mut found = Vec::new();
     for entry in noted {
         match left.iter().position(|boot| boot.id == entry.text) {
-            // What the journal has before it was not noted: it ended earlier still.
+            // Journal entries before it were not logged: these boots ended earlier.
             Some(place) => found.extend(left.drain(..=place)),
             None => found.push(Record::cut_off(&entry.text, &entry.at, cut_off)),
         }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn boots_that_left_no_trace_in_the_journal_stand_where_they_were() {
-        // Journal, the boot in which the study began, what was noted: what belongs to the study.
+        // Journal, the boot at the start of the study, logged boots: the boots of the study.
         assert_eq!(told("abc", 'a', "bc"), "bc");
         assert_eq!(told("abd", 'a', "bcd"), "bcd", "c was cut off and left nothing");
         assert_eq!(told("abcd", 'a', "bd"), "bcd", "c ended before it was noted");

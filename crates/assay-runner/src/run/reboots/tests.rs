@@ -36,7 +36,7 @@ fn what_cannot_be_restarted_is_refused_with_the_reason() {
 
 const RESULTS: &str = "/var/lib/assay/results";
 
-/// What the journal says of boots: `a` finished, `A` was cut off. How it tells of one is kept by the kind.
+/// Journal entries of boots: `a` finished, `A` was interrupted. The kind of work defines their format.
 fn journal(fake: &Fake, boots: &str) {
     let kept = kept("journal.json").unwrap();
     let lines: [Value; 2] = serde_json::from_str(kept.values().next().unwrap()).unwrap();
@@ -55,7 +55,7 @@ fn journal(fake: &Fake, boots: &str) {
     fake.put("/proc/sys/kernel/random/boot_id", last.to_string().repeat(32));
 }
 
-/// A machine that has begun a study of so many boots; none where no kind of work is recorded.
+/// A machine with a started study of this many boots; `None` if no kind of work is recorded.
 fn begun(boots: u32) -> Option<(Fake, String)> {
     let name = kind()?.0.about.name;
     let fake = machine();
@@ -105,7 +105,7 @@ fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
     assert!(is_there(&fake));
     journal(&fake, "ab");
     assert!(matches!(one_boot(&fake, &id).unwrap(), Step::Restarts { recorded: 1, of: 3 }));
-    // The next one loses its power, after it was noted, and leaves nothing in the journal.
+    // The next boot loses power after it was logged, and leaves nothing in the journal.
     let directory = Path::new(RESULTS).join(&id);
     fake.put("/proc/sys/kernel/random/boot_id", "c".repeat(32));
     note_the_beginning(&fake, &directory).unwrap();
@@ -140,7 +140,7 @@ fn restore_ends_a_series_of_boots() {
     assert_eq!(report.done, [format!("disable and remove {UNIT}")]);
     assert!(!is_there(&fake));
     journal(&fake, "ab");
-    // Was it under way meanwhile, it restarts nothing; what it recorded stays.
+    // An already running study restarts nothing; its records stay.
     let Step::Ended(finished) = one_boot(&fake, &id).unwrap() else { panic!("it goes on") };
     assert_eq!(finished.trials.len(), 1);
 }

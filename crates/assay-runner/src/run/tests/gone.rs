@@ -13,7 +13,7 @@ fn numbered() -> Fake {
     fake
 }
 
-/// Another drive under the same name, with settings of its own.
+/// Another drive with the same name and different settings.
 fn exchange(fake: &Fake) {
     fake.put(format!("{DISK}/diskseq"), "8\n");
     for (name, value) in STRANGERS {
@@ -30,7 +30,7 @@ fn settings_written(fake: &Fake) -> usize {
     fake.acted().iter().filter(|act| matches!(act, Act::Set { .. })).count()
 }
 
-/// Runs a study of schedulers; at the first event of a kind something happens to the machine.
+/// Runs a study of schedulers; at the first event of a kind, changes the machine.
 fn run_until(fake: &Fake, has_come: HasCome, happens: fn(&Fake)) -> (Outcome<Finished>, usize) {
     let (mut written, mut over) = (0, false);
     let request = schedulers(&["mq-deadline", "none"]);
@@ -59,7 +59,7 @@ fn no_level_is_set_on_a_stranger_and_nothing_is_put_back_on_it() {
         assert_eq!((finished.trials.len(), written, finished.left), (trials, 0, None));
         assert!(as_it_came(&fake));
         assert!(fake.list(Path::new("/var/lib/assay/journal")).unwrap().is_empty());
-        // With the first one back it can be gone on with.
+        // With the first drive back, the study can be resumed.
         let directory = finished.directory.unwrap();
         fake.put(format!("{DISK}/diskseq"), "9\n");
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();

@@ -1,5 +1,4 @@
-//! Studies on what each layer makes, in a laboratory on the fake machine: from the target to the
-//! records, and nothing is left.
+//! Studies on each layer, in a lab on the fake machine: from the target to the records, with nothing left.
 
 use super::*;
 use assay_machine::factors::example_levels;
@@ -16,12 +15,12 @@ fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
     request.study.area.size = Some(Bytes(8 << 20));
     request.study.area.offset = start.then_some(assay_study::file::Start::At(Bytes(512 << 20)));
     request.study.replicates = 2;
-    // What an array with parity needs.
+    // Required by an array with parity.
     request.study.members = Some(4);
     request
 }
 
-/// The factor that chooses of a layer, with its levels.
+/// The factor that selects a layer, with its levels.
 fn choice(layer: &dyn Layer) -> Option<(&'static str, Vec<String>)> {
     let factor = layer.factors().first()?;
     Some((factor.about().name, example_levels(*factor).into_iter().take(2).collect()))
@@ -48,7 +47,7 @@ fn runs(factors: &[(&str, &[String])], start: bool) {
         }
     };
     let finished = run(&fake, lab(factors, start), &AtomicBool::new(false), &mut tell).unwrap();
-    // Nothing of it is others' work.
+    // There is no production work.
     assert!(warnings.iter().all(|text| !text.contains("rolled back")), "{warnings:?}");
     assert!(finished.plan.absent.is_empty(), "{:?}", finished.plan.absent);
     let arms: usize = factors.iter().map(|(_, levels)| levels.len()).product();
@@ -67,7 +66,7 @@ fn a_study_of_each_layer_alone_and_of_all_together_runs_and_leaves_nothing() {
     let all: Vec<(&str, Vec<String>)> = LAYERS.iter().filter_map(|layer| choice(*layer)).collect();
     for (at, layer) in (0..).zip(LAYERS) {
         let Some((name, levels)) = choice(*layer) else { continue };
-        // What stands beside a directory has one below it.
+        // A layer next to a directory needs a file system below it.
         let ground: Vec<(String, Vec<String>)> =
             layer.ground().into_iter().map(|(name, level)| (name, vec![level])).collect();
         let ground = ground.iter().map(|(name, levels)| (name.as_str(), levels.as_slice()));

@@ -1,4 +1,4 @@
-//! Plans of studies of which nothing can be run here, and what else can be done.
+//! Plans of studies that cannot run here, and the alternatives.
 
 use super::*;
 use assay_study::file::{Precondition, presets};
@@ -23,7 +23,7 @@ fn a_plan_without_a_trial_is_refused() {
     assert!(failure.kind.exit_code() == 3, "{failure}");
 }
 
-/// Where the baseline alone is left there is nothing to compare; one level that was asked for is another thing.
+/// With only the baseline left there is nothing to compare; a single requested level is allowed.
 #[test]
 fn a_study_of_which_the_baseline_alone_is_left_is_refused_and_one_level_runs() {
     let stop = AtomicBool::new(false);
@@ -52,7 +52,7 @@ fn a_study_of_which_the_baseline_alone_is_left_is_refused_and_one_level_runs() {
     }
 }
 
-/// A machine with a blank drive beside its own, `/dev/sdd`.
+/// A machine with a second, blank drive, `/dev/sdd`.
 fn with_a_blank_drive(is_read_only: bool) -> Fake {
     let (fake, home) = (machine(), "/sys/devices/virtual/block/sdd");
     let drive = format!(
@@ -67,7 +67,7 @@ fn with_a_blank_drive(is_read_only: bool) -> Fake {
     fake
 }
 
-/// What a study on that drive is refused with, primed or with file systems made on it.
+/// The error of a study on that drive, with preconditioning or with created file systems.
 fn refused_on(fake: &Fake, is_primed: bool) -> String {
     let mut request = request("/dev/sdd");
     if is_primed {

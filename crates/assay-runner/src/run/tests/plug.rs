@@ -1,4 +1,4 @@
-//! A study whose trials end with the power of their machine, from its first call to its end.
+//! A study whose trials end with a power loss, from its first call to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -39,7 +39,7 @@ fn going() -> AtomicBool {
     AtomicBool::new(false)
 }
 
-/// Begins it, and takes the power when the peer has heard of so many promises; where it lies.
+/// Starts it, and cuts the power after this many promises; returns its directory.
 fn cut_first(fake: &Fake, at: u64) -> PathBuf {
     fake.cut_power_at(at);
     let ran = || run(fake, asked(), &going(), &mut |_| {}).map(|finished| finished.trials.len());

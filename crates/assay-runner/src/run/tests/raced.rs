@@ -1,4 +1,4 @@
-//! Races over settings of a machine: wherever they die, they are put back, and gone on with to their end.
+//! Races over settings of a machine: after any interruption, the settings are restored, and the race can be resumed.
 
 use super::*;
 use assay_study::plan::race;
@@ -14,8 +14,7 @@ fn racing() -> Request<'static> {
     Request { log: Some(of_size), ..request }
 }
 
-/// A value that says which setting it is, so that the end does not hang on a clock: the larger size is ahead by a
-/// third, under both schedulers.
+/// A value that depends on the setting, not on a clock: the larger size is ahead by a third, with both schedulers.
 fn of_size(
     _: &assay_study::results::Plan,
     _: &assay_study::results::Environment,
@@ -29,7 +28,7 @@ fn looks() -> Looks<'static> {
     Looks { log: Some(of_size), ..Looks::default() }
 }
 
-/// What ran, without what hangs on the clock.
+/// The trials that ran, without times.
 fn course(finished: &Finished) -> Vec<(u32, u32, usize)> {
     let records = finished.trials.iter();
     records.map(|record| (record.order, record.replicate, record.workload)).collect()
@@ -53,7 +52,7 @@ fn settings_that_are_behind_leave_and_all_is_put_back() {
     let end = race::race(&finished.plan, &runs).unwrap();
     let leader = end.standing.leader.expect("a look");
     assert_eq!(finished.plan.workloads[leader].arm["block_size"], "8 KiB");
-    // One of the smaller ones left; the other one is the baseline.
+    // One of the smaller ones was eliminated; the other is the baseline.
     assert_eq!(end.standing.left.iter().flatten().count(), 1);
     assert!(finished.trials.len() < finished.plan.trials.len());
     assert!(end.next.is_empty());
