@@ -66,7 +66,8 @@ pub struct ArticleTable {
 pub fn all() -> Outcome<Vec<Article>> {
     let library = Library::shipped();
     // The tests of presets check that each preset can be read.
-    let studies: Vec<_> = presets::all().filter_map(|(name, study)| Some((name, study.ok()?))).collect();
+    let studies: Vec<_> =
+        presets::all().filter_map(|(name, study)| Some((name, study.ok()?))).collect();
     let mut articles: Vec<Article> = Vec::new();
     for row in library.sheet(TEXTS)?.rows() {
         let number = row.text("article")?;

@@ -1,28 +1,27 @@
-//! How the shipped study of a kind of work is asked for on the command line of `assay check`: by an option of
-//! the kind's name, in the place of the study of speed.
+//! Options of `assay check` that run the bundled study of a kind of work instead of the speed study.
 
 use assay_core::failure::Failure;
 
 use super::{Entry, KINDS, Needs, Work, WorkFacts};
 
-/// An option of `assay check`. Its name is that of the kind and of its shipped study.
+/// An option of `assay check`. Its name is that of the kind and of its bundled study.
 #[derive(Debug)]
 pub struct CheckOption {
-    /// What it asks and when it fails, as the help says it.
+    /// Help text: its question, and when it fails.
     pub help: &'static str,
-    /// The values that it may have; none of a switch.
+    /// Allowed values; `None` for a switch.
     pub values: Option<Values>,
     pub examples: &'static [Example],
-    /// Whether its work comes before that of the other options that it is given with.
+    /// Whether its work runs before that of other options.
     pub goes_first: bool,
     pub gates: &'static [Gate],
 }
 
 #[derive(Debug)]
 pub struct Values {
-    /// They, with a bar between them; the first is meant where none is given.
+    /// The values separated by bars; the first is the default.
     pub names: &'static str,
-    /// Makes some work of the shipped study what one of them says.
+    /// Applies one of them to the work of the bundled study.
     pub set: fn(&mut Work, &str),
 }
 
@@ -42,20 +41,20 @@ pub struct Example {
     pub does: &'static str,
 }
 
-/// Something that may be found of a place, and how a command ends then.
+/// A condition on the facts of a place, and the resulting exit of the command.
 #[derive(Debug)]
 pub struct Gate {
     pub is_met: fn(&WorkFacts) -> bool,
-    /// How the command ends; it is handed the names of the places.
+    /// The failure of the command, given the names of the places.
     pub failure: fn(&str) -> Failure,
 }
 
-/// Kinds whose shipped study an option runs, each with it, in the order of [`KINDS`].
+/// Kinds whose bundled study has an option, each with it, in the order of [`KINDS`].
 pub fn by_option() -> impl Iterator<Item = (&'static Entry, &'static CheckOption)> {
     KINDS.iter().filter_map(|kind| Some((*kind, kind.check_option?)))
 }
 
-/// The first of those options whose work takes a whole place.
+/// The first of these options whose work uses a whole target.
 pub fn taking_all() -> Option<&'static str> {
     let mut kinds = by_option().map(|(kind, _)| kind);
     kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)

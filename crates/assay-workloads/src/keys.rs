@@ -1,4 +1,4 @@
-//! One unit a parameter: all that is the same for each of them, in every kind of work, is made from it.
+//! One entry per parameter generates everything common to the parameters of all kinds of work.
 
 use assay_core::catalogue::About;
 
@@ -7,7 +7,7 @@ use super::workload::{OwnParameter, Parameter, Written};
 /// Sets a parameter from a level's text; else says in one line what to write instead.
 type Set<K> = fn(&mut K, &str) -> Result<(), String>;
 
-/// What is said of a parameter that may be a factor beside what is said of its key.
+/// Additional texts of a parameter that may be a factor.
 pub(super) struct OwnFactor<K> {
     text: &'static str,
     example: &'static str,
@@ -33,7 +33,7 @@ pub(super) const fn choice<K>(
 }
 
 impl<K> OwnFactor<K> {
-    /// The same, whose levels are amounts that it alone has.
+    /// The same, with levels in a separate unit of amounts.
     pub(super) const fn written(self, how: Written) -> Self {
         let Self { text, example, is_work, written: _, set } = self;
         Self { text, example, is_work, written: Some(how), set }
@@ -67,15 +67,14 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
 }
 
-/// Declares the keys of a workload table: `name: type = a value to try levels on => { ... }`, with its
-/// attributes as a field of the struct. In braces, in this order:
+/// Declares the keys of a workload table: `name: type = a value to try levels on => { ... }`, with its attributes as a
+/// field of the struct. In braces, in this order:
 ///
 /// - `words`, `form`, `need` if a study cannot omit the key, `example`: the row of the key.
 /// - `factor`: if studies may vary the key, as [`work`] or [`choice`], and how its levels are `written`.
 ///
-/// Fields without a key follow as `beside { ... }`. Factors without a row of their own are listed in
-/// `factors { name, words => ... }` before and after the keys. The macro generates the struct, its default, and
-/// [`DeclaredKeys`].
+/// Fields without a key follow as `beside { ... }`. Factors without a row go to `factors { name, words => ... }` before
+/// and after the keys. Generates the struct, its default, and [`DeclaredKeys`].
 macro_rules! keys {
     (
         $(factors { $($first:expr, $first_words:expr => $first_factor:expr,)+ })?
@@ -131,7 +130,7 @@ macro_rules! keys {
 
 pub(super) use keys;
 
-/// The time of trials that the key `runtime` sets: what is usual, and what a quick look takes at most.
+/// The runtime of trials set by the key `runtime`: the default, and the limit of a quick check.
 macro_rules! runtime {
     () => {
         fn time(&self) -> Option<Time> {

@@ -1,13 +1,11 @@
 //! Workloads: what a study can measure.
 //!
-//! Here belongs all that only one kind knows, in one folder: its keys in study files, its parameters, how it
-//! is planned, run and measured, its metrics and its words. What several kinds have in common with
-//! everything else does not (`assay-core`), nor what is concluded of numbers (`assay-analysis`). How bytes are
-//! moved and timed belongs in `assay-load`.
+//! It contains everything that only one kind knows, in one folder: its keys in study files, its parameters, its
+//! planning, running and measuring, its metrics and its words. Common parts are in `assay-core`, conclusions from
+//! numbers in `assay-analysis`. `assay-load` transfers and times data.
 //!
-//! The types to know: [`Work`] (as a study asks for it), [`WorkPlan`] (as it will be run),
-//! [`Measured`] (what came of it), [`Parameter`] (what a level may set),
-//! [`Claims`] (what others say of a device).
+//! Main types: [`Work`] (as requested by a study), [`WorkPlan`] (its plan), [`Measured`] (its result), [`Parameter`]
+//! (possible settings of a level), [`Claims`] (ratings of a device).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -102,7 +100,7 @@ impl Work {
         own.needs.iter().map(String::as_str).collect()
     }
 
-    /// Returns whether a command line of the work names a factor, so that each level is different work.
+    /// Returns whether a command line of the work names a factor: then each level is different work.
     pub fn names_factor(&self, factor: &str, study: &InStudy<'_>) -> bool {
         matches!(self, Self::Command(own) if own.names_factor(factor, study))
     }
@@ -134,17 +132,17 @@ impl Work {
         boot::BootSpec::of(self)
     }
 
-    /// Whether a trial of it goes on when its machine is started again.
+    /// Whether its trials continue after a restart of the machine.
     pub fn outlives_cuts(&self) -> bool {
         matches!(self, Self::Durability(own) if own.is_plug())
     }
 
-    /// Whether it is others' work, which is looked at and never made.
+    /// Whether it is production work, which is observed and never generated.
     pub fn is_others(&self) -> bool {
         matches!(self, Self::Production(_))
     }
 
-    /// Whether it drops the page cache, which only root may.
+    /// Whether it drops the page cache, which needs root.
     pub fn drops_caches(&self) -> bool {
         match self {
             Self::Command(own) => own.drop_caches,
@@ -173,7 +171,7 @@ impl WorkPlan {
         if let Self::Replay(own) = self { own.missing_class(class) } else { None }
     }
 
-    /// Returns whether short pieces of the work scatter like whole trials.
+    /// Returns whether short pieces of the work vary like whole trials.
     pub fn can_be_cut(&self) -> bool {
         matches!(self, Self::Io(own) if own.can_be_cut())
     }
@@ -196,22 +194,22 @@ impl WorkPlan {
         !matches!(self, Self::Capacity(_))
     }
 
-    /// From how many times the baseline's worst on a level is taken back, where it is.
+    /// Factor over the baseline's worst at which a level is rolled back, if it is.
     pub fn harm(&self) -> Option<f64> {
         if let Self::Production(own) = self { own.harm.factor() } else { None }
     }
 
-    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
+    /// Whether it uses more memory than its limit: swapping and OOM kills are its result.
     pub fn wants_memory(&self) -> bool {
         matches!(self, Self::Memory(_))
     }
 
-    /// Whether nothing was run: somebody else's work was looked at.
+    /// Whether nothing ran: other programs' work was observed.
     pub fn is_only_watched(&self) -> bool {
         matches!(self, Self::Io(own) if own.is_only_watched())
     }
 
-    /// Whether others recorded its trials, so that no rule of trust applies to them.
+    /// Whether others recorded its trials: then no trust rule applies to them.
     pub fn is_recorded(&self) -> bool {
         matches!(self, Self::Boot(_))
     }
@@ -221,14 +219,14 @@ pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {
     FIGURES.iter().copied().flatten()
 }
 
-/// The figures of seconds that kinds of work have of their own.
+/// Figures of seconds of single kinds of work.
 pub fn own_figures() -> impl Iterator<Item = &'static tell::OwnFigure> {
     KINDS.iter().filter_map(|kind| kind.shown?.figure)
 }
 
 /// Parameters of all kinds of work that a study may vary, each name once.
 pub fn parameters() -> &'static [Parameter] {
-    // Asked for with each arm of each comparison.
+    // Used for each arm of each comparison.
     static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         let all = KINDS.iter().flat_map(|kind| (kind.parameters)()).chain([COPY]);
         let mut seen = BTreeSet::new();
@@ -251,7 +249,7 @@ pub fn key(parameter: &str) -> Option<&'static Field> {
     KINDS.iter().find_map(|kind| kind.keys.find(parameter))
 }
 
-/// Some work of a kind with one parameter at a level; none where it has no such parameter.
+/// Work of a kind with one parameter at a level; `None` without this parameter.
 pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
     let mut work = (kind.sample)();
     let set = work.set(parameter, level)?;
@@ -339,7 +337,7 @@ mod tests {
         }
     }
 
-    /// A page finds the rows of a kind by that metric, and knows nothing else of them.
+    /// A page finds the rows of a kind by that metric alone.
     #[test]
     fn what_rows_of_a_kind_are_known_by_no_other_kind_has() {
         let has = |kind: &&&Entry, name: &str| {

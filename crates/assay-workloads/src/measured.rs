@@ -1,4 +1,4 @@
-//! What came of one trial, as it is recorded.
+//! The recorded result of one trial.
 
 use std::collections::BTreeMap;
 
@@ -29,17 +29,17 @@ impl Count {
     }
 }
 
-/// What is claimed to have been moved to and from the target, by direction, all of the run included.
+/// Claimed traffic of the target by direction, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub read: Count,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write: Count,
-    /// Given up, by discards of a device or holes in a file: nothing was moved for it.
+    /// Discarded bytes of a device, or holes in a file: without data transfer.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub trim: Count,
-    /// Made zeros, which a device may count as written and a file system may only note.
+    /// Zeroed bytes, which a device may count as written and a file system may only record.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub zero: Count,
 }
@@ -55,7 +55,7 @@ impl Claims {
         }
     }
 
-    /// Operations that move bytes, in both directions.
+    /// Operations with data transfer, in both directions.
     pub fn operations(&self) -> u64 {
         self.read.plus(self.write).operations
     }
@@ -68,19 +68,19 @@ impl Claims {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub window_ns: u64,
-    /// Nanoseconds from the beginning of the run to its end, what does not count included.
+    /// Nanoseconds from the start to the end of the run, including uncounted parts.
     pub elapsed_ns: u64,
-    /// Processor time in nanoseconds of the measuring threads and of the kernel's workers for them.
+    /// CPU time of the measuring threads and of kernel workers for them, nanoseconds.
     pub cpu_ns: u64,
-    /// Nanoseconds, summed over the measuring threads, in which they waited for a processor.
+    /// CPU wait summed over the measuring threads, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
     #[serde(default)]
     pub claims: Claims,
-    /// Metrics that are measured as they are, by name; others are made of what is counted.
+    /// Directly measured metrics by name; others are computed from counters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, f64>,
-    /// Those that could not be had, by name, and why.
+    /// Unavailable metrics by name, with reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +107,7 @@ impl Measured {
         self.detail.operations()
     }
 
-    /// What a metric was that is measured as it is, or why there is none.
+    /// The value of a directly measured metric, or why it is missing.
     pub fn value(&self, metric: &str) -> Option<Result<f64, String>> {
         let reason = || self.absent.get(metric).cloned().map(Err);
         self.values.get(metric).copied().map(Ok).or_else(reason)
@@ -121,7 +121,7 @@ impl Measured {
     }
 }
 
-/// Returns a percentile of times, or what is missing for it; `of` is what was timed, in the plural.
+/// Returns a percentile of times, or what it lacks; `of` is the timed noun, in the plural.
 pub(super) fn percentile(times_ns: &Histogram<u64>, q: f64, of: &str) -> Presence<f64> {
     let had = times_ns.len();
     if percentile_is_supported(had, q) {
@@ -131,10 +131,10 @@ pub(super) fn percentile(times_ns: &Histogram<u64>, q: f64, of: &str) -> Presenc
     Presence::absent(format!("needs {needed} {of} per trial, but had only {}", show::count(had)))
 }
 
-/// Values of metrics by name, and by name why others are absent.
+/// Metric values by name, and reasons of absent ones by name.
 pub(super) type KnownAndAbsent = (BTreeMap<String, f64>, BTreeMap<String, String>);
 
-/// Amounts by the name of their metric; those that are not there by their reasons.
+/// Splits amounts by metric into values and reasons for absence.
 pub(super) fn known_and_absent(
     all: impl IntoIterator<Item = (Metric, Presence<f64>)>,
 ) -> KnownAndAbsent {
@@ -156,20 +156,20 @@ pub struct OwnMetric {
 }
 
 pub trait Counts {
-    /// Operations inside the window, of whatever the kind of work calls one.
+    /// Operations inside the window, as defined by the kind of work.
     fn operations(&self) -> u64;
 
-    /// Metrics that programs told of themselves, in the order in which they were read.
+    /// Metrics from programs' output, in the order of parsing.
     fn told(&self) -> &[OwnMetric] {
         &[]
     }
 
-    /// Why it ended early, where that is its result.
+    /// Why it ended early, if that is its result.
     fn cut_short(&self) -> Option<String> {
         None
     }
 
-    /// Whether what was counted up to a stop is a result: it is kept then.
+    /// Whether the counts up to a stop are a result, which is stored.
     fn keeps_what_it_has(&self) -> bool {
         false
     }
@@ -178,10 +178,10 @@ pub trait Counts {
 /// Histograms of service times in nanoseconds by class; `io::of_response` names the response times.
 pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
-/// One class of operations in one second, as it is stored.
+/// One class of operations in one second, in storage format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesRow {
-    /// Second from the start of the run, ramp included.
+    /// Second from the start of the run, including the ramp.
     pub second: u32,
     /// Class of operations: `read`, `write`, `rewrite`, `trim` or `zero`.
     pub class: String,
@@ -189,8 +189,8 @@ pub struct SeriesRow {
     pub bytes: u64,
     pub latency_sum_ns: u64,
     pub latency_max_ns: u64,
-    /// Buckets of latency with something in them: index and count. A bucket begins at
-    /// `results::series::bucket_from_ns`. Empty in the series of versions that did not count them.
+    /// Nonempty latency buckets: index and count. A bucket begins at `results::series::bucket_from_ns`. Empty in the
+    /// series of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency_buckets: Vec<[u32; 2]>,
 }
@@ -200,13 +200,13 @@ pub struct Ran {
     pub measured: Measured,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
-    /// Processor time of the measuring threads alone, nanoseconds.
+    /// CPU time of the measuring threads, nanoseconds.
     pub threads_cpu_ns: u64,
     pub stopped: bool,
 }
 
 impl Ran {
-    /// A trial without histograms, whose threads alone took processor time.
+    /// A trial without histograms, with CPU time of its threads only.
     pub fn of(measured: Measured, stopped: bool) -> Self {
         let (histograms, threads_cpu_ns) = (Histograms::new(), measured.cpu_ns);
         Self { measured, histograms, series: Vec::new(), threads_cpu_ns, stopped }

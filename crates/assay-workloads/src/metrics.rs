@@ -1,4 +1,4 @@
-//! Every metric by name: those of the kinds of work, and those that all work shares.
+//! Every metric by name: of the kinds of work, and common to all work.
 
 use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side, metric};
 use assay_core::quantity::{Better, Metric, direction};
@@ -8,22 +8,22 @@ use super::workload::{Entry, Judged};
 
 pub use super::command::readings::TOLD;
 
-/// Declares a metric of which more is better: its name, its noun and its summary.
+/// Declares a metric with "higher is better": its name, its noun and its summary.
 pub(crate) const fn higher(name: &'static str, noun: &'static str, about: &'static str) -> Metric {
     metric(name, Better::Higher, noun, about)
 }
 
-/// Declares a metric of which less is better.
+/// Declares a metric with "lower is better".
 pub(crate) const fn lower(name: &'static str, noun: &'static str, about: &'static str) -> Metric {
     metric(name, Better::Lower, noun, about)
 }
 
-/// All metrics that a study can have: those of kinds of work first, each name once.
+/// All metrics of studies: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     of_work().chain(CLASS_METRICS)
 }
 
-/// Metrics that trials have by what was run in them, and by the probes.
+/// Metrics of trials, from their work and from the probes.
 pub fn of_work() -> impl Iterator<Item = &'static Metric> {
     let first = |(at, metric): &(usize, &'static Metric)| {
         of_kinds().position(|known| known.name == metric.name) == Some(*at)
@@ -38,12 +38,12 @@ pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
     kind.metrics.iter().copied().flatten().chain(shared)
 }
 
-/// Whether a meter, or the processor's own counters, tell it of all work.
+/// Whether it is measured by an energy meter or CPU counters for all work.
 pub fn is_of_energy(name: &str) -> bool {
     SHARED.iter().any(|metric| metric.by == Some("energy") && metric.name == name)
 }
 
-/// Metrics of the kinds of work; two of them may have the same.
+/// Metrics of the kinds of work; two kinds may share some.
 fn of_kinds() -> impl Iterator<Item = &'static Metric> {
     KINDS.iter().flat_map(|kind| kind.metrics).copied().flatten()
 }
@@ -61,13 +61,13 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
 
-/// The name of a metric in full: `p99` is short for `latency_p99_ns`.
+/// The full name of a metric: `p99` is short for `latency_p99_ns`.
 pub fn full(name: &str) -> String {
     let latency = format!("latency_{name}_ns");
     if find(&latency).is_some() { latency } else { name.to_owned() }
 }
 
-/// What to write instead of a name that is not among these metrics: a few that share a part of it.
+/// Suggestions for an unknown metric name: a few names with a common part.
 pub fn instead(name: &str, known: &[&str]) -> String {
     let shares = |other: &&str| name.split('_').any(|part| part.len() > 2 && other.contains(part));
     let (like, others): (Vec<&str>, Vec<&str>) = known.iter().copied().partition(shares);
@@ -75,22 +75,22 @@ pub fn instead(name: &str, known: &[&str]) -> String {
     format!("use one of {}; assay list metrics lists all", names.join(", "))
 }
 
-/// Which direction of a metric is better: that of our metric, else what its name tells.
+/// The better direction of a metric: from the registry, else from its name.
 pub fn better(name: &str) -> Better {
     find(name).map_or_else(|| direction::of_name(noun(name)), |metric| metric.better)
 }
 
-/// What a metric depends on; of one that is not known here it is assumed to be the speed.
+/// What a metric depends on; unknown ones count as speed.
 pub fn nature(name: &str) -> Nature {
     find(name).map_or(Nature::Speed, |metric| metric.nature)
 }
 
-/// Which direction a metric is of; of one that is not known here it is assumed to be both.
+/// The I/O direction of a metric; unknown ones count as both.
 pub fn side(name: &str) -> Side {
     find(name).map_or(Side::Both, Metric::side)
 }
 
-/// Whether a metric depends on how fast the machine is: an emulated one says nothing by it.
+/// Whether a metric depends on the machine's speed: then an emulated machine gives no result.
 pub fn is_of_speed(name: &str) -> bool {
     nature(name) == Nature::Speed
 }
@@ -100,7 +100,7 @@ pub fn is_told(name: &str) -> bool {
     name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))
 }
 
-/// Units of rates as names of metrics have them, in bytes.
+/// Units of rates in metric names, in bytes.
 const UNITS: [(&str, f64); 8] = [
     ("bytes", 1.0),
     ("kb", 1e3),
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// What a host keeps of reads says nothing of what is written.
+    /// A host's read cache does not affect writes.
     #[test]
     fn metrics_are_of_their_direction_and_of_what_they_depend_on() {
         for name in ["read_per_s", "read_p99_ns", "stat_per_s", "block_read_mean_ns"] {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(nature("peak_memory_bytes"), Nature::Amount);
     }
 
-    /// A name that told the other direction would turn verdicts on tables round.
+    /// A name with the wrong direction would invert verdicts on tables.
     #[test]
     fn no_name_contradicts_its_metric() {
         for metric in all().chain(OTHERS) {

@@ -1,4 +1,4 @@
-//! Trials that consist of several phases, such as fills, loads and idle times.
+//! Trials with several phases, such as fills, loads and idle times.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ pub(super) trait PhaseRecord: Clone + Into<WorkDetail> {
     fn ended(&mut self) -> &mut Option<String>;
 }
 
-/// Runs the phases of one trial within its time, and counts what they move.
+/// Runs the phases of one trial within its time, and counts their traffic.
 pub(super) struct PhaseRunner<'a> {
     pub run: &'a Run<'a>,
     engine: Engine,
@@ -27,7 +27,7 @@ pub(super) struct PhaseRunner<'a> {
     pub window_ns: u64,
     cpu_ns: u64,
     pub stopped: bool,
-    /// Jobs of `io` so far; each has its own seed.
+    /// Jobs of `io` so far; each has a different seed.
     jobs: u64,
     pub notes: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl<'a> PhaseRunner<'a> {
         }
     }
 
-    /// Nanoseconds since the start: of the clock, or of a simulated drive, whose time does not pass on the clock.
+    /// Nanoseconds since the start: of the clock, or of a simulated drive, which has a separate time.
     pub fn spent_ns(&self) -> u64 {
         let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
         passed.max(self.elapsed_ns)
@@ -60,7 +60,7 @@ impl<'a> PhaseRunner<'a> {
         self.limit_ns.saturating_sub(self.spent_ns())
     }
 
-    /// Returns when a share of the time ends, in twentieths.
+    /// Returns the end of a share of the time, in twentieths.
     pub fn end_ns(&self, twentieths: u64) -> u64 {
         self.limit_ns / 20 * twentieths
     }

@@ -1,4 +1,4 @@
-//! What work is done on: the bytes of a target that may be touched, and how they may be touched.
+//! The place of work: the usable bytes of a target, and its abilities.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -23,24 +23,24 @@ use super::replay::{self, Recall};
 
 const MIB: u64 = 1 << 20;
 
-/// The bytes of the target that may be touched.
+/// The usable bytes of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
     pub start: u64,
     pub length: u64,
-    /// Bytes asked for; more than `length` where filling ended at its time limit.
+    /// Requested bytes; more than `length` if filling ended at its time limit.
     pub asked: u64,
-    /// Whether the tool wrote it (and may write it).
+    /// Whether Assay wrote it (and may write it).
     pub written: bool,
     pub fill_ns: u64,
 }
 
-/// Why nothing is written to a target that is only read, and what to do.
+/// Why a read-only target is not written, and what to do.
 pub const ONLY_READ: &str = "cannot write to this target: no consent given; use a directory (for a device: assay plan \
                              check DEVICE)";
 
 impl Area {
-    /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.
+    /// Its two halves, in whole MiB if possible. An untrusted end may overflow.
     pub fn halves(&self) -> [Self; 2] {
         let half = self.length / 2;
         let first = if half < MIB { half } else { half / MIB * MIB };
@@ -50,7 +50,7 @@ impl Area {
         ]
     }
 
-    /// The part for the work that is measured: all of it, or the first half beside others' work.
+    /// The part for measured work: all of it, or the first half with a background load.
     #[must_use]
     pub fn measured(&self, has_background: bool) -> Self {
         if has_background { self.halves()[0] } else { *self }
@@ -73,12 +73,12 @@ pub struct EngineUse {
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     pub area: Area,
-    /// Whether direct I/O can be had; absent with the reason for going through the page cache.
+    /// Availability of direct I/O; absent with the reason for using the page cache.
     pub direct: &'a Presence<DirectUse>,
     pub engine: &'a EngineUse,
-    /// What may answer for the medium, where that is known.
+    /// A cache that may serve reads, if known.
     pub between: Option<&'a Between>,
-    /// Why nothing can be trimmed or zeroed there, where that is known.
+    /// Why trims or zeroing are impossible, if known.
     pub clears: &'a Clears,
 }
 
@@ -88,7 +88,7 @@ pub struct Medium<'a> {
     pub file: Option<&'a File>,
     pub area: Area,
     pub memory_alignment: usize,
-    /// The law of the simulated engine, where that is the target.
+    /// The model of the simulated engine, if that is the target.
     pub law: Option<Law>,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Medium<'a> {
     }
 }
 
-/// Returns the path of this program, to run as a process of its own.
+/// Returns the path of this program, to run it as a child process.
 pub(super) fn own_program(system: &dyn System) -> Result<String, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
@@ -116,16 +116,16 @@ pub(super) fn patient_answer(
     answer.map_err(|error| error.to_string())
 }
 
-/// What command lines may say of their trial, and how their output is read.
+/// Placeholders of command lines for their trial, and the parser of their output.
 #[derive(Clone, Copy)]
 pub struct Programs<'a> {
     /// The replicate; 0 before the first one.
     pub replicate: u32,
-    /// The place of the trial in its study, from 1; 0 for what is none.
+    /// Position of the trial in its study, from 1; 0 outside of trials.
     pub trial: u32,
     pub formats: ReadFormat,
     pub recall: Recall,
-    /// What of the trial lasts when the machine loses its power.
+    /// Notes on the trial that survive a power loss.
     pub notes: Option<&'a dyn Notes>,
 }
 
@@ -142,25 +142,25 @@ impl Programs<'_> {
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     pub system: &'a dyn System,
-    /// Where; the area is that of this work alone.
+    /// The medium; its area is only for this work.
     pub medium: Medium<'a>,
-    /// The directory, file or device that the target is; empty where it is simulated.
+    /// The directory, file or device of the target; empty if simulated.
     pub path: &'a Path,
     pub ramp_ns: u64,
-    /// Nanoseconds that are counted; the most, where something else ends the run.
+    /// Measured nanoseconds; an upper limit if something else ends the run.
     pub time_ns: u64,
     pub seed: u64,
-    /// Seed of the whole study: its pilot and all of its trials have the same.
+    /// Seed of the whole study, common to its pilot and all trials.
     pub study_seed: u64,
-    /// Who runs programs of the user's, where that is not the user of this process.
+    /// User for programs, if different from that of this process.
     pub caller: Option<Caller>,
-    /// Workers of the kernel that work for others.
+    /// Kernel workers of other programs.
     pub bystanders: &'a Bystanders,
     pub stop: &'a AtomicBool,
     pub lookout: Option<&'a dyn Lookout>,
-    /// Keeps what was measured so far, should nothing come after it.
+    /// Stores intermediate results, in case of an abort.
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
-    /// From what on the settings under others' work hurt it.
+    /// Limits beyond which the settings harm production work.
     pub limits: Option<&'a Limits>,
     pub programs: Programs<'a>,
 }
@@ -170,7 +170,7 @@ impl Run<'_> {
         self.system.status(self.path).is_ok_and(|status| status.own_device.is_some())
     }
 
-    /// Waits, and looks now and then whether the user stops it; nanoseconds.
+    /// Waits, with regular checks of the stop flag; returns nanoseconds.
     pub fn rest(&self, rest_ns: u64, stopped: &mut bool) -> u64 {
         const LOOK_NS: u64 = 200_000_000;
         let began_ns = self.system.monotonic_ns();

@@ -1,6 +1,6 @@
-//! Work whose trials this program does not run: the machine made them, and its journal tells of each. A kind
-//! of such work says so in its row ([`Recording`], which is data) and has methods that read
-//! them ([`RecordedWork`]): plan, runner and command line see groups, times and what was measured, and know no kind.
+//! Work that Assay does not run: the machine did, and its journal describes each trial. A kind of such work declares it
+//! in its row ([`Recording`], as data) and has methods for reading ([`RecordedWork`]): plan, runner and command line
+//! only see groups, times and results.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use super::{Entry, KINDS, Measured};
 
 pub type RecordedWork = boot::BootSpec;
 
-/// The names of a kind of recorded work; its shipped study has the name of the kind.
+/// The names of a kind of recorded work; its bundled study has the name of the kind.
 #[derive(Debug)]
 pub struct Recording {
     pub one: &'static str,
     pub many: &'static str,
     pub told_by: &'static str,
-    /// Why one of which only the beginning was noted has no number.
+    /// Why a trial with only a logged start has no number.
     pub cut_off: &'static str,
     pub example: Example,
     pub labels: RecordLabels,
@@ -31,20 +31,20 @@ pub type GiveLabel = fn(&dyn System, &Path, Option<&str>, &str) -> Outcome<usize
 #[derive(Debug)]
 pub struct RecordLabels {
     pub give: GiveLabel,
-    /// What `note` is for beside results, in a few words.
+    /// Purpose of `note` next to results, in a few words.
     pub about: &'static str,
     pub text: &'static str,
-    /// What may be typed in the place of a result.
+    /// Accepted forms of an ID in place of a result.
     pub ids: &'static str,
     pub examples: &'static [&'static str],
 }
 
-/// The kind of work whose trials are recorded; the command line takes the options of the first.
+/// The kind of recorded work; the command line uses the options of the first.
 pub fn kind() -> Option<(&'static Entry, &'static Recording)> {
     KINDS.iter().find_map(|kind| Some((*kind, kind.recording?)))
 }
 
-/// The kind whose trials a word names, and which of them: `KIND`, or `KIND:WHICH`; none where it names none.
+/// The recorded kind and trials that a word names: `KIND` or `KIND:WHICH`; `None` if it names none.
 pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&str>)> {
     let (entry, recording) = kind()?;
     let rest = word.strip_prefix(entry.about.name)?;
@@ -56,7 +56,7 @@ pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&
 pub enum Source {
     #[default]
     Own,
-    /// A file or directory: exported text, or a journal of its own.
+    /// A file or directory: exported text, or a journal.
     At(PathBuf),
 }
 
@@ -64,13 +64,13 @@ pub enum Source {
 pub struct Record {
     pub id: String,
     pub group: String,
-    /// Microseconds since 1970 of the wall clock at its beginning.
+    /// Wall clock at its beginning, microseconds since 1970.
     pub began_wall_us: Option<u64>,
     pub measured: Result<Measured, String>,
 }
 
 impl Record {
-    /// One of which nothing is known but when it began, as RFC 3339 writes it.
+    /// A trial with a known start only, in RFC 3339.
     pub fn cut_off(id: &str, began: &str, why: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -81,7 +81,7 @@ impl Record {
     }
 }
 
-/// Microseconds since 1970 of a time as RFC 3339 writes it.
+/// Microseconds since 1970 of an RFC 3339 time.
 fn wall_us(text: &str) -> Option<u64> {
     let time: jiff::Timestamp = text.parse().ok()?;
     u64::try_from(time.as_microsecond()).ok()
@@ -89,12 +89,12 @@ fn wall_us(text: &str) -> Option<u64> {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
-    /// The trials in the order of time, the newest last.
+    /// The trials in time order, the newest last.
     pub records: Vec<Record>,
-    /// How many older ones there are that were not read.
+    /// Number of older trials that were not read.
     pub older: usize,
     pub faults: usize,
-    /// Whether they are of the machine that reads them.
+    /// Whether they are from this machine.
     pub is_own: bool,
 }
 

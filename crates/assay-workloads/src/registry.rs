@@ -1,6 +1,6 @@
-//! One line a kind of work: all that is the same for each of them is made from it.
+//! One line per kind of work generates everything common to all kinds.
 
-/// Finds the type of one kind in that of all kinds, and makes that of it.
+/// Converts a type over all kinds to that of one kind.
 macro_rules! of_kind {
     ($own:ty: $whole:ty, |$from:ident| $place:expr => $all:ident::$variant:ident) => {
         #[allow(
@@ -32,7 +32,7 @@ macro_rules! of_kind {
     };
 }
 
-/// Lets the type of all kinds do what that of each one does.
+/// Delegates the enum of all kinds to the type of each one.
 macro_rules! derefs {
     ($all:ident: $target:path, $($variant:ident $($own:ident)?,)+) => {
         impl std::ops::Deref for $all {
@@ -55,7 +55,7 @@ macro_rules! derefs {
     };
 }
 
-/// What is the same of all kinds that tell something of their own.
+/// Common code of all kinds with facts.
 macro_rules! tells {
     ($($module:ident $variant:ident $facts:ident,)+) => {
         $(impl $module::$facts {
@@ -73,7 +73,7 @@ macro_rules! tells {
         }
 
         impl WorkPlan {
-            /// What it tells of its own beside its metrics, where its kind does.
+            /// Its facts and rules besides its metrics, if its kind has any.
             pub fn tells(&self) -> Option<&dyn tell::Tells> {
                 match self {
                     $(Self::$variant(own) => Some(own),)+
@@ -92,7 +92,7 @@ macro_rules! kinds {
         $(tells $facts:ident)?,)+) => {
         $(pub mod $module;)+
 
-        /// Work as a study asks for it.
+        /// Work as a study requests it.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[allow(clippy::large_enum_variant, reason = "a study has few of them")]
@@ -109,7 +109,7 @@ macro_rules! kinds {
             $variant($module::$plan),)+
         }
 
-        /// What only one kind of work counts.
+        /// Counters of a single kind of work.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum WorkDetail {
@@ -117,7 +117,7 @@ macro_rules! kinds {
             $variant($module::$detail),)+
         }
 
-        /// What a kind of work tells of a row of its own, beside its metrics.
+        /// Facts of a kind of work on a row, besides its metrics.
         #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         #[serde(untagged)]
         pub enum WorkFacts {
@@ -133,7 +133,7 @@ macro_rules! kinds {
             } })
         }
 
-        /// The figures of what kinds tell, in the order of the kinds.
+        /// The figures of facts, in the order of the kinds.
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
@@ -161,7 +161,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Sets a parameter from a level's text; none where it has no such parameter.
+            /// Sets a parameter from a level's text; `None` without this parameter.
             pub fn set(&mut self, name: &str, level: &str) -> Option<Result<(), String>> {
                 match self {
                     $(Self::$variant(own) => set(own, name, level),)+
@@ -201,7 +201,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What the kind of the first of them shows of all that are its own; none where there are none.
+            /// The exhibit of all facts of the first one's kind; `None` without facts.
             pub fn exhibit(all: &[Self], rows: &dyn tell::Rows) -> Option<Exhibit> {
                 match all.first()? {
                     $($(Self::$variant($module::$facts { .. }) => {
@@ -212,7 +212,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The next value of a map, where its key is that of a kind that tells something.
+            /// The next value of a map, if its key is that of a kind with facts.
             pub fn read<'de, A: serde::de::MapAccess<'de>>(
                 key: &str,
                 map: &mut A,

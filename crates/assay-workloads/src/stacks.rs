@@ -1,4 +1,4 @@
-//! Threads with a stack of a stated size: what is reserved for them, and what of that is used.
+//! Threads with a given stack size: their reserved and their used memory.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -21,11 +21,11 @@ use crate::metrics::lower;
 const MOST_THREADS: u64 = 10_000;
 const LEAST: Bytes = Bytes(64 << 10);
 const MOST: Bytes = Bytes(1 << 30);
-/// Processes of a trial, one after the other: their means are its values.
+/// Processes of a trial, one after the other: its values are their means.
 const PROCESSES: usize = 20;
-/// A trial is over sooner: this only bounds it.
+/// A trial ends sooner: this is only an upper bound.
 const BOUND: Time = Time(10_000_000_000);
-/// What one takes, as long as none has run.
+/// Assumed time of one process, before any has run.
 const USUAL_NS: u64 = 1_500_000_000;
 
 keys! {
@@ -190,7 +190,7 @@ impl Counts for StacksDetail {
     }
 }
 
-/// Memory of a process before its threads were started and while all of them ran.
+/// Memory of a process before the start of its threads, and while all of them ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     pub before: Memory,
@@ -198,18 +198,18 @@ pub struct Held {
     pub start_ns: u64,
 }
 
-/// Bytes of a process, and of what the kernel has promised to all.
+/// Memory of a process, and memory committed to all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Reserved (VmSize).
     pub reserved: Presence<u64>,
     /// Used (Rss, else VmRSS).
     pub resident: Presence<u64>,
-    /// Used, what is shared in parts (Pss).
+    /// Used, with shared pages divided (Pss).
     pub proportional: Presence<u64>,
-    /// Tables that lead to it (VmPTE).
+    /// Page tables (VmPTE).
     pub page_tables: Presence<u64>,
-    /// Promised by the kernel to all processes (Committed_AS).
+    /// Committed by the kernel to all processes (Committed_AS).
     pub committed: Presence<u64>,
 }
 
@@ -218,7 +218,7 @@ impl Memory {
         let status = |name| own_bytes(system, "/proc/self/status", name);
         Self {
             reserved: status("VmSize"),
-            // The other counts by processor, and is exact to some pages a processor only.
+            // The other one has per-CPU counters, and is only accurate to some pages per CPU.
             resident: sysfs::first(
                 [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
                 "/proc has no such entry",
@@ -234,7 +234,7 @@ fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
     sysfs::parsed(sysfs::text(system, Path::new(path)), |text| machine::kilobytes(text, name))
 }
 
-/// What the threads added, mean of the processes, by metric, and why something is not there.
+/// The memory that the threads added, as the mean over processes, by metric, and reasons for missing ones.
 fn values(held: &[Held]) -> KnownAndAbsent {
     let processes = held.len().max(1) as f64;
     let grown = |pick: fn(&Memory) -> &Presence<u64>| {
@@ -261,7 +261,7 @@ fn values(held: &[Held]) -> KnownAndAbsent {
 fn held(system: &dyn System, planned: &StacksPlan) -> Result<Held, String> {
     let own = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
-    // An allocator that has an arena a thread would reserve more than the stacks.
+    // An allocator with one arena per thread would reserve more than the stacks.
     let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
     let text = patient_answer(system, "env", &words)?.text;
     serde_json::from_str(&text).map_err(|_| {
@@ -269,7 +269,7 @@ fn held(system: &dyn System, planned: &StacksPlan) -> Result<Held, String> {
     })
 }
 
-/// Starts threads with stacks in this process and reads its memory meanwhile.
+/// Starts threads with stacks in this process, and reads its memory while they run.
 pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<Held> {
     let before = Memory::now(system);
     let all = Arc::new(Barrier::new(threads as usize + 1));

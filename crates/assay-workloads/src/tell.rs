@@ -1,6 +1,6 @@
-//! What a kind of work tells of its own. Beside its metrics: facts that findings keep, and how they are
-//! shown; a kind that does has a type for its facts, which its line in `kinds!` names. Of its metrics alone:
-//! a table, and a figure. Against them: rules of trust about what it alone counts.
+//! Facts, exhibits and rules of single kinds of work. Besides metrics: facts stored in findings, and their exhibits;
+//! such a kind has a type for its facts, named by its line in `kinds!`. From metrics alone: a table, and a figure.
+//! Trust rules on its specific counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use assay_core::quantity::metric::Nature;
 use super::{Judged, Measured, WorkFacts, WorkPlan};
 
 pub trait Tells {
-    /// What the trials of a row say; none where they say nothing.
+    /// Facts of a row's trials; `None` without any.
     fn facts(&self, seen: &Seen<'_>) -> Option<WorkFacts>;
 
-    /// A metric of its own that what the rules of trust say may change; none of all others.
+    /// A metric of its kind whose value the trust rules may change; `None` for all others.
     fn as_judged(
         &self,
         _metric: &str,
@@ -26,17 +26,17 @@ pub trait Tells {
     }
 }
 
-/// A row of a study, as far as a kind of work hears of it.
+/// A row of a study, as passed to a kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     pub subject: &'a Subject,
-    /// What each of its trials that count measured, in the order of the plan.
+    /// Results of its counted trials, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
-    /// What those measured that are left out by design.
+    /// Results of trials left out by design.
     pub left_out: &'a [&'a Measured],
     pub failed: &'a [Failed<'a>],
     pub spoken: &'a [Spoken<'a>],
-    /// For each trial that counts: the part nearest to its throttling temperature.
+    /// For each counted trial: the part closest to its throttling temperature.
     pub near_limits: &'a [Option<Presence<NearLimit>>],
 }
 
@@ -48,7 +48,7 @@ impl<'a> Seen<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed<'a> {
-    /// When it began by the wall clock, RFC 3339.
+    /// Wall clock at its start, RFC 3339.
     pub started: &'a str,
     pub reason: &'a str,
 }
@@ -56,50 +56,50 @@ pub struct Failed<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spoken<'a> {
     pub rule: &'a str,
-    /// Whether by it the numbers are not what they say they are.
+    /// Whether it invalidates the numbers.
     pub invalid: bool,
     pub text: &'a str,
 }
 
-/// A part of the machine and the temperature from which on it slows down.
+/// A part of the machine and its throttling temperature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearLimit {
     pub name: String,
-    /// The most that it had, thousandths of a degree Celsius.
+    /// Its highest temperature, thousandths of a degree Celsius.
     pub most_mc: i64,
     pub limit_mc: i64,
 }
 
-/// Facts of a kind of work: where findings keep them, and how they are shown.
+/// Facts of a kind of work: their key in findings, and their exhibits.
 pub trait Shows: OfRow + Sized {
-    /// Their key in findings, and what sentences about them are called by.
+    /// Their key in findings, and topic of their sentences.
     const KEY: &'static str;
     const FIGURE: Option<&'static FactsFigure> = None;
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
 }
 
-/// A kind of figure of facts: their exhibits have the figures.
+/// A kind of figure of facts, contained in their exhibits.
 #[derive(Clone, Copy, Debug)]
 pub struct FactsFigure {
     /// [`Shows::KEY`] of the facts.
     pub key: &'static str,
-    /// What it is called, what it shows, how it is read.
+    /// Its name, content, and how to read it.
     pub about: About,
-    /// Whether it shows what such work is done for, so that it stands before verdicts where a study says nothing.
+    /// Whether it shows the purpose of such work: then it precedes verdicts by default.
     pub leads: bool,
 }
 
 pub trait OfRow {
-    /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
+    /// Takes the row's numbers by metric, to be consistent with them.
     fn settle(&mut self, _number: &dyn Fn(&str) -> Option<f64>) {}
 
-    /// What of it rests on the numbers of the row, where it keeps a sentence that does.
+    /// The sentence that depends on the row's numbers, if any.
     fn resting(&mut self) -> Option<Resting<'_>> {
         None
     }
 
-    /// Why a command that ran it fails, whatever was asked for.
+    /// Why a command fails with these facts, whatever its options.
     fn failure(&self) -> Option<String> {
         None
     }
@@ -117,30 +117,30 @@ pub struct Number<'a> {
     pub n: usize,
     pub mean: Option<f64>,
     pub ci95: Option<[f64; 2]>,
-    /// The value of every trial, by its place in the order of time.
+    /// The value of every trial, by its position in time.
     pub trials: Vec<(u32, Option<f64>)>,
 }
 
-/// A sentence that rests on numbers: what speaks against them is said behind it.
+/// A sentence that depends on numbers: doubts about them are appended.
 pub struct Resting<'a> {
     pub text: &'a mut String,
-    /// What stands in its place where they are invalid; none where it is said all the same.
+    /// Replacement if the numbers are invalid; `None` if the sentence remains.
     pub unsaid: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct ShownNumbers {
-    /// The metric by which its rows are told from all others: no other kind has it.
+    /// The metric that identifies its rows: no other kind has it.
     pub known_by: &'static str,
     pub exhibit: fn(&StudyNumbers<'_>) -> Exhibit,
-    /// What is drawn of their seconds, where anything is.
+    /// The figure of their seconds, if any.
     pub figure: Option<&'static OwnFigure>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct StudyNumbers<'a> {
     pub rows: Vec<NumberedRow<'a>>,
-    /// Metrics of which anything in the study has a number.
+    /// Metrics with a number anywhere in the study.
     pub known: BTreeSet<&'a str>,
 }
 
@@ -148,14 +148,14 @@ pub struct StudyNumbers<'a> {
 pub struct NumberedRow<'a> {
     pub of: Subject,
     pub numbers: BTreeMap<&'a str, f64>,
-    /// What one would type to have what it was run under for keeps.
+    /// Commands that apply its settings permanently.
     pub lasting: &'a [String],
 }
 
 /// Lines over the seconds of trials with phases, one line per configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFigure {
-    /// What it is called, what it shows, how it is read.
+    /// Its name, content, and how to read it.
     pub about: About,
     /// The metric that only workloads of the kind have.
     pub known_by: &'static str,
@@ -169,16 +169,16 @@ pub struct PhaseFigure {
     pub name: &'static str,
     pub title: &'static str,
     pub values: &'static str,
-    /// Bits per second are the bits moved; otherwise it shows the mean latency.
+    /// Bits per second are the transferred bits; otherwise it shows the mean latency.
     pub metric: &'static str,
-    /// In the order in which trials go through them.
+    /// In the order of trials.
     pub phases: &'static [TrialPhase],
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct TrialPhase {
     pub name: &'static str,
-    /// Whole seconds at its beginning that are not counted.
+    /// Uncounted whole seconds at its beginning.
     pub ramp_s: u64,
 }
 
@@ -186,23 +186,23 @@ pub struct TrialPhase {
 pub struct OwnRule {
     pub about: About,
     pub looks_at: Judged,
-    /// What it can change: metrics of another nature are not judged by it.
+    /// Affected natures of metrics: it does not judge others.
     pub changes: &'static [Nature],
     /// Reasons to doubt the numbers of a row.
     pub doubt: fn(&WorkPlan, &[&Measured]) -> Option<Doubt>,
 }
 
-/// What speaks against numbers: `WHAT, in 2 of 3 trials: WHY`.
+/// A doubt about numbers: `WHAT, in 2 of 3 trials: WHY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     pub what: String,
     pub trials: usize,
     pub why: String,
-    /// Whether the numbers are then not what they say they are; else something speaks against them.
+    /// Whether it invalidates the numbers; otherwise they are suspect.
     pub invalid: bool,
 }
 
-/// Rows of which nothing is known but their workload.
+/// Rows with a known workload only.
 #[cfg(test)]
 pub(crate) struct Bare;
 

@@ -1,4 +1,4 @@
-//! What every kind of work says of itself and can do.
+//! Description and abilities of every kind of work.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ pub trait DeclaredKeys: Default + 'static {
     const FACTORS: &'static [OwnParameter<Self>];
 }
 
-/// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
+/// A kind of work. The name in its description is its key in study files: `io = { ... }`.
 pub trait WorkloadKind:
     DeclaredKeys
     + WorkloadSpec
@@ -36,26 +36,26 @@ pub trait WorkloadKind:
     + 'static
 {
     const ABOUT: About;
-    /// What is measured of it, beside what all work shares, in the order in which it is told.
+    /// Its metrics besides those of all work, in reporting order.
     const METRICS: &'static [&'static [Metric]];
     const JUDGED: &'static [Judged];
 
-    /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
+    /// Whether it runs programs of a study: those of an untrusted result never run.
     const RUNS_PROGRAMS: bool = false;
 
-    /// The option of `assay check` that runs its shipped study, where there is one.
+    /// The option of `assay check` that runs its bundled study, if any.
     const CHECK_OPTION: Option<&'static CheckOption> = None;
 
-    /// What its trials are called, where they are not run but read from a journal.
+    /// Names of its trials, if they are read from a journal instead of run.
     const RECORDING: Option<&'static Recording> = None;
 
-    /// What it shows of its metrics alone, where it has a table of its own.
+    /// Exhibits of its metrics alone, if it has a separate table.
     const SHOWN: Option<&'static ShownNumbers> = None;
 
-    /// Rules of trust about what it alone counts, in the order in which they are told.
+    /// Trust rules on its specific counters, in reporting order.
     const RULES: &'static [OwnRule] = &[];
 
-    /// Its key with a value, as it would stand in a file.
+    /// Its key with an example value, as in a file.
     const EXAMPLE: &'static str;
 
     const ENTRY: Entry = Entry {
@@ -74,13 +74,13 @@ pub trait WorkloadKind:
 }
 
 pub struct Entry {
-    /// Its own words; the name is its key in study files.
+    /// Its description; the name is its key in study files.
     pub about: About,
     pub keys: &'static Fields,
     pub metrics: &'static [&'static [Metric]],
     pub judged: &'static [Judged],
     pub runs_programs: bool,
-    /// The option of `assay check` that runs its shipped study.
+    /// The option of `assay check` that runs its bundled study.
     pub check_option: Option<&'static CheckOption>,
     pub recording: Option<&'static Recording>,
     pub shown: Option<&'static ShownNumbers>,
@@ -98,77 +98,77 @@ impl fmt::Debug for Entry {
 /// A parameter of one kind of work that a study may vary.
 pub struct OwnParameter<K> {
     pub about: Parameter,
-    /// Sets it from a level's text; else says in one line what to write instead.
+    /// Sets it from a level's text; fails with one line on what to write instead.
     pub set: fn(&mut K, &str) -> Result<(), String>,
 }
 
-/// The one way to write a level, from any spelling of it; none where it is no such level.
+/// The canonical spelling of a level; `None` if it is invalid.
 pub type Written = fn(&str) -> Option<String>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub about: About,
     pub example: &'static str,
-    /// Whether its levels are different work and not settings of the same work.
+    /// Whether its levels are different work, rather than settings of the same work.
     pub is_work: bool,
-    /// How its levels are written, where they are amounts that it alone has.
+    /// How its levels are written, if it has a separate unit of amounts.
     pub written: Option<Written>,
 }
 
-/// What a rule of trust looks at; a kind of work says what of it there is.
+/// Evidence that a trust rule judges; a kind of work declares what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
     Machine,
-    /// Bytes that are claimed to have moved to and from the target.
+    /// Claimed bytes to and from the target.
     Bytes,
-    /// Whether they came from the medium and arrived at it.
+    /// Whether they came from the medium and reached it.
     Medium,
-    /// Single operations: how many were in flight, how steadily they ended.
+    /// Single operations: their number in flight, and their regularity.
     Operations,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Bytes that the tool may touch: of a file of its own, a file or a device.
+    /// Usable bytes: of a created file, a file or a device.
     Area,
-    /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
+    /// A whole empty device, or all free space of a directory: it only contains its own writes.
     Whole,
     Directory,
     Device,
-    /// Nothing: it is done beside whatever the target is.
+    /// Nothing: it is independent of the target.
     Nothing,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touch {
     pub reads: bool,
-    /// What it writes to its area, where it does.
+    /// Content that it writes to its area, if any.
     pub writes: Option<Content>,
-    /// What its reads of the area, and what takes it away, are to find there, where the tool wrote that.
+    /// Content that its reads, trims and zeroing need in the area, if Assay wrote it.
     pub finds: Option<Content>,
-    /// Removes what is stored there (trims, zeroes or copies over it); it writes as well then.
+    /// Removes stored data (trims, zeroes or overwrites it with duplicates); then it also writes.
     pub clears: bool,
     pub direct: bool,
 }
 
-/// What work that loads a link asks of the network, under all arms of its study.
+/// Network requirements of work that loads a link, over all arms of its study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkNeeds {
-    /// Whether name spaces with a slow link are made for it.
+    /// Whether it needs network namespaces with a slow link.
     pub in_lab: bool,
     pub changes: bool,
-    /// Where nobody says to whom the link leads: what to do.
+    /// Advice if the peer is unknown.
     pub to_nobody: Option<String>,
-    /// The interfaces whose way out may be shaped.
+    /// The interfaces whose egress may be shaped.
     pub interfaces: Vec<String>,
     pub shaped: bool,
 }
 
-/// The study around a workload, as far as its keys must agree with it.
+/// The study around a workload, as far as its keys depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct InStudy<'a> {
     pub factors: &'a BTreeMap<String, Vec<String>>,
-    /// Size of the area, where the study sets it and it can be read.
+    /// Size of the area, if the study sets it correctly.
     pub area: Option<Bytes>,
     pub has_budget: bool,
     pub finds_rate: bool,
@@ -180,11 +180,11 @@ impl<'a> InStudy<'a> {
     }
 }
 
-/// Where mistakes between keys are told; paths are those of the file, `workload/0/io/size`.
+/// Receives mistakes between keys; paths are those of the file, `workload/0/io/size`.
 pub trait Complaints {
     fn value(&mut self, path: &str, message: String, hint: Option<String>);
     fn key(&mut self, path: &str, message: String, hint: Option<String>);
-    /// Whether something was found to be wrong there already.
+    /// Whether a mistake was already reported there.
     fn is_wrong(&self, path: &str) -> bool;
 }
 
@@ -199,53 +199,53 @@ pub trait WorkloadSpec {
         Touch::default()
     }
 
-    /// Tells what must hold between its keys and does not; `path` is that of its table.
+    /// Reports violated constraints between its keys; `path` is that of its table.
     fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
 
-    /// Rejects a level that was set for a factor and does not fit the other keys.
+    /// Rejects a factor's level that does not fit the other keys.
     fn check_factor(&mut self, _factor: &str) -> Result<(), String> {
         Ok(())
     }
 
-    /// Takes a level of the arm that it is run under, for the words that name its factor.
+    /// Takes a level of its arm, for placeholders with the name of its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
 
-    /// Moves it into a laboratory that is no device; whether its kind has one.
+    /// Moves it into a lab without a device; returns whether its kind has one.
     fn move_to_lab(&mut self) -> bool {
         false
     }
 
-    /// The time of a trial where it is set.
+    /// The time of a trial, if set.
     fn time(&self) -> Option<Time>;
 
-    /// Time before it that is run but not counted, where it is set.
+    /// The uncounted time before it, if set.
     fn ramp(&self) -> Option<Time> {
         None
     }
 
-    /// Sets time and ramp; both are a share of the budget where they are missing.
+    /// Sets time and ramp; missing ones are a share of the budget.
     fn set_span(&mut self, _time: Option<Time>, _ramp: Option<Time>) {}
 
-    /// Whether a trial ends by its time, and not by something that it counts.
+    /// Whether a trial ends by its time, rather than by a count.
     fn ends_by_time(&self) -> bool {
         false
     }
 
-    /// Sets what a study without a budget leaves open.
+    /// Sets defaults for a study without a budget.
     fn settle(&mut self) {}
 
-    /// Makes a quick look of it, on an area of this size.
+    /// Reduces it for a quick check, on an area of this size.
     fn hurry(&mut self, _area: Option<Bytes>) {}
 
-    /// How it will be run where this is offered, and what differs from what was asked and why.
+    /// Its plan on this target, and the deviations with reasons.
     fn plan(&self, offer: &Offer<'_>) -> Result<(WorkPlan, Option<String>), String>;
 
-    /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
+    /// Nanoseconds per sequential operation; `None` if that cannot be tried.
     fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
         Ok(None)
     }
 
-    /// Whether one operation of it costs what one of the other does.
+    /// Whether operations of both cost the same.
     fn costs_like(&self, _other: &Work) -> bool {
         false
     }
@@ -253,14 +253,14 @@ pub trait WorkloadSpec {
 
 #[derive(Clone, Copy, Debug)]
 pub struct ByHand<'a> {
-    /// What it may be called: the workload and its levels.
+    /// A possible name: the workload and its levels.
     pub name: &'a str,
-    /// All bytes that may be touched; the background load has the second half.
+    /// All usable bytes; the background load has the second half.
     pub area: Area,
     pub path: &'a str,
     pub ramp_ns: u64,
     pub time_ns: u64,
-    /// What differs from what was asked for, and why.
+    /// Deviations from the request, with reasons.
     pub note: Option<&'a str>,
     pub background: Option<&'a Background>,
 }
@@ -282,9 +282,9 @@ impl ByHand<'_> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The words, the program first, none of them quoted.
+    /// The words, the program first, unquoted.
     pub words: Vec<String>,
-    /// Where it does something else all the same.
+    /// Remaining differences to the work.
     pub remarks: Vec<String>,
 }
 
@@ -295,7 +295,7 @@ impl CommandLine {
     }
 }
 
-/// Work as it will be run.
+/// The plan of work.
 pub trait PlannedWork {
     fn words(&self) -> String;
 
@@ -305,17 +305,17 @@ pub trait PlannedWork {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
 
-    /// Prepares again for a resumed study; returns what that was.
+    /// Prepares again for a resumed study; returns what it ran.
     fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
         Ok(None)
     }
 
-    /// What one of its own metrics was, from what was measured; none where it has no such metric.
+    /// The value of one of its metrics from a result; `None` without this metric.
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
         measured.value(metric)
     }
 
-    /// The metric for comparisons if the study names none; `varies` says what is a factor.
+    /// The metric for comparisons if the study names none; `varies` returns whether a name is a factor.
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str;
 
     /// Operations after which a trial ends, even if time is left.
@@ -323,7 +323,7 @@ pub trait PlannedWork {
         None
     }
 
-    /// Whether a trial ends by its time, and not by something that it counts.
+    /// Whether a trial ends by its time, rather than by a count.
     fn ends_by_time(&self) -> bool {
         self.operations().is_none()
     }
@@ -337,12 +337,12 @@ pub trait PlannedWork {
         None
     }
 
-    /// The same work for half as long, where it is not its time alone that makes it shorter.
+    /// The same work for half as long, if its time alone does not shorten it.
     fn half(&self) -> Option<WorkPlan> {
         None
     }
 
-    /// Operations in flight that the study asked for, over all threads.
+    /// Requested number of operations in flight, over all threads.
     fn asked_in_flight(&self) -> u32 {
         1
     }
@@ -356,7 +356,7 @@ pub trait PlannedWork {
         1
     }
 
-    /// Reduces its depth so that it drains in time; never changes a level of the study.
+    /// Reduces its depth to drain in time; never changes a level of the study.
     fn drain_within(
         &mut self,
         _operation_ns: u64,

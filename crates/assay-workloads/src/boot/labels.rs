@@ -1,5 +1,5 @@
-//! What the user calls boots (`boots.json` beside the results): labels by the id of the boot, so that
-//! a boot keeps its name whatever is read of it later.
+//! The user's labels of boots (`boots.json` next to the results), by boot ID: a boot has the same label in every
+//! result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::recorded::Source;
 
 const FORMAT: &str = "assay-boots/1";
 const FILE: &str = "boots.json";
-/// Bytes of a label at most.
+/// Maximum bytes of a label.
 const LONGEST: usize = 100;
-/// Boots with a label at most: the file is read whole.
+/// Maximum number of labeled boots: the file is read as a whole.
 const MOST: usize = 10_000;
-/// Boots among which those are that a word names.
+/// Number of boots to search for those that a word names.
 const MOST_NAMED: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ struct Stored {
 pub struct Labels(BTreeMap<String, String>);
 
 impl Labels {
-    /// Those that are kept beside the results; none where nothing is kept there.
+    /// Reads the labels stored next to the results; none if there is no file.
     pub fn read(system: &dyn System, results: &Path) -> Outcome<Self> {
         let path = file(results);
         let text = match system.read_text(&path) {
@@ -62,7 +62,7 @@ impl Labels {
         Ok(Self(stored.labels.into_iter().filter_map(fine).collect()))
     }
 
-    /// Gives boots a label, or takes it away where it is empty, and keeps that.
+    /// Sets the label of boots, or removes it if empty, and stores the change.
     pub fn set(
         &mut self,
         system: &dyn System,
@@ -105,7 +105,7 @@ impl Labels {
     }
 }
 
-/// Gives a label to the boots that a word names, to the running one where there is none: how many they were.
+/// Labels the boots that a word names, or the running one without a word; returns their number.
 pub(super) fn give(
     system: &dyn System,
     results: &Path,
@@ -136,7 +136,7 @@ fn checked(label: &str) -> Outcome<String> {
     })
 }
 
-/// Boots by a word: none (the running one), `-1`, `-9..-3`, or the beginning of an id.
+/// Boots by a word: empty (the running one), `-1`, `-9..-3`, or a prefix of an ID.
 pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
     let at = |number: i64| {
@@ -256,7 +256,7 @@ mod tests {
         assert!(!labels.is_empty());
         let told = labels.set(&fake, results, &ids(MOST + 1), "x").unwrap_err();
         assert!(told.message.contains("more than 10000 boots"), "{}", told.message);
-        // Labels of boots that are none, and of another format, are not read.
+        // Labels of invalid boots, and of another format, are not read.
         fake.put(
             "/home/a/assay/boots.json",
             r#"{"format": "assay-boots/1", "labels": {"no id": "x", "00000000000000000000000000000001": "y"}}"#,

@@ -1,5 +1,5 @@
-//! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
-//! afterwards; nothing is measured by this program, and past boots are as good as new ones.
+//! Boots, which happen without Assay. Each trial is a boot, read from the systemd journal later; Assay measures
+//! nothing, and past boots are as good as new ones.
 
 pub mod journal;
 pub mod labels;
@@ -26,7 +26,7 @@ pub use planned::{BootDetail, BootPlan, measured};
 pub use tell::{BootFacts, SlowUnit, UnfinishedBoot};
 
 const MOST_BOOTS: u64 = 1000;
-/// A boot ends by itself: what is told of its time is a bound.
+/// A boot ends by itself: this time is an upper bound.
 const BOUND: Time = Time(600_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

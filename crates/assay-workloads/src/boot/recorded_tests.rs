@@ -1,5 +1,4 @@
-//! Journals that real machines wrote: Debian 12 in a container of systemd-nspawn and under QEMU, reduced to
-//! the messages that boots are told by.
+//! Journals of real machines: Debian 12 in a systemd-nspawn container and under QEMU, reduced to the relevant messages.
 
 use super::{By, measured};
 use crate::boot::journal::entry;
@@ -42,7 +41,7 @@ fn a_containers_boots() {
 fn a_boot_whose_clock_jumped_is_read_by_the_kernels_clock() {
     let found = read(CLOCK_JUMP);
     let whole: Vec<f64> = found.iter().filter_map(|boot| seconds(boot, "boot_s")).collect();
-    // As systemd printed them: 8.823 + 17.691, 9.327 + 18.596 and 6.462 + 14.283 s.
+    // As printed by systemd: 8.823 + 17.691, 9.327 + 18.596 and 6.462 + 14.283 s.
     let printed = [26.514, 27.923, 20.746];
     assert!(whole.iter().zip(printed).all(|(one, other)| (one - other).abs() < 0.002), "{whole:?}");
     assert!(found[0].notes.is_empty() && found[1].notes.is_empty());
@@ -94,7 +93,7 @@ const RELEASES: [&[u8]; 4] = [
     include_bytes!("../../tests/fixtures/journals/sid.json"),
 ];
 
-/// `UPDATE_EXPECT=1` writes the file anew.
+/// `UPDATE_EXPECT=1` rewrites the file.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a fixture of a test")]
 fn all_that_is_told_of_a_recorded_boot() {
@@ -113,7 +112,7 @@ fn all_that_is_told_of_a_recorded_boot() {
     assay_testkit::expected::expect(path, &found);
 }
 
-/// Seven boots of each of four releases under QEMU, one of them with a clock that was months behind.
+/// Seven boots of each of four releases under QEMU, one of them with a clock months behind.
 #[test]
 fn four_releases_of_debian() {
     for text in RELEASES {
@@ -132,7 +131,7 @@ fn four_releases_of_debian() {
             assert!(boot.units.len() > 5, "{:?}", boot.units);
             assert!(boot.units.is_sorted_by(|one, other| one.took_us >= other.took_us));
         }
-        // The clock was set after the start-up: that is nothing to tell.
+        // The clock was set after the boot, so there is no note.
         assert!(found.iter().all(|boot| boot.notes.is_empty()));
         let clock = |boot: &Boot| boot.began_wall_us.unwrap();
         let wrong = found.iter().map(clock).min().unwrap();

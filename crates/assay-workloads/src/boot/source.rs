@@ -1,4 +1,4 @@
-//! Where boots are read: the journal of this machine, one that was copied here, or exported text.
+//! Sources of boots: the journal of this machine, a copied one, or exported text.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use crate::boot::journal::timeline::{self, Boot, ids};
 use crate::recorded::Source;
 
 const JOURNALCTL: &str = "journalctl";
-/// Where the system's journal lies: what outlives a boot, and what does not.
+/// Directories of the system journal: the persistent and the volatile one.
 const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
-/// Bytes of the list of boots that are read, and of what is told of each: its beginning is enough.
+/// Maximum bytes to read of the list of boots, and of each boot: its beginning is enough.
 const MOST_OF_LIST: u64 = 32 << 20;
 const MOST_OF_BOOT: u64 = 12 << 20;
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
-/// What a journal's own files begin with.
+/// Magic bytes of a journal file.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundBoots {
-    /// The boots in the order of time, the newest last.
+    /// The boots in time order, the newest last.
     pub boots: Vec<Boot>,
-    /// How many older ones there are that were not read.
+    /// Number of older boots that were not read.
     pub older: usize,
     pub faults: usize,
     pub is_own: bool,
 }
 
-/// Reads the newest boots of a source; `until_unit` is a unit whose start is looked for.
+/// Reads the newest boots of a source; `until_unit` is a unit whose start time is wanted.
 pub(super) fn read(
     system: &dyn System,
     source: &Source,
@@ -49,7 +49,7 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// The boot that this machine runs in.
+/// The running boot.
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
     let found = own(system, 1, until)?;
@@ -88,7 +88,7 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<FoundBo
     Ok(found)
 }
 
-/// What journalctl reads: first which boots there are, then of each of the newest its start.
+/// Runs journalctl: first for the list of boots, then for the start of each of the newest.
 fn by_journalctl(
     system: &dyn System,
     place: &[&str],
@@ -123,7 +123,7 @@ fn by_journalctl(
     Ok(FoundBoots { boots, older, faults, is_own: false })
 }
 
-/// Of the kernel's messages only those that boots are told by.
+/// Drops kernel messages that are not about the boot.
 fn needed(entry: Entry) -> Option<Entry> {
     let told = ["Linux version ", "Command line: ", "Kernel command line: "];
     let is_needed =
@@ -140,7 +140,7 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
     let told = told.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
     let mut read = entry::json(told.text.as_bytes());
     if told.text.len() as u64 >= most_bytes {
-        // The last line was cut off by us.
+        // The size limit truncated the last line.
         read.faults = read.faults.saturating_sub(1);
     }
     if told.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0 {
@@ -190,7 +190,7 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     Ok(found)
 }
 
-/// Whether a directory, or one directly below it, holds a journal's own files.
+/// Whether a directory, or one directly below it, contains journal files.
 fn holds_journals(system: &dyn System, directory: &Path) -> bool {
     let names = |directory: &Path| system.list(directory).unwrap_or_default();
     let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
@@ -205,7 +205,7 @@ fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
     file.and_then(|file| system.read_at(&file, 0, &mut start)).is_ok() && start == SIGNATURE
 }
 
-/// Exported text: one file, or all of a directory.
+/// Exported text: one file, or all files of a directory.
 fn by_text(
     system: &dyn System,
     path: &Path,
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!((many.boots.clone(), many.faults), (one.boots.clone(), 1));
         let newest = all("/one.json", 2);
         assert_eq!((newest.boots.as_slice(), newest.older), (&one.boots[5..], 5));
-        // It is this machine's own where that is among them.
+        // It belongs to this machine if that is among them.
         fake.put("/etc/machine-id", format!("{}\n", one.boots[0].machine));
         assert!(all("/one.json", 9).is_own);
         fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!((found.boots.len(), found.older), (2, 5));
     }
 
-    /// The journal of a machine as journalctl tells it, whatever is asked.
+    /// A machine whose journalctl prints this text for any request.
     fn with_journal(text: &str) -> Fake {
         let fake = Fake::new();
         fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
@@ -355,7 +355,7 @@ mod tests {
         fake.remove("/run/systemd/system");
         let other = told(&fake);
         assert!(other.starts_with("systemd is not the init process, and the journal"), "{other}");
-        // Whoever may read it is not told of groups.
+        // A user who may read it gets no advice on groups.
         let whole = with_journal(EXPORTED);
         whole.set_user(1000);
         assert_eq!(read(&whole, &Source::Own, 9, None).unwrap().boots.len(), 7);
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(told(&fake), "journalctl cannot read the journal: last");
         fake.put_told("journalctl", 1, "", "");
         assert!(told(&fake).ends_with("no error message"), "{}", told(&fake));
-        // With entries all the same, the code is of no interest.
+        // With entries in the output, the exit code does not matter.
         fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
         assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
     }

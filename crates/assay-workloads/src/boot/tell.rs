@@ -1,5 +1,5 @@
-//! What boots tell beside their metrics: a group at a time what it was slow at and which of its boots did not
-//! finish, and how groups are shown side by side and boots in the order of time.
+//! Facts and exhibits of boots: per group, slow units and unfinished boots; groups side by side, and boots in time
+//! order.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +24,15 @@ pub struct BootFacts {
     pub workload: String,
     /// The group.
     pub configuration: Levels,
-    /// Boots that finished.
+    /// Finished boots.
     pub n: usize,
     /// The slowest units, the slowest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<SlowUnit>,
-    /// Boots that did not finish: shown, and in no mean.
+    /// Unfinished boots: listed, but in no mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<UnfinishedBoot>,
-    /// What is worth telling of its boots, each once.
+    /// Notes on its boots, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -42,26 +42,26 @@ pub struct BootFacts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowUnit {
     pub name: String,
-    /// Boots that tell of it.
+    /// Boots with a start time of the unit.
     pub n: usize,
-    /// Seconds from the message that it was being started to the one that it had, mean of those boots.
+    /// Mean time from the message "Starting" to the message "Started" over those boots, seconds.
     pub mean_s: f64,
-    /// The longest of them.
+    /// Longest of these times, seconds.
     pub longest_s: f64,
 }
 
-/// A boot without an end.
+/// An unfinished boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnfinishedBoot {
-    /// When it began by the wall clock, RFC 3339.
+    /// Wall clock at its start, RFC 3339.
     pub started: String,
-    /// Why it has no end.
+    /// Why it did not finish.
     pub reason: String,
 }
 
 impl Tells for BootPlan {
-    /// A group of which no boot finished is told of, too.
+    /// A group without a finished boot has facts, too.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
         let details: Vec<&BootDetail> =
@@ -89,7 +89,7 @@ impl Tells for BootPlan {
     }
 }
 
-/// The units that took longest on average over the boots that tell of them.
+/// The units with the longest mean start time over the boots that have one.
 fn slowest(details: &[&BootDetail]) -> Vec<SlowUnit> {
     let mut took: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for unit in details.iter().flat_map(|detail| &detail.boot.units) {
@@ -210,7 +210,7 @@ fn seconds(value: f64) -> String {
     show::duration(value * 1e9)
 }
 
-/// A row a group, a column a phase that any of them tells.
+/// One row per group, one column per phase of any group.
 fn phases(groups: &[Group<'_>]) -> Table {
     let has = |metric: &Metric| groups.iter().any(|group| group.mean(metric) != Value::Missing);
     let mut table = Table::new("phases");
@@ -266,7 +266,7 @@ fn list(title: &str, items: Vec<String>) -> Option<List> {
     (!items.is_empty()).then(|| List { title: title.to_owned(), items })
 }
 
-/// The boots of a workload in the order of time, each with its phases one after the other.
+/// The boots of a workload in time order, each with its phases stacked.
 fn figure(groups: &[Group<'_>]) -> Option<Figure> {
     let workload = &groups.first()?.facts.workload;
     let mut boots: Vec<(u32, Stack)> = Vec::new();
@@ -292,7 +292,7 @@ fn figure(groups: &[Group<'_>]) -> Option<Figure> {
 }
 
 impl Group<'_> {
-    /// Each of its boots that has a place in time, with that place; one without any number did not finish.
+    /// Its boots with their position in time; a boot without numbers did not finish.
     fn stacks(&self, among_others: bool) -> Vec<(u32, Stack)> {
         let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
         for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
@@ -333,7 +333,7 @@ mod tests {
     const CUT_OFF: &[u8] = include_bytes!("../../tests/fixtures/boots/cut-off.json");
     const CLOCK_JUMP: &[u8] = include_bytes!("../../tests/fixtures/boots/clock-jump.json");
 
-    /// What is told of the boots of a journal: of those that finished and those that did not.
+    /// Facts of the boots in a journal, finished and unfinished.
     fn told(journal: &[u8], wanted: impl Fn(&Boot) -> bool) -> BootFacts {
         let read = boots(&entry::read(journal).entries, None);
         let ends: Vec<Result<Measured, String>> =

@@ -1,4 +1,4 @@
-//! How long a volume holds its first rate, what remains then, and when the first is back.
+//! How long a volume runs at its burst rate, its baseline rate, and its refill rate.
 
 mod planned;
 mod running;
@@ -22,13 +22,13 @@ pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course}
 pub use planned::BurstPlan;
 pub use tell::BurstFacts;
 
-/// Time of a trial where neither the workload nor a budget sets one.
+/// Default time of a trial.
 const TRIAL: Time = Time(900_000_000_000);
 const QUICK: Time = Time(60_000_000_000);
 const MOST_DEPTH: u64 = 4096;
 const LARGEST: Bytes = Bytes(1 << 24);
 
-/// What operations do.
+/// Direction of the operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -175,7 +175,7 @@ impl WorkloadSpec for BurstSpec {
         )
     }
 
-    /// Writing takes all of a device, and of a directory what the study says; what is read is not changed.
+    /// Writes need a whole device, or an area of a directory; reads change nothing.
     fn needs(&self) -> Needs {
         if self.mix == Way::Write { Needs::Whole } else { Needs::Area }
     }
@@ -204,11 +204,11 @@ impl WorkloadSpec for BurstSpec {
 pub struct BurstDetail {
     /// Operations of each second of the first load.
     pub first: Vec<u64>,
-    /// The rests and what followed each of them, in their order.
+    /// The rests and the load after each of them, in order.
     pub rests: Vec<Rested>,
-    /// Nanoseconds of the rest before the first load.
+    /// Duration of the rest before the first load, nanoseconds.
     pub before_ns: u64,
-    /// Why no rests followed, or not all of them.
+    /// Why some or all rests are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
 }
@@ -216,12 +216,12 @@ pub struct BurstDetail {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rested {
     pub rest_ns: u64,
-    /// Operations of each second after it.
+    /// Operations of each second of the following load.
     pub operations: Vec<u64>,
 }
 
 impl BurstDetail {
-    /// The course of the load; none of fewer seconds than a rate needs.
+    /// The course of the load; `None` if it is too short for a rate.
     pub fn course(&self) -> Option<Course> {
         let numbers = |own: &[u64]| own.iter().map(|one| *one as f64).collect::<Vec<f64>>();
         let rest = |own: &Rested| AfterRest {
@@ -238,7 +238,7 @@ impl Counts for BurstDetail {
         self.first.iter().chain(rests).copied().fold(0, u64::saturating_add)
     }
 
-    /// A load that was stopped before anything fell tells nothing.
+    /// A load stopped before a drop of the rate gives no result.
     fn keeps_what_it_has(&self) -> bool {
         matches!(self.course(), Some(Course::Fell(_)))
     }

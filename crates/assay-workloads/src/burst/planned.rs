@@ -1,4 +1,4 @@
-//! A load that empties a bucket as it will be done.
+//! The plan of a load that uses up burst credits.
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -15,7 +15,7 @@ pub struct BurstPlan {
     pub mix: Way,
     pub size_bytes: u64,
     pub engine: Engine,
-    /// Threads, and operations in flight of each.
+    /// Threads, and operations in flight per thread.
     pub in_flight: [u32; 2],
     pub asked_in_flight: u32,
     pub direct: bool,
@@ -87,7 +87,7 @@ impl PlannedWork for BurstPlan {
     }
 }
 
-/// What one of its metrics is: what a view shows and what is compared is one number.
+/// The value of one of its metrics, for views and comparisons alike.
 fn value(metric: &str, detail: &BurstDetail) -> Option<Result<f64, String>> {
     let known = [FIRST, HELD, BASE, CREDIT, REFILL, BACK].iter().any(|own| own.name == metric);
     if !known {

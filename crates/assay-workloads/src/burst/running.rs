@@ -1,4 +1,4 @@
-//! A rest, a load until the credit is gone, then rests with a load after each.
+//! A rest, a load until the credits are used up, then rests with a load after each.
 
 use std::ops::ControlFlow;
 
@@ -14,32 +14,32 @@ use crate::place::Run;
 
 const SECOND_NS: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
-/// Shares of the time, in twentieths: the file that is written before, the rest, and the first load.
+/// Shares of the time, in twentieths: filling the file, the rest, and the first load.
 const FILLING: u64 = 2;
 const RESTING: u64 = 3;
 const LOADING: u64 = 11;
 const RESTS: [f64; 3] = [1.0, 2.0, 4.0];
-/// The longest of them brings back at most so much of the bucket.
+/// Largest share of the credits that the longest rest refills.
 const MOST_BACK: f64 = 0.8;
-/// A load after a rest lasts longer than its expected credit, to show that it is gone.
+/// A load after a rest lasts longer than its expected credits, to show that they are used up.
 const LONGER: f64 = 1.5;
 const MORE_S: f64 = 4.0;
-/// What ends a load, and is not whole: half a second, and what lengths are rounded up by.
+/// Seconds at the end of a load that are not whole: half a second, and the rounding of lengths.
 const ROUNDED_S: f64 = 1.5;
 const SHORTEST_REST_S: f64 = 1.0;
 const FILL_DEPTH: u32 = 8;
 
-/// Lengths of rests, and of the loads after them, seconds.
+/// Duration of a rest, and of the load after it, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pause {
     pub rest_s: f64,
     pub load_s: f64,
 }
 
-/// Rests that fit into what is left of the time; none where they would tell nothing.
+/// Rests that fit into the remaining time; `None` if they would be too short.
 pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
-    // What remains is what comes back, as far as it is known by now.
+    // Initial estimate: credits refill at the baseline rate.
     let each = base / (first - base);
     let all: f64 = RESTS.iter().sum();
     let loads = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
@@ -68,7 +68,7 @@ struct Running<'a> {
     detail: BurstDetail,
 }
 
-/// Loads, rests and loads again, until that is done, the time is over or the user stops it.
+/// Runs loads and rests until they are done, the time is over or the user stops.
 pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<Ran, String> {
     let mut own = Running {
         planned,
@@ -88,7 +88,7 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 impl Running<'_> {
-    /// Writes a file of our own once, where nobody did: places that were never written are another thing.
+    /// Writes Assay's file once if it is new: never written blocks behave differently.
     fn fill(&mut self) -> Result<(), String> {
         let area = self.phases.area;
         if !area.written
@@ -109,7 +109,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Full load until two fifths of the time are over.
+    /// Full load for two fifths of the time.
     fn load(&mut self) -> Result<(), String> {
         let left_ns = self.phases.end_ns(LOADING).saturating_sub(self.phases.spent_ns());
         if self.phases.stopped || left_ns == 0 {
@@ -148,12 +148,12 @@ impl Running<'_> {
         if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
-        // The last second of a job is never whole.
+        // The last second of a job is partial.
         let operations = self.seconds((pause.load_s * 1e9) as u64 + SECOND_NS / 2)?;
         if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
-        // Credit comes back as well while a job is made and taken down.
+        // Credits also refill while a job starts and ends.
         let passed_ns = self.phases.run.system.monotonic_ns().saturating_sub(began_ns);
         let rest_ns = passed_ns.saturating_sub(self.phases.elapsed_ns - busy_ns);
         self.detail.rests.push(Rested { rest_ns, operations });
@@ -184,7 +184,7 @@ impl Running<'_> {
         for class in &outcome.classes {
             let name = class.class.name().to_owned();
             match self.histograms.get_mut(&name) {
-                // All have the same bounds.
+                // All histograms have the same bounds.
                 Some(known) => drop(known.add(&class.latency_ns)),
                 None => drop(self.histograms.insert(name, class.latency_ns.clone())),
             }
@@ -196,7 +196,7 @@ impl Running<'_> {
         }));
     }
 
-    /// What the file that was written before may have taken out of the bucket.
+    /// Note on the credits that filling the file may have used.
     fn filled(&self) -> Option<String> {
         let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
         (self.filled_bytes > 0).then(|| {
@@ -214,7 +214,7 @@ impl Running<'_> {
     }
 }
 
-/// Operations of each whole second of a job: in the last one it ended.
+/// Operations of each whole second of a job; the last one is partial.
 fn by_second(outcome: &Outcome) -> Vec<u64> {
     let whole = (outcome.totals.submitting_ns / SECOND_NS) as usize;
     let mut seconds = vec![0_u64; whole];

@@ -1,5 +1,5 @@
-//! What a bucket tells beside its metrics: its numbers with their intervals, in a table and in a sentence, and of
-//! two sizes what it counts.
+//! Facts and exhibits of burst credits: numbers with intervals as a table and a sentence, and from two block sizes, the
+//! unit of the credits.
 
 use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use assay_core::quantity::Bytes;
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use super::{Bucket, BurstDetail, BurstPlan, Course, Estimate, Way};
 use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Tells};
 
-/// What a load that empties a bucket says.
+/// Facts of a load that uses up burst credits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BurstFacts {
     pub workload: String,
     pub configuration: Levels,
     pub mix: Way,
-    /// Bytes of an operation.
+    /// Block size in bytes.
     pub size_bytes: u64,
-    /// What the load showed.
+    /// Course of the load.
     pub timeline: Course,
-    /// Which trial that is and of how many, where there are several.
+    /// Index of the trial and number of trials, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<[usize; 2]>,
-    /// It in sentences.
+    /// The same in sentences.
     pub text: String,
 }
 
 impl Tells for BurstPlan {
-    /// Of several trials the first is told: later ones may begin with less credit.
+    /// With several trials, uses the first: later ones may begin with fewer credits.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let mut trials = seen.trials.iter().copied().enumerate();
         let (at, course, ended) = trials.find_map(|(at, measured)| {
@@ -185,7 +185,7 @@ impl BurstFacts {
         Row::of(self.subject(), cells)
     }
 
-    /// What was in the bucket, and how large its operations were.
+    /// The credits, and the block size.
     fn credit(&self) -> Option<(Estimate, f64)> {
         match &self.timeline {
             Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
@@ -194,7 +194,7 @@ impl BurstFacts {
     }
 }
 
-/// What a bucket counts of two sizes: operations or bytes; `None` if both or neither fit.
+/// The unit of the credits, from two block sizes: operations or bytes; `None` if both or neither fit.
 fn counted(all: &[&BurstFacts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =

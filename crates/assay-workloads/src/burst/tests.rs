@@ -1,4 +1,4 @@
-//! What is said of buckets, and loads on a simulated drive, which has none.
+//! Sentences on burst credits, and loads on a simulated drive, which has none.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,10 +35,10 @@ fn planned(size_bytes: u64) -> BurstPlan {
     }
 }
 
-/// A load of which so many operations are above the 500 a second that remain, and what rests brought back.
+/// A load with this many operations above the baseline of 500 per second, and the refill of each rest.
 fn detail(above: u64, rests: &[(u64, u64)]) -> BurstDetail {
     let full = above / 1500;
-    // Seconds scatter a little.
+    // Rates vary slightly per second.
     let second = |rate: u64, at: u64| rate - rate / 100 + rate / 50 * ((7 * at + 3) % 5) / 4;
     let load = |full: u64, all: u64| -> Vec<u64> {
         (0..all).map(|at| second(if at < full { 2000 } else { 500 }, at)).collect()
@@ -66,7 +66,7 @@ fn facts(own: &BurstPlan, trials: &[&Measured]) -> Option<BurstFacts> {
     own.facts(&seen).map(|facts| BurstFacts::of(&facts).unwrap().clone())
 }
 
-/// 30 s at 2,000, then 500; a rest of 6 s brings back 3,000, one of 12 s 6,000.
+/// 30 s at 2,000, then 500; a rest of 6 s refills 3,000, one of 12 s 6,000.
 fn emptied() -> BurstDetail {
     detail(45_000, &[(6, 2), (12, 4)])
 }
@@ -164,7 +164,7 @@ fn rests_fit_into_the_time_that_is_left_and_do_not_fill_the_bucket() {
     let longest = found[2].rest_s;
     assert!(longest * bucket.baseline_per_s.value <= 0.81 * bucket.credits.value, "{found:?}");
     assert!((found[1].rest_s / found[0].rest_s - 2.0).abs() < 1e-9, "{found:?}");
-    // Of a long time they take what the bucket allows.
+    // With a long time, the credits limit them.
     assert_eq!(pauses(&bucket, 3000.0), pauses(&bucket, 30_000.0));
     let few = pauses(&bucket, 60.0).unwrap();
     assert!(few.iter().map(|own| own.rest_s + own.load_s).sum::<f64>() <= 60.0, "{few:?}");

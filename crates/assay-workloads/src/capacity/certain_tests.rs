@@ -1,5 +1,4 @@
-//! What is said of capacities, of cards drawn at random: each number lies within its own interval, in
-//! the facts and in the sentences made of them.
+//! Sentences on capacities of random cards: each number is within its interval, in facts and sentences.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is kept of a look at a capacity.
+//! Record of a capacity check.
 
 use assay_load::CapacityOutcome;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::measured::Counts;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityDetail {
     pub outcome: CapacityOutcome,
-    /// Whether the target is a file of its own in free space, and not a device.
+    /// Whether the target is a file in free space, rather than a device.
     pub in_free_space: bool,
 }
 

@@ -1,39 +1,36 @@
-//! What a look would have missed.
+//! Detection limits of a capacity check.
 
 use assay_load::{BLOCK_BYTES, CapacityOutcome};
 use serde::{Deserialize, Serialize};
 
-/// What a look that found nothing would have found.
+/// Detection limits of a check that found nothing wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// Bytes that are lost here and there, wherever: so many would have been found with 95%.
+    /// Scattered lost bytes that would have been detected with 95% probability.
     pub scattered_95_bytes: u64,
     /// The same with 99.9%.
     pub scattered_999_bytes: u64,
-    /// Bytes whose second write is lost, wherever: so many would have been found with 95%; none where nothing
-    /// was written twice.
+    /// Bytes with a lost second write that would have been detected with 95% probability; `None` if nothing was written
+    /// twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrites_95_bytes: Option<u64>,
-    /// Bytes in one stretch: so many would surely have been found.
+    /// Contiguous lost bytes that would certainly have been detected.
     pub stretch_bytes: u64,
-    /// Whether a device that wraps onto its beginning would surely have been found.
+    /// Whether a device that wraps around would certainly have been detected.
     pub wraps: bool,
-    /// What was written or read between writing a block and reading it: a cache of this size may have
-    /// answered.
+    /// Bytes transferred between the write and the read of a block: a cache of this size may have served it.
     pub cache_bytes: u64,
-    /// Bytes that were written: a device that holds any of them, and no more than so many in all, was not
-    /// found out.
+    /// Bytes written: a device that stores any subset of this size was not detected.
     pub written_bytes: u64,
 }
 
 impl Limit {
-    /// That of a look.
+    /// Detection limits of a check.
     ///
-    /// Of `n` blocks, one in each of `n` equal stretches, none was wrong; those of the zone, which are looked at
-    /// beside them, count for nothing here. Were a share `p` of all blocks
-    /// wrong, wherever they lie, that would have had a chance of `(1 - p)^n` at most: the product of
-    /// `1 - p_i` over stretches with the mean `p` is largest where all are equal.
+    /// Of `n` blocks, one in each of `n` equal stretches, none was wrong; blocks of the zone do not count here. With a
+    /// share `p` of wrong blocks, this has a probability of at most `(1 - p)^n`: the product of `1 - p_i` over
+    /// stretches with mean `p` is largest if all are equal.
     pub fn of(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
         let (looked_at, claimed) = (of_sample(outcome).max(1), outcome.claimed_bytes);
         let blocks = claimed / BLOCK_BYTES;
@@ -52,7 +49,7 @@ impl Limit {
             scattered_999_bytes: missed(0.001),
             rewrites_95_bytes: rewritten.map(|rewritten| missed_of(rewritten, 0.05)),
             stretch_bytes: if looked_at >= blocks { BLOCK_BYTES } else { gap + BLOCK_BYTES },
-            // Where a file lies is the file system's business; then only all of it tells.
+            // The file system places a file: then only a full check detects wrapping.
             wraps: looked_at >= blocks || (!in_free_space && gap <= zone && !outcome.cut_short),
             cache_bytes: outcome.between_bytes,
             written_bytes: outcome.written.0,
@@ -60,7 +57,7 @@ impl Limit {
     }
 }
 
-/// Blocks of the sample, one of each of equal stretches.
+/// Sampled blocks, one per equal stretch.
 pub(super) fn of_sample(outcome: &CapacityOutcome) -> u64 {
     let all = outcome.first.all();
     match outcome.sampled.all() {

@@ -1,4 +1,4 @@
-//! Whether a target holds what it says.
+//! Whether a target has its claimed capacity.
 
 #[cfg(test)]
 mod certain_tests;
@@ -34,9 +34,9 @@ pub use planned::CapacityPlan;
 pub use tell::CapacityFacts;
 pub use verdict::{Finding, Verdict, judge_look};
 
-/// Time of a fast probe at most, where nothing else is said.
+/// Default time limit of a fast check.
 const FAST_BOUND: Time = Time(600_000_000_000);
-/// A full pass takes as long as it takes: some days of a large card.
+/// Time limit of a full check, which takes days on a large card.
 const FULL_BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,7 +161,7 @@ impl WorkloadSpec for CapacitySpec {
         Ok((planned.into(), None))
     }
 
-    /// What a step of the pass takes, of pieces and single blocks as there will be of both.
+    /// Mean time of a step, in the planned ratio of pieces to single blocks.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         let area = run.medium.area;
         if !area.written {

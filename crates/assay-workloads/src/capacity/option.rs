@@ -27,8 +27,7 @@ pub(super) static OPTION: CheckOption = CheckOption {
         },
     ],
     goes_first: false,
-    // What was found to hold less than it says fails it, and where memory may have answered there is no
-    // statement.
+    // A smaller capacity than claimed fails the command; if memory may have served the reads, it is inconclusive.
     gates: &[
         Gate {
             is_met: |facts| CapacityFacts::of(facts).is_some_and(|own| own.verdict.is_short()),

@@ -1,4 +1,4 @@
-//! A look at a capacity as it will be done.
+//! The plan of a capacity check.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::measured::{Claims, Count, Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
-/// Assumed costs without a pilot, of a good and of a poor card: a MiB in one piece, and a block.
+/// Assumed costs without a pilot, for a good and a poor card: 1 MiB in one piece, and a block.
 const SUPPOSED: [(&str, (u64, u64)); 2] = [
     ("80 MB/s and 1 ms per block", (13_107_200, 1_000_000)),
     ("10 MB/s and 10 ms per block", (104_857_600, 10_000_000)),
@@ -24,7 +24,7 @@ const MIB: u64 = 1 << 20;
 pub struct CapacityPlan {
     pub full: bool,
     pub bytes: u64,
-    /// What may answer for the medium; not recorded by older versions.
+    /// A cache that may serve reads; not recorded by older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
 }
@@ -46,19 +46,19 @@ pub(super) fn job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> Capacity
     CapacityJob { area: area.start..end, shape, time, seed: run.seed, run: run.study_seed }
 }
 
-/// Nanoseconds of a whole pass, by what a MiB and a block take.
+/// Nanoseconds of a whole check, from the times of 1 MiB and of a block.
 pub(super) fn whole_ns(shape: &CapacityShape, piece_ns: u64, block_ns: u64) -> u64 {
     let (bytes, blocks) = shape.costs();
     (bytes / MIB).saturating_mul(piece_ns).saturating_add(blocks.saturating_mul(block_ns))
 }
 
-/// Pieces of a MiB and single blocks of a whole pass.
+/// Pieces of 1 MiB and single blocks of a whole check.
 pub(super) fn steps(shape: &CapacityShape) -> u64 {
     let (bytes, blocks) = shape.costs();
     (bytes / MIB + blocks).max(1)
 }
 
-/// What passes over so many bytes take on a good card and on a poor one.
+/// Duration of checks over this many bytes on a good and a poor card.
 fn times(bytes: u64) -> String {
     let of = |full: bool| {
         let own =
@@ -234,8 +234,8 @@ mod tests {
     #[test]
     fn a_pass_takes_what_its_pieces_and_its_blocks_take() {
         let full = planned(true, 64 << 20);
-        // 64 MiB are written and read, and written again beside blocks that are written twice: a tenth of a
-        // second each on a poor card.
+        // 64 MiB are written and read, and written again around blocks that are written twice: 0.1 s each on a poor
+        // card.
         assert_eq!(full.expected_ns(0), Some(192 * 104_857_600 + 2 * 512 * 10_000_000));
         assert_eq!(full.expected_ns(5), Some((192 + 2 * 512) * 5));
         let fast = planned(false, 64 * GIB);
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(value("capacity_checked_blocks"), Some(2048.0));
         assert_eq!(value("capacity_wrong_blocks"), Some(0.0));
         let claims = &ran.measured.claims;
-        // All of it, 512 blocks once more, and all of it between.
+        // All of it, 512 blocks again, and all of it in between.
         let (own, blocks) = (8 << 20, 512 * 4096);
         assert_eq!((claims.write.operations, claims.write.bytes), (16 + 512, 2 * own + blocks));
         assert_eq!((claims.read.operations, claims.read.bytes), (8 + 512, own + blocks));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(lies["capacity_wrong_blocks"], 1536.0);
         let stopped = on(area(8 << 20, true), &law(1, None), true, |run| planned.run(run)).unwrap();
         assert!(stopped.stopped);
-        // A block that takes longer than all of the time says nothing.
+        // A block that takes longer than the whole time gives no result.
         let slow = on(area(8 << 20, true), &law(u64::MAX / 4, None), false, |run| planned.run(run));
         assert!(slow.unwrap_err().contains("before Assay could read back a block"));
     }

@@ -1,4 +1,4 @@
-//! What a look at a capacity tells beside its metrics: facts, and how they are shown.
+//! Facts and exhibits of a capacity check.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::{CapacityDetail, CapacityPlan, Finding, HELD, Limit, Verdict, judge_l
 use crate::Measured;
 use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
 
-/// What looks at what a target holds say: the gravest of them, where there are several.
+/// Facts of capacity checks of a target: with several, of the worst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapacityFacts {
@@ -22,42 +22,42 @@ pub struct CapacityFacts {
     pub configuration: Levels,
     /// What is said of the target.
     pub verdict: Verdict,
-    /// What it says that it holds, or what a file system has free.
+    /// The claimed capacity, or the free space of a file system.
     pub announced_bytes: u64,
-    /// What it holds, where that is known: the number of its row, whatever single looks found.
+    /// The usable capacity if known: the number of the row.
     pub usable_bytes: Option<u64>,
-    /// The least and the most that several looks found.
+    /// The smallest and the largest result of several checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable_range_bytes: Option<[u64; 2]>,
-    /// Its bound, with 95%, where that comes from a sample; none of several looks that differ.
+    /// Its 95% CI if it comes from a sample; `None` if several checks differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usable_ci95_bytes: Option<[u64; 2]>,
-    /// Whether every block was looked at.
+    /// Whether every block was checked.
     pub full: bool,
-    /// Whether it was looked at through a file in free space.
+    /// Whether it was checked through a file in free space.
     pub in_free_space: bool,
-    /// Blocks that were looked at.
+    /// Number of checked blocks.
     pub checked_blocks: u64,
-    /// Those of them that were wrong before they were tried again.
+    /// Wrong blocks before the retries.
     pub wrong_blocks: u64,
-    /// Blocks that had been written twice.
+    /// Blocks that were written twice.
     #[serde(default)]
     pub rewritten_blocks: u64,
-    /// Those that were tried again, and those of them that were wrong again.
+    /// Retried blocks, and those that were wrong again.
     pub retried_blocks: [u64; 2],
-    /// What a look that found nothing would have found.
+    /// Detection limits of a check that found nothing wrong.
     pub limit: Limit,
     /// The answer, in a sentence.
     pub text: String,
-    /// What it would have missed, in sentences.
+    /// The detection limits in sentences.
     pub limit_text: String,
-    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    /// Why the result is inconclusive although nothing was wrong: what may have served the reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inconclusive_reason: Option<String>,
 }
 
 impl CapacityPlan {
-    /// What a look says, with what is known of who answered it.
+    /// Judges a check, given the trust rules' remarks on caches.
     fn look<'a>(
         &self,
         measured: &'a Measured,
@@ -69,14 +69,14 @@ impl CapacityPlan {
     }
 }
 
-/// What the counters of the devices say of who answered: a drive that delivered less than was read.
+/// The cache that the device counters prove: a drive that delivered fewer bytes than were read.
 fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
     let tells = |own: &&Spoken<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
     spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
 }
 
 impl Tells for CapacityPlan {
-    /// Of several looks the gravest speaks, since sentences are not averaged.
+    /// Of several checks the worst counts, because verdicts cannot be averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
         let mut looks: Vec<(&CapacityDetail, Finding)> =
@@ -112,7 +112,7 @@ impl Tells for CapacityPlan {
         Some(facts.into())
     }
 
-    /// What it holds is the number that the facts have, whatever the version that looked made of it.
+    /// The usable capacity is that of the facts, for records of any version.
     fn as_judged(
         &self,
         metric: &str,
@@ -129,7 +129,7 @@ impl Tells for CapacityPlan {
     }
 }
 
-/// The place of the look that says most against the target; the last of those that say as much.
+/// Index of the worst check; of equal ones, the last.
 fn gravest(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
     let grave = |at: &usize| {
         let (_, found) = &looks[*at];
@@ -138,7 +138,7 @@ fn gravest(looks: &[(&CapacityDetail, Finding)]) -> Option<usize> {
     (0..looks.len()).max_by_key(grave)
 }
 
-/// The least and the most that several looks found.
+/// The smallest and the largest result of several checks.
 fn held_of_several(looks: &[(&CapacityDetail, Finding)]) -> Option<[u64; 2]> {
     let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
     let ends = [held().min()?, held().max()?];
@@ -176,7 +176,7 @@ impl Shows for CapacityFacts {
 }
 
 impl OfRow for CapacityFacts {
-    /// Several looks have the number of their row, so that there is one wherever it is told.
+    /// Several checks have the number of their row, which is the same everywhere.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if self.usable_range_bytes.is_some() {
             self.usable_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
@@ -242,7 +242,7 @@ mod tests {
         Measured {
             window_ns: 1,
             elapsed_ns: 1,
-            // As an older version left it.
+            // As stored by an older version.
             values: [("capacity_usable_bytes".to_owned(), 7.0)].into(),
             ..Measured::of(detail)
         }
@@ -256,7 +256,7 @@ mod tests {
         CapacityPlan { full: false, bytes: 64 << 30, between }
     }
 
-    /// What a row says that it holds, where rules said this and the target was seen like that.
+    /// The usable capacity of a row with these remarks and this cache.
     fn held_with(spoken: &[Spoken<'_>], between: Option<Between>) -> String {
         let told = planned(between).as_judged(HELD.name, &good(), spoken).unwrap();
         told.map_or_else(|why| why, |bytes| bytes.to_string())
@@ -354,7 +354,7 @@ mod tests {
             of_several(&looks, held),
             " This is the worst of 3 passes, which found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
         );
-        // One look is told as it is, and so are looks that agree.
+        // A single check is reported as it is, and so are equal ones.
         assert_eq!(
             (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
             (None, String::new())

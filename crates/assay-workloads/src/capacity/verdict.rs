@@ -1,4 +1,4 @@
-//! What a look says: a pure function of what was found.
+//! Judges a capacity check: a pure function of its record.
 
 use assay_core::stats::binomial_interval;
 use assay_load::{BLOCK_BYTES, CapacityOutcome, Seen, SeenCounts};
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{CapacityDetail, Limit};
 
-/// What is said of a target.
+/// Verdict on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds what it says, as far as was looked.
+    /// It has the claimed capacity, as far as checked.
     Genuine,
-    /// It begins anew: addresses give what was written elsewhere.
+    /// Addresses wrap around: they return data written elsewhere.
     Wraps,
-    /// It takes writes and forgets them.
+    /// It accepts writes and drops them.
     Drops,
-    /// It takes writes and reads zeros.
+    /// It accepts writes and returns zeros.
     Zeroes,
-    /// It keeps what is written to a place first, and loses what is written there later.
+    /// It preserves the first write of a block and loses later ones.
     LosesRewrites,
-    /// It refuses to write or to read.
+    /// It rejects writes or reads.
     Refuses,
-    /// Bits came back turned: it is worn or faulty.
+    /// Bits were flipped: it is worn or faulty.
     Damaged,
-    /// Blocks were wrong once and right when they were tried again.
+    /// Blocks were wrong once and correct on retry.
     Unstable,
-    /// Nothing was wrong, and memory may have answered for it.
+    /// Nothing was wrong, but memory may have served the reads.
     Inconclusive,
 }
 
@@ -40,7 +40,7 @@ impl Verdict {
         )
     }
 
-    /// How much it says against a target: of several looks the gravest speaks.
+    /// Severity of a verdict: of several checks, the worst counts.
     pub const fn gravity(self) -> u8 {
         match self {
             Self::Genuine => 0,
@@ -70,14 +70,14 @@ impl Verdict {
 pub struct Finding {
     pub verdict: Verdict,
     pub held_bytes: Option<u64>,
-    /// The bound of that, with 95%, where it comes from a sample.
+    /// Its 95% CI, if it comes from a sample.
     pub held_ci95_bytes: Option<[u64; 2]>,
-    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    /// Why the result is inconclusive although nothing was wrong: what may have served the reads.
     pub not_told: Option<String>,
-    /// Whether that is a share of what was looked at, and no border that was found.
+    /// Whether this is a share of the checked blocks, rather than a found boundary.
     pub is_share: bool,
     pub example: Option<assay_load::WrongBlock>,
-    /// What it would have missed, where nothing was found.
+    /// Detection limits, if nothing was wrong.
     pub limit: Limit,
 }
 
@@ -118,21 +118,21 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
     }
 }
 
-/// What a sample that found nothing wrong leaves open; nothing of a full one.
+/// The CI of a sample in which nothing was wrong; `None` for a full check.
 fn bound(outcome: &CapacityOutcome, limit: &Limit) -> Option<[u64; 2]> {
     let claimed = outcome.claimed_bytes;
     let missed = limit.scattered_95_bytes;
     (missed > 0).then(|| [claimed.saturating_sub(missed), claimed])
 }
 
-/// What is held, by the share of the sample that was as it was written, with its interval.
+/// The usable capacity from the share of correct blocks in the sample, with its interval.
 fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>) {
     let sampled = match outcome.sampled.all() {
         0 => &outcome.first,
         _ => &outcome.sampled,
     };
     let (right, of) = match verdict {
-        // What was written once is right, and says nothing of them.
+        // Blocks written once are correct and do not count.
         Verdict::LosesRewrites if outcome.rewritten > 0 => {
             (outcome.rewritten.saturating_sub(outcome.first.older), outcome.rewritten)
         }
@@ -144,7 +144,7 @@ fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>
     (bytes(right as f64 / of.max(1) as f64), ends)
 }
 
-/// Nothing counts that was not wrong twice.
+/// Only blocks that were wrong twice count.
 fn verdict(outcome: &CapacityOutcome) -> Verdict {
     let SeenCounts { other, zero, foreign, older, flipped, failed, .. } = outcome.again;
     if outcome.first.wrong() == 0 {
@@ -153,7 +153,7 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
     if outcome.again.wrong() == 0 {
         return Verdict::Unstable;
     }
-    // A wrap shows itself only where something else was written meanwhile: one is enough.
+    // Wrapping only shows if other data was written in between: one block is enough.
     if other > 0 {
         return Verdict::Wraps;
     }
@@ -167,13 +167,13 @@ fn verdict(outcome: &CapacityOutcome) -> Verdict {
     most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, own)| own)
 }
 
-/// What is held, and whether that is only a share.
+/// The usable capacity, and whether it is only a share.
 fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Option<(u64, bool)> {
     let claimed = outcome.claimed_bytes;
     if verdict == Verdict::Genuine {
         return Some((claimed, false));
     }
-    // Of what is worn or unsteady, and of what memory answers for, the size was not found.
+    // Damaged or unstable targets, and inconclusive checks, do not show the size.
     if !verdict.is_short() {
         return None;
     }
@@ -181,17 +181,17 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     if let Some(bytes) =
         outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space)
     {
-        // More is right than one turn holds: addresses lead anywhere, and nothing tells how much there is.
+        // More correct blocks than one turn has: addresses do not wrap regularly, so the size is unknown.
         return (right_bytes <= bytes).then_some((bytes.min(claimed), false));
     }
-    // What failed from its first byte on died during the test, or has bad blocks there: no border either way.
+    // A failure from the first byte on is a defect during the test, or bad blocks: it is not a boundary.
     if verdict == Verdict::Refuses && outcome.held_bytes == Some(0) {
         return (right_bytes > 0).then(|| (shares(outcome, verdict).0, true));
     }
     if let Some(held) = outcome.held_bytes {
         return Some((held, false));
     }
-    // A wrap is seen of a few blocks alone, so that their share tells nothing.
+    // Wrapping only shows in a few blocks, so their share is not useful.
     if verdict == Verdict::Wraps {
         return None;
     }
@@ -253,7 +253,7 @@ mod tests {
         let found = judge_look(&detail(outcome.clone()), CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, Some(8 << 30)));
         assert_eq!(found.example, Some(wrong));
-        // In a file, distances are those of the file and say nothing of the card.
+        // In a file, distances are those of the file, not of the card.
         let found = judge_look(&CapacityDetail { in_free_space: true, ..detail(outcome) }, CLEAR);
         assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, None));
     }
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_limit_is_that_of_the_sample() {
         let limit = judge_look(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
-        // 1 - 0.05^(1/2995) is a thousandth, all but a little (the rule of three).
+        // 1 - 0.05^(1/2995) is about 0.001 (the rule of three).
         let share = limit.scattered_95_bytes as f64 / (64_u64 << 30) as f64;
         assert!((share - 0.001).abs() < 1e-5, "{share}");
         let share = limit.scattered_999_bytes as f64 / (64_u64 << 30) as f64;
@@ -312,18 +312,18 @@ mod tests {
             let share = is_short && verdict != Verdict::Wraps;
             let held = share.then_some(48 << 30);
             assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
-            // A border that was found is no share.
+            // A found boundary is not a share.
             let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
             let found = judge_look(&detail(border), CLEAR);
             let held = is_short.then_some(5 << 30);
             assert_eq!((found.held_bytes, found.is_share), (held, false), "{verdict:?}");
         }
-        // Whatever was tried again, what was right at first holds.
+        // Regardless of retries, initially correct blocks count.
         let found =
             judge_look(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
         assert_eq!(found.verdict, Verdict::Genuine);
         assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
-        // A wrap is no larger than what is claimed.
+        // A wrap is not larger than the claimed capacity.
         let first = counts(1, SeenCounts { other: 1, ..NONE });
         let far = CapacityOutcome { wraps_after_bytes: Some(99 << 30), ..outcome(first, first) };
         assert_eq!(judge_look(&detail(far), CLEAR).held_bytes, Some(64 << 30));
@@ -374,7 +374,7 @@ mod tests {
             let found = judge_look(&right, between);
             assert_eq!((found.verdict, found.held_bytes), (Verdict::Inconclusive, None));
             assert!(found.not_told.is_some() && !found.verdict.is_short());
-            // What was wrong twice is wrong, whoever answered.
+            // A block that was wrong twice is wrong, whatever served it.
             let wrong = SeenCounts { zero: 9, ..NONE };
             let lies = judge_look(&detail(outcome(counts(2000, wrong), wrong)), between);
             assert_eq!((lies.verdict, lies.not_told), (Verdict::Zeroes, None));

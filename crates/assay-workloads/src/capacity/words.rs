@@ -1,4 +1,4 @@
-//! What a look at a capacity says, in sentences.
+//! Sentences on a capacity check.
 
 use assay_core::quantity::units::show;
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
@@ -19,7 +19,7 @@ fn at_most(share: f64) -> String {
     format!("{}%", show::three_digits((percent / unit).ceil() * unit))
 }
 
-/// What a device has, as it is sold and as it is counted: `64.0 GB (59.6 GiB)`.
+/// A capacity in decimal and binary units: `64.0 GB (59.6 GiB)`.
 fn sold(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
     let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
@@ -80,7 +80,7 @@ pub(crate) fn answer(detail: &CapacityDetail, found: &Finding) -> String {
     }
 }
 
-/// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
+/// Text on further checks besides the reported one; `held` is their smallest and largest result.
 pub(super) fn of_several(looks: &[(&CapacityDetail, Finding)], held: Option<[u64; 2]>) -> String {
     let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
     else {
@@ -274,7 +274,7 @@ mod tests {
         let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
         assert_eq!(held, None);
         assert!(text.contains("but stopped responding after 268 MB (256 MiB) of writes"), "{text}");
-        // A bad block at the beginning of what works otherwise, and a border behind what works.
+        // A bad block at the beginning of an otherwise working target, and a boundary after the working part.
         let partly = SeenCounts { as_written: 1500, failed: 500, ..NONE };
         let (held, text) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
         assert_eq!(held, Some(48 << 30), "{text}");

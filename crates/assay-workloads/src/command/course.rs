@@ -22,23 +22,23 @@ use crate::emptied;
 use crate::measured::Ran;
 use crate::place::{Run, own_program};
 
-/// Starts of the shell alone before the first run.
+/// Shell-only starts before the first run.
 const FIRST_STARTS: u64 = 5;
-/// Starts of the shell alone in a trial at most.
+/// Maximum number of shell-only starts per trial.
 const MOST_STARTS: u64 = 50;
-/// Starts of the shell take one in this many parts of the runs' time at most, but for the first.
+/// Divisor: shell-only starts take at most this fraction of the runs' time, except the first ones.
 const STARTS_SHARE: u64 = 10;
-/// The variable that makes the environment larger, and by how many bytes at most.
+/// The variable that pads the environment, and its maximum bytes.
 const PADDING: &str = "ASSAY_PADDING";
 const MOST_PADDING_BYTES: u64 = 4096;
-/// Lines of what a program complained of that are told.
+/// Number of lines to report of a program's error output.
 const LAST_LINES: usize = 6;
-/// Where less is free nothing can be built.
+/// With less free space, nothing can be built.
 const NO_ROOM_BYTES: u64 = 1 << 20;
-/// Time that a cleanup has after the user wanted to stop.
+/// Time limit of a cleanup after a stop request.
 const LAST_CLEANUP: Duration = Duration::from_secs(10);
 
-/// Lines that a study has for a trial or for all of it, with the word that messages call them by.
+/// Command lines per trial or per study, with their names in messages.
 const TRIAL_SETUP: &str = "trial_setup";
 const SETUP: &str = "setup";
 
@@ -49,7 +49,7 @@ struct How<'s> {
     heard_bytes: u64,
     hashed: bool,
     counted: bool,
-    /// Through the shell, whatever the study says.
+    /// Always through the shell.
     shell: bool,
 }
 
@@ -121,9 +121,9 @@ struct Course<'a> {
     began_ns: u64,
     tally: Tally,
     readers: Vec<Reader>,
-    /// What stands for the words that only a trial knows.
+    /// Values of the placeholders that only a trial knows.
     levels: Levels,
-    /// Whether lines are run in the tree that was made for them.
+    /// Whether lines run in the tree created for them.
     is_in_tree: bool,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Where the file lies that it reads: not in a tree that is made anew for each trial.
+    /// Path of its input file: outside a tree that is created for each trial.
     fn input(&self) -> Option<PathBuf> {
         let input = self.planned.input.as_ref()?;
         let commit = self.planned.revision.as_ref().map(|_| self.place());
@@ -165,7 +165,7 @@ impl<'a> Course<'a> {
         self.run.system.monotonic_ns().saturating_sub(self.began_ns)
     }
 
-    /// Works in the tree that is made for it, and removes the tree in any case.
+    /// Works in a new tree, and always removes the tree.
     fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
         let Some(tree) = &self.planned.tree else { return work(self) };
         let made = self.make(tree);
@@ -190,7 +190,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Removes the tree, also a half-made one, but nothing else of that name.
+    /// Removes the tree, even a partial one, but no other directory of that name.
     fn remove_tree(&mut self, stopped: bool) -> Result<(), Break> {
         if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
             return Ok(());
@@ -198,7 +198,7 @@ impl<'a> Course<'a> {
         self.finish("removing the tree:", &tree::removing(), stopped)
     }
 
-    /// The same reason, with the room that is left where that is none.
+    /// Adds the free space to a failure reason if there is almost none.
     fn full(&self, why: Break) -> Break {
         let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
         match (why, left) {
@@ -257,7 +257,7 @@ impl<'a> Course<'a> {
     }
 
     fn once(&mut self) -> Result<(), Break> {
-        // What was never begun needs no cleaning up.
+        // Nothing to clean up before the first run.
         if self.run.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
@@ -296,7 +296,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Runs a line in any case, but not for long if the user wants to stop.
+    /// Always runs a line, but with a short limit after a stop request.
     fn finish(&mut self, name: &str, text: &str, stopped: bool) -> Result<(), Break> {
         let never = AtomicBool::new(false);
         let stop = if stopped { &never } else { self.run.stop };
@@ -320,7 +320,7 @@ impl<'a> Course<'a> {
             return Err(Break::Stopped);
         }
         let text = line::filled(text, &self.levels);
-        // What makes, reads and removes a tree are lines for the shell.
+        // Lines that create, read and remove a tree need the shell.
         let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
         let words = line::words(&text, shell)?;
         let place = self.place();
@@ -371,7 +371,7 @@ fn fine(
     Err(Break::Failed(format!("{what} {how}{}", said(&executed.complaint))))
 }
 
-/// The last lines of what a program complained of, as one.
+/// The last lines of a program's error output, joined to one.
 fn said(complaint: &str) -> String {
     let lines: Vec<&str> =
         complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

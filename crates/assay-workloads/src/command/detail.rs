@@ -1,4 +1,4 @@
-//! What is counted of commands beside what all work measures.
+//! Counters of commands besides those of all work.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::command::readings::{ImportEvidence, READ_BYTES};
 use crate::measured::{Counts, OwnMetric};
 
-/// Runs whose times are kept of one trial; further ones are in its sums alone.
+/// Limit on runs per trial with stored times; later ones only count in the sums.
 pub const KEPT_RUNS: usize = 1000;
 
-/// Bytes of what the last run of a trial wrote that are kept, all files together.
+/// Limit on stored bytes of the last run's output, over all files.
 pub const KEPT_BYTES: usize = 64 << 10;
-/// Different hashes of a trial that are kept: more than one are too many.
+/// Limit on stored hashes of a trial: a second one is already an error.
 const KEPT_SUMS: usize = 16;
 
-/// What numbers were read from: the end of what a run wrote.
+/// The end of the output that numbers were read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// The file; none of what it printed.
+    /// The file; `None` for standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub bytes: u64,
@@ -31,7 +31,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// At most so many bytes of a text, which is what was read of all that was written.
+    /// Stores the last bytes of the part of the output that was read.
     pub(super) fn of(file: Option<String>, read: &str, bytes: u64, most: usize) -> Self {
         let from = read.len().saturating_sub(most);
         let from = (from..=read.len()).find(|at| read.is_char_boundary(*at)).unwrap_or(read.len());
@@ -49,57 +49,57 @@ impl Written {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandDetail {
     pub runs: u64,
-    /// Nanoseconds of the first thousand runs in order, the start of the shell included.
+    /// Nanoseconds of the first thousand runs in order, including the start of the shell.
     pub wall_ns: Vec<u64>,
-    /// The longest and the shortest of all, nanoseconds.
+    /// The longest and the shortest run, nanoseconds.
     pub span_ns: [u64; 2],
     /// Nanoseconds subtracted per run: the shell's shortest start (in older results, the mean).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell_ns: Option<f64>,
-    /// Runs by how they ended: `exit code 0`.
+    /// Number of runs per exit status: `exit code 0`.
     pub endings: BTreeMap<String, u64>,
-    /// How the peak of memory was had; that of the weakest where runs differ.
+    /// Method for peak memory; the weakest one over all runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_by: Option<PeakBy>,
-    /// How processors counted instructions, cycles and cache misses; none where they did not.
+    /// Method for counting instructions, cycles and cache misses; `None` if not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counting: Option<Counting>,
-    /// Bytes that each run read from storage at least and at most, where that could be seen.
+    /// Smallest and largest number of bytes that a run read from storage, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_span_bytes: Option<[u64; 2]>,
-    /// Bytes that system calls of a run read, or wrote if that was more, mean; none unless numbers are read.
+    /// Mean bytes per run that system calls read, or wrote if more; `None` if no numbers are parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_bytes: Option<u64>,
-    /// For `drop_caches`: cached bytes of files before and after, where most was left.
+    /// For `drop_caches`: cached bytes of files before and after, of the trial with the largest rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
-    /// Names of the variables that it got of assay's environment; their values are kept nowhere.
+    /// Names of variables passed on from Assay's environment; their values are never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<String>,
-    /// Metrics that it told of itself, in the order in which they were read.
+    /// Metrics from its output, in the order of parsing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<OwnMetric>,
-    /// What the output of a tool says of its last run beside the numbers.
+    /// Evidence in the tool's output of the last run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<ImportEvidence>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
-    /// SHA-256 of what runs produced, hexadecimal, each with the number of runs that did; the first sixteen.
+    /// SHA-256 of the outputs in hexadecimal, each with its number of runs; the first sixteen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub produced: BTreeMap<String, u64>,
-    /// Processes that commands had left running, and that were ended.
+    /// Processes that commands left running and Assay ended.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub left_running: u64,
 }
 
 impl CommandDetail {
-    /// Nanoseconds of each run that was kept, the shell's own start taken off.
+    /// Nanoseconds of each stored run, without the shell's start.
     pub fn alone_ns(&self) -> impl Iterator<Item = f64> + '_ {
         let shell_ns = self.shell_ns.unwrap_or(0.0);
         self.wall_ns.iter().map(move |ns| (*ns as f64 - shell_ns).max(0.0))
     }
 
-    /// Nanoseconds that waiting is compared with: per run at least one start of the shell.
+    /// Reference time for CPU waits, nanoseconds: at least the shell's start per run.
     pub fn judged_ns(&self, window_ns: u64) -> f64 {
         let shells_ns = self.shell_ns.unwrap_or(0.0) * self.runs as f64;
         (window_ns as f64 - shells_ns).max(shells_ns)

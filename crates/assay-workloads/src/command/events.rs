@@ -1,4 +1,4 @@
-//! What is counted of runs beside their times: page faults, switches, and what processors count themselves.
+//! Counters of runs besides their times: page faults, context switches, and CPU counters.
 
 use crate::metrics::lower;
 use assay_core::presence::Presence;
@@ -6,10 +6,10 @@ use assay_core::quantity::Metric;
 use assay_machine::system::Executed;
 use assay_machine::system::execute::{Counting, Happened};
 
-/// From this part of the time on a count is as good as whole.
+/// From this share of the time on, a count is considered complete.
 const WHOLE: f64 = 0.99;
 
-// What is read from storage, and how, depends on caches; no clock changes it.
+// Reads from storage depend on caches, not on clock rates.
 const MINOR_FAULTS: Metric = lower("minor_faults", "minor page faults",
     "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
 )
@@ -21,7 +21,7 @@ const MAJOR_FAULTS: Metric = lower("major_faults", "major page faults",
 .traffic()
 .may_be_zero();
 
-// Who has to wait, and who is interrupted, depends on speeds and on others; so do cycles and misses.
+// Context switches depend on speeds and on other programs; so do cycles and cache misses.
 const VOLUNTARY: Metric = lower("voluntary_switches", "voluntary switches",
     "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
 )
@@ -54,13 +54,13 @@ const CACHE_MISSES: Metric = lower(
 pub(super) const METRICS: &[Metric] =
     &[MINOR_FAULTS, MAJOR_FAULTS, VOLUNTARY, INVOLUNTARY, INSTRUCTIONS, CYCLES, CACHE_MISSES];
 
-/// Why a metric is not there of trials that know nothing of it: results of older versions.
+/// Why trials of older versions lack a metric.
 pub(super) fn untold(metric: &str) -> Option<String> {
     let is_own = METRICS.iter().any(|own| own.name == metric);
     is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
 }
 
-/// The sum of an amount over all runs; absent as soon as one run does not tell it.
+/// The sum of an amount over all runs; absent if a run lacks it.
 pub(super) type Sum = Option<Presence<u64>>;
 
 pub(super) fn add(sum: &mut Sum, amount: &Presence<u64>) {
@@ -89,10 +89,10 @@ impl Events {
         self.how = worse(self.how, counted.how);
     }
 
-    /// Means of a run, without what the shell alone has.
+    /// Means per run, without those of the shell alone.
     pub(super) fn alone(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
         let each = |sum: u64, of: &Self| sum as f64 / of.runs.max(1) as f64;
-        // The two are of different runs and may cross.
+        // They come from different runs, so the difference may be negative.
         let happened = |pick: fn(&Happened) -> u64| {
             let own = each(pick(&self.happened), self);
             Presence::Present((own - each(pick(&shell.happened), shell)).max(0.0))
@@ -125,7 +125,7 @@ fn worse(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
     }
 }
 
-/// What is worth telling of how processors counted, the same words in every trial.
+/// Notes on how processors counted, identical in every trial.
 pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str> {
     let outside = how.is_some_and(|how| !how.in_kernel).then_some(
         "instructions, cycles and cache misses exclude the kernel; to include it, run as root or set \
@@ -197,11 +197,11 @@ mod tests {
             sum(&[run(50, 100, Some(ALL)), run(70, 300, Some(ALL)), run(60, 200, Some(ALL))]);
         let expected = [100.0, 0.0, 200.0, 0.0, 1300.0, 2600.0, 0.0].map(Some);
         assert_eq!(values(&own, &shell), expected);
-        // Without a shell nothing is taken off.
+        // Without a shell nothing is subtracted.
         let expected = [160.0, 1.0, 320.0, 0.0, 1500.0, 3000.0, 3.0].map(Some);
         assert_eq!(values(&own, &Events::default()), expected);
         assert_eq!(notes(own.how(&shell)).count(), 0);
-        // Nor is there less than nothing.
+        // Nor are there negative values.
         let expected = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].map(Some);
         assert_eq!(values(&shell, &own), expected);
     }

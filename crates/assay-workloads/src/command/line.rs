@@ -1,23 +1,22 @@
-//! The text of a command: `{NAME}` stands for the level of a factor; words without a shell.
+//! Command lines: `{NAME}` is replaced by the level of a factor; splitting without a shell.
 
 use std::collections::BTreeMap;
 
 pub type Levels = BTreeMap<String, String>;
 
-/// Whether a text has `{name}` in it.
+/// Whether a text contains `{name}`.
 pub(super) fn names(text: &str, name: &str) -> bool {
     let word = format!("{{{name}}}");
     text.match_indices(word.as_str()).any(|(at, _)| !is_of_shell(&text[..at]))
 }
 
-/// Whether the brace that follows a text is the shell's own, as in `${name}`; `$$` is a word by itself.
+/// Whether the following brace belongs to the shell, as in `${name}`; `$$` is a separate word.
 fn is_of_shell(before: &str) -> bool {
     before.bytes().rev().take_while(|byte| *byte == b'$').count() % 2 == 1
 }
 
-/// A text with each `{NAME}` of a factor replaced by its level, from left to right: what a level
-/// brings along is not replaced again. Braces around anything else stay, and so does `${NAME}`: a variable
-/// of the shell.
+/// Replaces each `{NAME}` of a factor by its level, from left to right, without recursion. Other braces remain, and so
+/// does `${NAME}`, a shell variable.
 pub(super) fn filled(text: &str, levels: &Levels) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -33,7 +32,7 @@ pub(super) fn filled(text: &str, levels: &Levels) -> String {
     out + rest
 }
 
-/// The program and its arguments: of the shell, or of the text itself, quoted as for a shell.
+/// The program and its arguments: of the shell, or of the text itself, with shell quoting.
 pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
     if shell {
         return Ok(["sh", "-c", text].map(str::to_owned).to_vec());

@@ -1,4 +1,4 @@
-//! Any program, run again and again: how long it takes, and what it takes of the machine.
+//! Any program, run repeatedly: its time and its use of resources.
 
 mod course;
 mod detail;
@@ -41,15 +41,15 @@ pub use same::Produced;
 use readings::MOST_READINGS;
 use tree::Tree;
 
-/// The word in lines that stands for as many jobs as there are processors, or for those of the study.
+/// The placeholder for the number of jobs: the study's, or the number of processors.
 pub const JOBS: &str = "jobs";
-/// A quick look compiles one in this many files of a generated tree.
+/// A quick check compiles this fraction of the files of a generated tree.
 const QUICK_SHARE: u64 = 6;
 
-/// Time of a trial where neither the workload nor a budget sets one.
+/// Default time of a trial.
 const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(200_000_000);
-/// The most where runs are counted: a day.
+/// Time limit if runs are counted: a day.
 const COUNTED: Time = Time(86_400_000_000_000);
 
 pub(super) const DURATION: Metric =
@@ -207,7 +207,7 @@ impl CommandSpec {
     }
 
     fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        // They are asked for their version by whoever runs the study, root among them.
+        // Assay runs them for their version as the user of the study, who may be root.
         let is_path = |name: &&String| name.is_empty() || name.contains('/');
         if let Some(name) = self.needs.iter().find(is_path) {
             let hint = "use names on the search path, such as \"make\"";
@@ -231,7 +231,7 @@ impl CommandSpec {
             let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
             let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
             let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
-            // A word of lines may be called so, too.
+            // A placeholder may have this name, too.
             if said.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
                 let message = "revision needs a repository".to_owned();
@@ -313,7 +313,7 @@ impl CommandSpec {
     }
 }
 
-/// The environment variable that a factor sets: `env:NAME`.
+/// The environment variable of a factor `env:NAME`.
 fn variable(factor: &str) -> Option<&str> {
     let is_set = |name: &&str| line::is_variable(name) && !is_secret(name);
     factor.strip_prefix("env:").filter(is_set)
@@ -411,7 +411,7 @@ impl WorkloadSpec for CommandSpec {
         Ok((self.planned()?.into(), None))
     }
 
-    /// One run: what is not there, or fails at once, is told before the study begins.
+    /// One run: a missing or failing program is reported before the study begins.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         course::once(&self.planned()?, run).map(Some)
     }

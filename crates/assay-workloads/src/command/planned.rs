@@ -1,4 +1,4 @@
-//! A command as it will be run.
+//! The plan of a command.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +33,10 @@ pub struct CommandPlan {
     pub timeout_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_per_trial: Option<u64>,
-    /// What its lines work in, where that is not the target itself.
+    /// Directory of its lines, if it is not the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Tree>,
-    /// Variables of assay's environment that it gets beside the usual ones.
+    /// Variables of Assay's environment that it gets besides the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ impl CommandPlan {
         if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
     }
 
-    /// What it is called where there is little room: its own line, quoted.
+    /// Short name: its line, quoted.
     pub(super) fn quoted(&self) -> String {
         format!("`{}`", self.run)
     }

@@ -1,5 +1,4 @@
-//! A side that is a commit: its lines run in a tree of that commit which was made, and built, before the
-//! study began.
+//! A side that is a commit: its lines run in a tree of the commit, created and built before the study.
 
 use assay_core::digest::{hexadecimal, sha256};
 use serde::{Deserialize, Serialize};
@@ -7,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const REVISION: &str = "revision";
 const DIGITS: usize = 32;
 
-/// The commit that an arm runs in, and how its tree was made.
+/// The commit of an arm, and how its tree was created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
     pub commit: String,
@@ -29,7 +28,7 @@ impl Revision {
 
     pub(super) fn words(&self) -> String {
         let built = self.build.as_ref().map_or_else(String::new, |line| {
-            // It is made once, before the study.
+            // It is created once, before the study.
             format!(", built by `{line}`")
         });
         format!(" in a tree of commit {} of {}{built}", self.commit, self.repository)
@@ -38,14 +37,14 @@ impl Revision {
 
 /// The directory for a commit's tree, unique for repository, line and commit.
 pub fn tree_name(repository: &str, build: Option<&str>, commit: &str) -> String {
-    // A path or a line has no zero byte.
+    // A path or a line contains no null byte.
     let parts = [repository, build.unwrap_or_default(), commit].join("\0");
     let mut name = hexadecimal(&sha256(parts));
     name.truncate(DIGITS);
     name
 }
 
-/// Whether a text is the whole name of a commit, of SHA-1 or SHA-256.
+/// Whether a text is a full commit ID, SHA-1 or SHA-256.
 pub fn is_commit(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     [40, 64].contains(&text.len()) && text.bytes().all(is_digit)

@@ -1,4 +1,4 @@
-//! What every run of a command is to produce alike: a hash tells whether it did.
+//! Output that must be equal in every run of a command: compared by a hash.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[serde(untagged)]
 pub enum Produced {
     Printed(bool),
-    /// A file that it writes, or all that lies in a directory.
+    /// A file that it writes, or everything in a directory.
     At(String),
 }
 
@@ -20,9 +20,8 @@ impl Produced {
     }
 }
 
-/// The line that prints all of what lies at a path: a file as it is, of a directory its names and the hash of
-/// each file. It fails where one of them cannot be read: what fails within a pipe would not be seen, so there
-/// is nothing but `sort` in one.
+/// The line that prints the content at a path: a file as it is, a directory as its names and the hash of each file. It
+/// fails if a file is unreadable: a failure within a pipe is invisible, so only `sort` is in one.
 pub(super) fn reading(path: &str) -> String {
     let path = shell_words::quote(path);
     format!(

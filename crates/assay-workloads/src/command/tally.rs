@@ -1,4 +1,4 @@
-//! What the runs of one trial came to.
+//! Totals over the runs of one trial.
 
 use std::mem;
 
@@ -13,9 +13,9 @@ use super::planned::CommandPlan;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
 use crate::measured::{KnownAndAbsent, Measured, OwnMetric, Ran, known_and_absent};
 
-/// Runs that take less than this are mostly the shell's, where there is one.
+/// Shorter runs are mostly the shell's start, if there is a shell.
 const SHORT_NS: f64 = 5e6;
-/// Share of the shell's own start from which on a time can be told from it.
+/// Smallest share of the shell's start at which a time is distinguishable from it.
 const SMALLEST_SHARE: f64 = 0.1;
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(super) struct Starts {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
     shortest_ns: Option<u64>,
-    /// What the shortest one waited for a processor.
+    /// CPU wait of the shortest start.
     waited_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -43,7 +43,7 @@ impl Starts {
         self.events.add(executed);
     }
 
-    /// Nanoseconds of one start, of a sum over all.
+    /// Nanoseconds per start, from a sum over all.
     fn each(&self, sum_ns: u64) -> f64 {
         sum_ns as f64 / self.count.max(1) as f64
     }
@@ -136,14 +136,14 @@ impl Tally {
         taken.sum.into_iter().for_each(|sum| self.detail.count_produced(sum));
     }
 
-    /// Something was run that is not measured: its processor time is the trial's all the same.
+    /// Adds a run that is not measured: its CPU time still belongs to the trial.
     pub(super) fn aside(&mut self, executed: &Executed) {
         let both = executed.user_ns.saturating_add(executed.system_ns);
         self.aside_ns = self.aside_ns.saturating_add(both);
         self.aside_left |= executed.left_running > 0;
     }
 
-    /// The page cache was emptied: bytes in it before and after.
+    /// Records that the page cache was emptied, with its bytes before and after.
     pub(super) fn emptied(&mut self, seen: Option<[u64; 2]>) {
         let Some([before, after]) = seen else { return };
         let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
@@ -175,7 +175,7 @@ impl Tally {
         let called_bytes = self.called_bytes / runs.max(1);
         self.detail.called_bytes =
             (called_bytes > 0 && !planned.parse.is_empty()).then_some(called_bytes);
-        // A start of the shell that waited is longer by that, and so much too much is taken off each run.
+        // A start of the shell that waited is too long, and subtracts too much from each run.
         let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
         let waited_ns = self.waited_ns.max(off_ns);
         Ran::of(
@@ -201,14 +201,13 @@ impl Tally {
         (wall_ns - self.shell_ns()).max(0.0)
     }
 
-    /// What is taken off of each run: the shortest start of the shell, nothing where there is none. A busy
-    /// machine makes the mean start longer than that of many a run, which would then be told as shorter than
-    /// it was.
+    /// Time subtracted per run: the shortest start of the shell, or 0 without one. On a busy machine, the mean start is
+    /// longer than that of many runs, which would then be too short.
     fn shell_ns(&self) -> f64 {
         self.detail.shell_ns.unwrap_or(0.0)
     }
 
-    /// A time of runs in seconds, where it can be told from the shell's own start.
+    /// A time of runs in seconds, if it is distinguishable from the shell's start.
     fn seconds(&self, ns: f64) -> Presence<f64> {
         if ns <= 0.0 || ns < SMALLEST_SHARE * self.shell_ns() {
             return Presence::absent(
@@ -224,7 +223,7 @@ impl Tally {
             let sum = sum.clone().unwrap_or_else(|| Presence::absent("no run took place"));
             sum.map(|sum| sum as f64 / runs)
         };
-        // Seconds of a run without what the shell took; the two are told apart by ticks and may cross.
+        // CPU seconds per run without the shell's; both count in ticks, so the difference may be negative.
         let own = |sum_ns: u64, shell_ns: u64| {
             (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
         };
@@ -243,7 +242,7 @@ impl Tally {
         known_and_absent(known.into_iter().chain(self.events.alone(&self.shell.events)))
     }
 
-    /// What is worth telling, the same words for the same thing in every trial.
+    /// Notes on the runs, identical in every trial.
     fn notes(&self) -> Vec<String> {
         let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
         let short = short.then_some(
@@ -276,7 +275,7 @@ impl Tally {
     }
 }
 
-/// The larger of two peaks, known no better than the worse of both.
+/// The larger of two peaks, with the weaker of both methods.
 fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
     let rank = |by: PeakBy| by as u8;
     let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
@@ -347,7 +346,7 @@ mod tests {
         tally.aside(&executed(50, 20, 5));
         assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
         let ran = tally.ran(&planned(true), 77, false);
-        // The shortest start takes 2 ms; on average 1.5 ms are the user's and 1 the system's.
+        // The shortest start takes 2 ms; on average, 1.5 ms are user and 1 ms is system time.
         let expected = [
             ("duration_max_s", 0.021),
             ("duration_min_s", 0.011),
@@ -407,7 +406,7 @@ mod tests {
     #[test]
     fn no_run_is_told_as_shorter_than_it_was_where_starts_of_the_shell_scatter() {
         let mut tally = Tally::default();
-        // `sleep 0.1` beside busy programs: a start takes 1 ms, or 40.
+        // `sleep 0.1` next to busy programs: a start takes 1 ms, or 40 ms.
         for wall_ms in [40, 1, 38, 2, 45] {
             tally.shell.add(&executed(wall_ms, 0, 0));
         }
@@ -450,7 +449,7 @@ mod tests {
         assert!(!ran.measured.notes.join("; ").contains("a short"), "{:?}", ran.measured.notes);
     }
 
-    /// Means over runs; what one of them did not tell is absent, and says so.
+    /// Means over runs; a number missing in one of them is absent, with the reason.
     #[test]
     fn numbers_of_a_program_are_means_of_its_runs() {
         let number =

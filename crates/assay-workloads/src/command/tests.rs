@@ -18,7 +18,7 @@ use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MS: u64 = 1_000_000;
 
-/// A run that took so long, and half of that of the processors.
+/// A run of this duration, with half of it as CPU time.
 fn took(wall_ns: u64) -> Executed {
     Executed {
         ending: Ending::Exited(0),
@@ -41,7 +41,7 @@ fn ended(ending: Ending, complaint: &str) -> Executed {
     Executed { ending, complaint: complaint.to_owned(), ..took(10 * MS) }
 }
 
-/// A system on which the shell takes a millisecond, and `work` ten times that and the shell's own.
+/// A system on which the shell takes 1 ms, and `work` 10 ms in addition.
 fn fake() -> Fake {
     let fake = Fake::new();
     fake.put_executions("sh -c ", [took(MS)]);
@@ -338,7 +338,7 @@ fn the_fake_clock_goes_on_while_a_program_runs() {
     assert!(fake.monotonic_ns() - before >= 11 * MS);
 }
 
-/// The fake, with this program and what makes and removes a tree.
+/// The fake with this program and the tools that create and remove a tree.
 fn with_tree() -> Fake {
     let fake = fake();
     fake.add("link /proc/self/exe /usr/bin/assay\ndir /home/me\n").unwrap();
@@ -362,7 +362,7 @@ fn in_tree() -> CommandSpec {
 #[test]
 fn a_tree_is_made_read_before_each_run_and_removed() {
     let fake = with_tree();
-    // As a run left it behind that was killed.
+    // Like a leftover of a killed run.
     fake.put("/home/me/assay-tree/.made-by-assay", "");
     trial(&fake, &in_tree(), MS).unwrap();
     let lines = fake.executed();
@@ -403,7 +403,7 @@ fn a_source_with_spaces_is_one_word() {
     assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
 }
 
-/// How often the shell alone was started, and how often the line was run.
+/// Number of shell-only starts, and of runs of the line.
 fn starts_and_runs(fake: &Fake) -> (usize, usize) {
     let lines = fake.executed();
     let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
@@ -425,7 +425,7 @@ fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
     trial(&fake, &CommandSpec { runs_per_trial: Some(6), ..CommandSpec::new("work") }, 1000 * MS)
         .unwrap();
     assert_eq!(starts_and_runs(&fake), (6, 6));
-    // However long it goes on, it is fifty times and no more.
+    // For any duration, at most fifty times.
     let fake = self::fake();
     trial(
         &fake,
@@ -434,7 +434,7 @@ fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
     )
     .unwrap();
     assert_eq!(starts_and_runs(&fake), (50, 80));
-    // Without a shell there is none to start.
+    // Without a shell there is nothing to start.
     let fake = Fake::new();
     fake.put_executions("work", [took(10 * MS)]);
     let asked = CommandSpec { shell: false, runs_per_trial: Some(20), ..CommandSpec::new("work") };
@@ -480,7 +480,7 @@ fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
         };
         let told = trial(&fake, &asked, 100 * MS).unwrap_err();
         assert_eq!(told, format!("{name} `{line}` exited with code 2"));
-        // What was prepared is cleaned up; what could not be is not run.
+        // After a successful setup, cleanup runs; after a failed one, no run starts.
         let (_, runs) = starts_and_runs(&fake);
         assert_eq!(runs, usize::from(name == "conclude"), "{name}");
         assert_eq!(fake.executed().last().unwrap(), "sh -c after");
@@ -669,7 +669,7 @@ fn numbers_that_runs_print_are_metrics_of_the_trial() {
     let detail = CommandDetail::of(&ran.measured).unwrap();
     assert_eq!(detail.told[0].better, Better::Higher);
     assert_eq!(detail.written[0].text, "at first 9\r2 ops/s\n");
-    // Where nobody asks for numbers nothing of the output is kept.
+    // Without requested numbers, no output is stored.
     let ran = trial(
         &fake,
         &CommandSpec { runs_per_trial: Some(1), ..CommandSpec::new("work") },
@@ -701,18 +701,18 @@ fn a_file_that_numbers_stand_in_is_read_by_a_line_of_who_runs_the_command() {
     assert_eq!(value(&ran, "reported_a"), 3.0);
     let written = &CommandDetail::of(&ran.measured).unwrap().written;
     assert_eq!((written.len(), written[0].file.as_deref()), (1, Some("a b.json")));
-    // What lies there before a run, and is the same after it, is of another run.
+    // An unchanged file belongs to an earlier run.
     fake.put("/home/me/a b.json", "{\"a\": 3}");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("the command did not write a b.json"), "{told}");
-    // What is no file may never end.
+    // Reading anything but a file may never end.
     asked.parse[0].file = Some("out".to_owned());
     fake.put("/home/me/out/in", "");
     let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
     assert!(told.contains("out is not a readable file"), "{told}");
 }
 
-/// A shell warns of a locale that is not installed: what counts is its exit code.
+/// A shell warns of a missing locale: only its exit code counts.
 #[test]
 fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does() {
     let mut asked = reading("/a::lower");
@@ -727,7 +727,7 @@ fn what_is_complained_of_while_a_file_is_read_does_not_matter_and_a_failure_does
     assert!(told.contains("code 1; stderr: cannot change locale"), "{told}");
 }
 
-/// Nobody typed the line that reads it.
+/// The user did not type the line that reads it.
 #[test]
 fn what_cannot_be_hashed_is_told_in_the_words_that_were_typed() {
     let at = |path: &str| CommandSpec {

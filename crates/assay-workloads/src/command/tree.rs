@@ -1,5 +1,5 @@
-//! What the lines of a command work in, where that is not the target itself: a tree of files that is made
-//! in it for each trial and removed afterwards.
+//! Working directory of a command's lines, if it is not the target itself: a tree of files, created for each trial and
+//! removed afterwards.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 pub use assay_core::calc::source_tree::{TreeFile, files};
 
 pub const NAME: &str = "assay-tree";
-/// A file in it that says who made it: nothing else of that name is ever removed.
+/// A file that names its creator: no other directory of that name is ever removed.
 pub const MARK: &str = ".made-by-assay";
 
-/// Reads every file of it, as the lines do that compilers are fed by: nothing waits for the drive then.
+/// Reads every file of it, like the lines that feed compilers: nothing then waits for the drive.
 pub(super) const PRIME: &str = "find . -type f -exec cat {} + > /dev/null";
 
-/// What was copied goes to the drive before anything is measured.
+/// Copied files reach the drive before the measurement.
 const SYNC: &str = "{ sync -f . 2> /dev/null || sync; }";
 
-/// What is built needs so many times the room of its source.
+/// A build needs this many times the space of its source.
 const BUILT_TIMES: u64 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tree {
     Generated {
-        /// The files, the main program and headers not counted.
+        /// The files, without the main program and headers.
         c_files: u64,
         bytes: u64,
         lines: u64,
     },
-    /// A copy of a directory of the user's, which itself is only read.
+    /// A copy of a user's directory, which is only read.
     Copied { source: String },
 }
 
@@ -55,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// The lines that make it, to be run in the target by whoever runs the command.
+    /// The lines that create it in the target, run with the user of the command.
     pub(super) fn making(&self, program: &str) -> Vec<String> {
         let program = shell_words::quote(program);
         match self {
@@ -96,7 +96,7 @@ pub(super) fn removing() -> String {
     format!("rm -rf {NAME}")
 }
 
-/// Whether one lies there that a run left behind.
+/// Whether a leftover of an earlier run exists.
 pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String> {
     let place = place(target);
     if system.status(&place).is_err() {

@@ -1,4 +1,4 @@
-//! What a study asks for, and what will be done.
+//! The request of a study, and the resulting plan.
 
 mod keys;
 
@@ -56,9 +56,9 @@ const BY_HAND: &str = "replace SECTORS and LOG (a device for the log), and for a
 
 pub const USUAL_TIME: Time = Time(10_000_000_000);
 const USUAL_WAIT: Time = Time(300_000_000_000);
-/// What is expected of him, and of what a judge reads, nanoseconds.
+/// Expected time for the user and for the judgment, nanoseconds.
 const PULL_NS: u64 = 60_000_000_000;
-/// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34%.
+/// The same for a quick check: three trials with its acknowledged writes and crash points bound a loss to 0.34%.
 const QUICK: Time = Time(2_000_000_000);
 const QUICK_PROMISES: u32 = 500;
 const QUICK_CUTS: u64 = 300;
@@ -69,15 +69,15 @@ const LONGEST_LINE: Time = Time(240_000_000_000);
 const MOST_CUTS: u64 = 1_000_000;
 const LARGEST: Bytes = Bytes(1 << 20);
 const LARGEST_UNIT: Bytes = Bytes(64 << 10);
-/// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
+/// Assumed time per acknowledged write, and per such write of a crash point's log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
-/// Times of a virtual machine: the first start, each later one, a run, and a look.
+/// Times of a virtual machine: the first start, each later one, a run, and a reading.
 const START_NS: u64 = 8_000_000_000;
 const KILL_NS: u64 = 1_200_000_000;
 const LOOK_NS: u64 = 120_000_000;
 
-/// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
+/// Whether a text is a list of mount options: no shell reads it, but messages contain it.
 fn is_option(text: &str) -> bool {
     let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
     text.len() <= MOST_OPTIONS && text.chars().all(plain)
@@ -152,7 +152,7 @@ impl DurabilitySpec {
             let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
             let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
             let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
-            // A machine that says nothing for longer counts as gone.
+            // A machine that is silent for longer counts as dead.
             let told = |key| format!("{key} of a command must be at most {LONGEST_LINE}");
             return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
         }
@@ -201,12 +201,12 @@ impl DurabilitySpec {
             return Err(message);
         }
         let is_in_machine = self.is_in_machine();
-        // Only what has places of its own needs room for them.
+        // Only writes to fixed offsets need space for them.
         if Pattern::OF_PLACES.contains(&self.writer) || !self.write_to.has_files() {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
             Layout::of(self.writer, self.record_size.0, room_bytes)?;
         }
-        // Where it is to be killed and nobody says on what, there is no target that could be.
+        // A kill without a place has no target that could lose its power.
         let on =
             if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
         if !self.vm_mount_options.is_empty() && !on.has_files() {
@@ -266,9 +266,9 @@ impl WorkloadSpec for DurabilitySpec {
         )
     }
 
-    /// Adjusts the runtime to the changed factor, too.
+    /// Also adjusts the runtime to the changed factor.
     fn check_factor(&mut self, name: &str) -> Result<(), String> {
-        // What was settled, or hurried, before it was known that it takes its own time.
+        // Set before it was known that it has a separate duration.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
             self.hurry(None);
             self.settle();
@@ -301,9 +301,9 @@ impl WorkloadSpec for DurabilitySpec {
 
     runtime!();
 
-    /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
+    /// Sets the time if the user did not. In virtual machines, it limits a command: they end by their work.
     fn settle(&mut self) {
-        // Ten seconds of a plug are those that were settled before it was one.
+        // Ten seconds of a plug test were set before it was one.
         let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
         let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
         self.runtime = kept.or(Some(usual));
@@ -312,7 +312,7 @@ impl WorkloadSpec for DurabilitySpec {
     fn hurry(&mut self, _: Option<Bytes>) {
         self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
         if self.takes_its_time() {
-            // A quick look takes as long as its machines do, or whoever is called.
+            // A quick check takes as long as its machines, or the user.
             self.runtime = None;
         }
         self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
@@ -357,7 +357,7 @@ pub struct DurabilityPlan {
     pub acknowledged_writes: u32,
     pub crash_points: u64,
     pub assumed_drive: Drive,
-    /// What it is assumed to write whole, bytes.
+    /// Assumed atomic write unit of the drive in bytes.
     pub assumed_atomic_bytes: u64,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub method: Grade,
@@ -384,7 +384,7 @@ impl DurabilityPlan {
         Wanted { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
     }
 
-    /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
+    /// A trial that ends with a power loss of this machine, or the judgment of one that did. A warm-up is neither.
     pub fn plugged(
         &self,
         ground: Ground<'_>,
@@ -489,7 +489,7 @@ impl PlannedWork for DurabilityPlan {
         }
         let area = run.medium.area;
         let began_ns = run.system.monotonic_ns();
-        // No other run left what could be taken for this one's.
+        // No other run has data that could be mistaken for this one's.
         let key = mix64(run.seed ^ run.system.wall_ns());
         let course = self.course([area.start, area.length], run.time_ns, run.seed, key);
         let mut medium = OneByOne::open(&run.medium.target(), self.record_bytes as u32)?;
@@ -498,7 +498,7 @@ impl PlannedWork for DurabilityPlan {
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
-        // How fast a virtual machine is says nothing.
+        // The speed of a virtual machine is not meaningful.
         if self.is_in_machine() || self.is_plug() { LOST.name } else { METRICS[0].name }
     }
 
@@ -529,8 +529,8 @@ impl PlannedWork for DurabilityPlan {
         Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
     }
 
-    /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and
-    /// what that leaves to do.
+    /// A command that logs the requests to a device, by its mapping name and path, or writes until the power loss, and
+    /// the remaining steps.
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
         if let Some(peer) = &self.peer {
             let file = format!("{}/FILE", how.path);

@@ -1,5 +1,4 @@
-//! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
-//! it.
+//! The storage of a program above the logged drive: the drive of a virtual machine, or a file on its file system.
 
 use crate::keys::names;
 use assay_machine::system::powered::Wanted;
@@ -17,7 +16,7 @@ pub enum On {
     Target,
     /// The drive of a virtual machine.
     Drive,
-    /// A file of a file system on that drive.
+    /// A file on a file system of that drive.
     Ext4,
     Xfs,
     Btrfs,
@@ -30,7 +29,7 @@ impl On {
         matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
     }
 
-    /// Bytes of a drive for it: no smaller ones are made of the last two.
+    /// Size of its drive in bytes: the last two file systems need this much.
     pub const fn drive_bytes(self) -> u64 {
         match self {
             Self::Target | Self::Drive | Self::Ext4 => 96 * MIB,
@@ -38,12 +37,12 @@ impl On {
         }
     }
 
-    /// The line that makes it on a drive; none of a drive itself.
+    /// The command that creates it on a drive; `None` for a raw drive.
     pub fn made_by(self, drive: &str) -> Option<Vec<String>> {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
             Self::Ext4 => {
-                // Small ones have smaller blocks by themselves, and records would lie across what a drive writes whole.
+                // Small ones default to smaller blocks: records would cross the drive's atomic units.
                 const TO_BE_DONE: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
                 &["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", TO_BE_DONE]
             }
@@ -53,7 +52,7 @@ impl On {
         Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
     }
 
-    /// The line of its own check, which changes nothing, on a drive; none of a drive itself.
+    /// The command of its read-only check on a drive; `None` for a raw drive.
     pub fn inspected_by(self, drive: &str) -> Option<Vec<String>> {
         let words: &[&str] = match self {
             Self::Target | Self::Drive => return None,
@@ -77,7 +76,7 @@ impl On {
         Wanted { programs, modules, ..Wanted::default() }
     }
 
-    /// It in a sentence, with the options that it is mounted with; of a program that has a directory there.
+    /// It in a sentence, with its mount options; `has_directory`: the program works in a directory.
     pub fn words(self, mounted: &str, has_directory: bool) -> String {
         let what = match self {
             Self::Target => return "the target".to_owned(),

@@ -1,20 +1,19 @@
-//! What a number of cuts says about all of them.
+//! The bound on the share of losses from a number of crash points.
 
 use assay_core::quantity::units::show;
 use assay_core::stats::exact::binomial_interval;
 
 use super::counted;
 
-/// What may be beyond a one-sided bound of 95%.
+/// Error probability of the one-sided 95% bound.
 const BEYOND: f64 = 0.05;
-/// Numbers of cuts that a plan tells the bounds of, beside its own.
+/// Further numbers of crash points for which a plan prints the bound.
 const USUAL: [u64; 4] = [60, 300, 1000, 3000];
 
-/// The most that the share of cuts which lose something may be, after so many of so many did: exact, one-sided,
-/// 95%. With none that is 1 - 0.05^(1/n), about 3.0/n, to the last digit however many there are. None of no cuts.
+/// Upper bound on the share of crash points with a loss, after `lost` of `cuts`: exact, one-sided, 95%. Without a loss
+/// it is 1 - 0.05^(1/n), about 3.0/n, with full precision for any number. `None` without crash points.
 ///
-/// Source: Clopper and Pearson, as [`binomial_interval`], whose upper end with 10% beyond both is that with
-/// 5% beyond one.
+/// Source: Clopper and Pearson, as [`binomial_interval`]: its upper end at 10% two-sided is that at 5% one-sided.
 pub fn most_share(lost: u64, cuts: u64) -> Option<f64> {
     if lost == 0 && cuts > 0 {
         return Some(-(BEYOND.ln() / cuts as f64).exp_m1());
@@ -22,19 +21,19 @@ pub fn most_share(lost: u64, cuts: u64) -> Option<f64> {
     binomial_interval(lost, cuts, 2.0 * BEYOND).map(|[_, most]| most)
 }
 
-/// A bound in percent with three digits, rounded up: what is called the most is never less than it is.
+/// A bound in percent with three digits, rounded up: it must not be too small.
 pub fn at_most(share: f64) -> String {
     let percent = 100.0 * share;
     if !(percent > 0.0 && percent < 100.0) {
         return show::share(share);
     }
     let scale = 10_f64.powf((2.0 - percent.log10().floor()).max(0.0));
-    // What arithmetic alone put behind a number that has no more digits is none of them.
+    // Removes rounding errors of the arithmetic before rounding up.
     let up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
     format!("{up}%")
 }
 
-/// Which number of cuts gives which bound where none loses anything, beginning with the own one.
+/// The bound without a loss for several numbers of crash points, beginning with the planned one.
 pub fn describe(cuts: u64) -> String {
     let of = |cuts: u64| {
         let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
@@ -66,7 +65,7 @@ mod tests {
         assert_eq!(most_share(0, 0), None);
     }
 
-    /// "At most 4.87%" of 4.8703% would be less than it is.
+    /// Rounding 4.8703% to "at most 4.87%" would be too small.
     #[test]
     fn a_bound_is_rounded_up_and_is_never_nothing() {
         let of = |cuts| at_most(most_share(0, cuts).unwrap());

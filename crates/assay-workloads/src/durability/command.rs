@@ -1,9 +1,9 @@
-//! A command of the user's and his check: what both are told, and what is made of how they end.
+//! The user's command and check: their inputs, and the interpretation of their exit.
 //!
-//! Both are lines for the shell, run in one directory of the file system whose drive loses its power. The command says
-//! what it has promised, a line each, once that lies on the medium; the check is run on what is there after the cut, with
-//! those lines in a file, and ends with exit code 0 where all of it is there. Of a command that prints nothing the check
-//! alone knows what was promised. `docs/howto/durability.md` describes the contract.
+//! Both are shell lines, run in one directory of the file system whose drive loses its power. The command prints each
+//! acknowledged write as a line after it is on the medium; the check runs after the power loss, with these lines in a
+//! file, and exits with 0 if all of them exist. If a command prints nothing, only the check knows what was
+//! acknowledged. `docs/howto/durability.md` describes the contract.
 
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -11,30 +11,30 @@ use serde::{Deserialize, Serialize};
 use crate::durability::counted;
 use crate::durability::judge::{Found, Judgement, Missing, Unpromised};
 
-/// Variables that both get: the directory in which they run.
+/// Variable of both: the directory in which they run.
 pub const DIRECTORY: &str = "ASSAY_DIRECTORY";
-/// And those of the check: the file with the lines that were promised, each as it was printed, and how many.
+/// Variables of the check: the file with the acknowledged lines as printed, and their number.
 pub const PROMISED: &str = "ASSAY_ACKNOWLEDGED";
 pub const PROMISES: &str = "ASSAY_PROMISES";
 
 pub const MOST_LINE_BYTES: usize = 4096;
-/// Lines at most, so that all of them can be handed on.
+/// Limit on lines, which are all passed on.
 pub const MOST_LINES: u64 = 100_000;
-/// Bytes of what one of them complained of that are kept: its last words.
+/// Limit on the stored end of their error output, bytes.
 pub const KEPT_BYTES: usize = 4096;
-/// Letters of such words that a sentence has.
+/// Characters of it in a sentence.
 const TOLD_LETTERS: usize = 200;
 
-/// Exit codes with which a shell says that it could not run something.
+/// Exit codes of a shell that could not run something.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
     pub command: String,
     pub check: String,
-    /// Milliseconds after which the command is ended, which is as good an end as its own.
+    /// Time limit of the command in milliseconds; reaching it is a normal end.
     pub command_ms: u64,
-    /// Milliseconds after which a check says nothing any more.
+    /// Time limit of a check in milliseconds.
     pub check_ms: u64,
 }
 
@@ -50,12 +50,12 @@ impl Lines {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
     pub how: How,
-    /// Its last words: what it complained of, and of a check what it printed, too.
+    /// The end of its error output; for a check also of its standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub said: String,
 }
 
-/// By what it ended.
+/// Kind of exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -83,7 +83,7 @@ impl Ended {
         }
     }
 
-    /// That the command ended as one may whose power does not go: by itself, without an error, or by its time.
+    /// Checks that the command ended normally without a power loss: without an error, or by its time limit.
     pub fn command_is_well(&self) -> Result<(), String> {
         match self.how {
             How::Exited(0) | How::TimedOut => Ok(()),
@@ -91,7 +91,7 @@ impl Ended {
         }
     }
 
-    /// Whether the check found all that was promised.
+    /// Whether the check found everything acknowledged.
     pub fn found_all(&self) -> Result<bool, String> {
         match self.how {
             How::Exited(0) => Ok(true),
@@ -103,7 +103,7 @@ impl Ended {
         }
     }
 
-    /// That the check is one: it finds all where nothing was cut.
+    /// Checks that the check passes without a power loss.
     pub fn passes_uncut(&self) -> Result<(), String> {
         if self.found_all()? {
             return Ok(());
@@ -111,7 +111,7 @@ impl Ended {
         Err(format!("the check reports a loss without a crash: it {}", self.words()))
     }
 
-    /// That the check is one: it misses what was promised where nothing is there.
+    /// Checks that the check fails if the data is missing.
     pub fn misses_all(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
             let told = "the check succeeds in an empty directory, so it cannot detect a loss";
@@ -120,7 +120,7 @@ impl Ended {
         Ok(())
     }
 
-    /// What a cut did, by the check after it: of what was under way nothing is known.
+    /// Result of a power loss from the check; unacknowledged writes are unknown.
     pub fn judged(&self) -> Result<Judgement<Refused>, String> {
         let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
         Ok(Judgement { lost, unpromised: Unpromised::default() })
@@ -151,7 +151,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The lines that are whole with these bytes; what is cut off promises nothing.
+    /// The lines completed by these bytes; an incomplete line acknowledges nothing.
     pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut whole = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -179,23 +179,23 @@ pub fn file_of(lines: &[String]) -> String {
     lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
-/// The shortest story of what a check did not find.
+/// The shortest counterexample of a failed check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
-    /// Lines that were promised when the power went, and the last of them.
+    /// Acknowledged lines at the power loss, and the last of them.
     pub lines: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_line: Option<String>,
-    /// Requests to the drive by then that changed something.
+    /// Modifying requests to the drive until then.
     pub crash_step: u64,
-    /// How the check ended; none where there was nothing that it could look at.
+    /// How the check ended; `None` if it had nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Ended>,
 }
 
 impl Story {
-    /// Of a cut, by the lines that had been heard of.
+    /// For a power loss, with the lines received until then.
     pub fn of(lines: &[String], cut_step: usize, check: Option<&Ended>) -> Self {
         Self {
             lines: lines.len() as u64,
@@ -205,7 +205,7 @@ impl Story {
         }
     }
 
-    /// How long it is: by what was asked of the drive before.
+    /// Its length: the number of requests to the drive before.
     pub const fn length(&self) -> u64 {
         self.crash_step
     }
@@ -228,7 +228,7 @@ impl Story {
     }
 }
 
-/// The end of a text, in one line; none of an empty one.
+/// The end of a text in one line; `None` if it is empty.
 pub(crate) fn last_words(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let letters = line.chars().count();

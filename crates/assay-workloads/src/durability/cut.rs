@@ -1,14 +1,14 @@
-//! When the power goes, and what of the writes that no flush covers is there then.
+//! The moment of a power loss, and which unflushed writes survive it.
 
 use assay_core::draws::Draws;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::log::{Log, Step, Write};
 
-/// Of what survives, one write in so many is torn where the drive writes it in several units.
+/// One in this many surviving writes is torn, if the drive writes it in several units.
 const TORN: u64 = 4;
 
-/// What survives of the writes that no flush covers. Each is as likely.
+/// Which unflushed writes survive. All kinds have the same probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -17,9 +17,9 @@ pub enum Survivors {
     Nothing,
     /// All of them.
     Everything,
-    /// Those that came first.
+    /// The first ones.
     Prefix,
-    /// Each by the toss of a coin.
+    /// Each with a probability of one half.
     Random,
     /// All but one.
     AllButOne,
@@ -57,7 +57,7 @@ impl Survivors {
     }
 }
 
-/// A part of a write that lies on the medium.
+/// A part of a write on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Landed {
     pub write: u32,
@@ -67,22 +67,22 @@ pub struct Landed {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Steps that were done by then.
+    /// Steps done by then.
     pub steps: usize,
     pub survivors: Survivors,
     pub uncovered: u32,
-    /// Those of them that survived, whole or torn.
+    /// Survivors among them, whole or torn.
     pub survived: u32,
 }
 
-/// A random step from the first promise on, where a loss is possible; without promises, any step.
+/// A random step from the first acknowledged write on, where a loss is possible; any step without one.
 pub fn moment(log: &Log, draws: &mut Draws) -> usize {
     let promise = log.steps.iter().position(|step| matches!(step, Step::Promise(_)));
     let first = promise.unwrap_or_default();
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
-/// Puts surviving unflushed writes onto the medium; `unit` sectors are written whole.
+/// Puts surviving unflushed writes onto the medium; `unit` sectors are written atomically.
 pub fn survive(
     log: &Log,
     steps: usize,
@@ -104,12 +104,12 @@ pub fn survive(
     survivors
 }
 
-/// Whether the call of a write had returned: the last step may still be under way.
+/// Whether a write had returned: the last step may be in progress.
 pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
     log.steps[..steps].last() != Some(&Step::Write(number))
 }
 
-/// A write, whole or torn between the units in which it lies: they do not begin where it begins.
+/// Adds a write, whole or torn between drive units, which need not start at the write.
 fn tear(number: u32, write: Write, unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
     let (unit, end) = (u64::from(unit), write.at + u64::from(write.sectors));
     let units = write.at / unit..end.div_ceil(unit);
@@ -171,7 +171,7 @@ mod tests {
         assert!(torn > 10, "{torn}");
     }
 
-    /// Sectors 6 to 11 lie in the units 0 to 7 and 8 to 15.
+    /// Sectors 6 to 11 are in the units 0 to 7 and 8 to 15.
     #[test]
     fn a_write_that_lies_across_two_units_is_torn_between_them() {
         let (mut log, mut draws) = (Log::default(), Draws::new(6, "test"));

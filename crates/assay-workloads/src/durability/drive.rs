@@ -1,5 +1,5 @@
-//! Drives as models: which writes of a log lie on the medium when the power has gone. One is honest; the
-//! others are what some have been seen to be.
+//! Models of drives: which logged writes are on the medium after a power loss. One is honest; the others have observed
+//! defects.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::durability::cut::{Cut, Landed, is_done, survive};
 use crate::durability::log::{Log, Step, Write};
 use crate::keys::names;
 
-/// What one that loses the last writes loses.
+/// Number of writes that the drive losing the last writes loses.
 const LAST: usize = 4;
-/// One that shows older writes does so at one place in so many.
+/// The drive that returns older writes does so at one in this many places.
 const OLDER: u64 = 8;
 
 /// A drive with a volatile cache.
@@ -21,20 +21,20 @@ const OLDER: u64 = 8;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Drive {
-    /// What a flush covers is there, in any order until then.
+    /// Flushed writes are on the medium, in any order until then.
     #[default]
     HonorsFlushes,
-    /// A flush does nothing; a write that carries FUA is kept.
+    /// A flush does nothing; a FUA write survives.
     DropsFlushes,
-    /// A flush returns when it has begun: what it covers is there when the next one has returned.
+    /// A flush returns when it starts: its writes are on the medium when the next one returns.
     AcknowledgesEarly,
-    /// It says what it writes whole, and tears what it was writing between sectors.
+    /// It claims an atomic unit, but tears the current write between sectors.
     TearsWrites,
-    /// One of the writes before a flush stays in the cache until the next one.
+    /// One write before a flush stays in the cache until the next flush.
     ReordersWrites,
-    /// The last four writes are gone, whatever covered them.
+    /// The last four writes are lost, even if flushed.
     LosesLast,
-    /// After the start some places have what stood there before the last write.
+    /// After the restart some places have their content before the last write.
     ReturnsStale,
 }
 
@@ -67,7 +67,7 @@ impl Drive {
         }
     }
 
-    /// The medium after so many steps; `unit` sectors are written whole.
+    /// The medium after these steps; `unit` sectors are written atomically.
     pub fn after(
         self,
         log: &Log,
@@ -85,7 +85,7 @@ impl Drive {
         let survivors = survive(log, steps, &uncovered, unit, &mut landed, draws);
         match self {
             Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
-            // What stayed in the cache is older than what others had covered since.
+            // A write left in the cache is older than writes that were flushed later.
             Self::ReordersWrites => landed.sort_by_key(|own| own.write),
             Self::LosesLast => {
                 let last = log.known(steps).begun.saturating_sub(LAST as u32);
@@ -94,7 +94,7 @@ impl Drive {
             Self::ReturnsStale => show_older(log, &mut landed, draws),
             Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
         }
-        // Counted at the end, as a liar takes away what had survived.
+        // Counted at the end, because a defective drive may drop survivors.
         let mut is_there = vec![false; log.writes.len()];
         for own in &landed {
             is_there[own.write as usize] = true;
@@ -105,7 +105,7 @@ impl Drive {
 
     fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> Held {
         let mut held = Held::default();
-        // Of those that are not covered, as many were there at the flush before.
+        // Number of unflushed writes that existed at the previous flush.
         let mut begun = 0;
         for step in &log.steps[..steps] {
             match (step, self) {
@@ -134,7 +134,7 @@ struct Held {
     uncovered: Vec<u32>,
 }
 
-/// The newest write that no flush covers is there in part: it was under way.
+/// Tears the newest unflushed write, which was in progress.
 fn tear_newest(
     log: &Log,
     steps: usize,
@@ -152,7 +152,7 @@ fn tear_newest(
     landed.push(Landed { write: *newest, first: 0, sectors: first_part });
 }
 
-/// At some places that were written several times the last write is not there.
+/// Drops the last write of some places that were written several times.
 fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
     let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
     for own in &*landed {
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Two writes of one place, each flushed and promised, and a third one that is under way.
+    /// Two writes of one place, each flushed and acknowledged, and a third in progress.
     fn log() -> Log {
         let mut log = Log::default();
         let write = Write { at: 0, sectors: 8, through: false };
@@ -218,7 +218,7 @@ mod tests {
         assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
     }
 
-    /// A story says how many of those that no flush covers are there.
+    /// A counterexample states how many unflushed writes survived.
     #[test]
     fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
         for seed in 0..60 {

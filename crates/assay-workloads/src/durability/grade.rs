@@ -1,19 +1,19 @@
-//! How cuts are made, and so what they prove.
+//! How power losses are caused, which determines what they prove.
 
 use crate::keys::names;
 use serde::{Deserialize, Serialize};
 
-/// How a cut was made.
+/// Method of a power loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// A log of what was written and flushed is cut.
+    /// Cuts a log of writes and flushes.
     #[default]
     Replay,
     /// A virtual machine loses its power.
     Kill,
-    /// The machine that is there loses its power, by the hand of whoever is called.
+    /// The user cuts the power of the real machine.
     Plug,
 }
 

@@ -1,5 +1,5 @@
-//! The job in a virtual machine: makes, writes and reads back what it is told, line by line, on a drive that is taken from it
-//! at any moment. What it says goes through a port, off that drive: a promise is a sync that returned.
+//! The job in a virtual machine: creates, writes and reads files line by line as ordered, on a drive that may disappear
+//! at any moment. Its messages go through a port outside the drive: a sync that returned is acknowledged.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +26,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// What is done for each round, as far as there is room.
+    /// The acts of each round, as far as there is space.
     pub fn acts(&self) -> Result<(Layout, Vec<Vec<Act>>), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area_bytes)?;
         Ok((layout, layout.rounds(self.seed).take(self.rounds as usize).collect()))
@@ -76,7 +76,7 @@ pub enum Order {
         run: u64,
         bytes: u64,
     },
-    /// Tells what is under each name of the directory.
+    /// Reports the content under each name of the directory.
     List {
         on: On,
         mounted: String,
@@ -99,19 +99,19 @@ pub enum Order {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     Ready,
-    /// A round, or so many calls, are done.
+    /// This round, or this many calls, are done.
     Round(u32),
     Line(String),
-    /// All are, and nothing was let go yet.
+    /// All are done, and the files are still open.
     Written,
     Done,
-    /// What is there, in runs of sectors: how many, and what they hold.
+    /// Content as runs of sectors: their number, and their content.
     There(Vec<(u32, Seen)>),
     Listed(Listing),
     Checked(Ended),
-    /// What the file system's own check complained of, if anything.
+    /// Error output of the file system's check, if any.
     Inspected(Option<String>),
-    /// What is there cannot be reached: the file system does not mount, or has no such file.
+    /// The content is unreachable: the file system does not mount, or the file is missing.
     Unreachable(String),
     Failed(String),
 }
@@ -133,7 +133,7 @@ fn runs(image: &[Seen]) -> Vec<(u32, Seen)> {
     runs
 }
 
-/// The sectors again, no more than there can be.
+/// Expands the runs to sectors, at most the possible number.
 pub fn image(runs: &[(u32, Seen)], sectors: usize) -> Vec<Seen> {
     let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| *own));
     let mut image: Vec<Seen> = all.take(sectors).collect();
@@ -147,13 +147,13 @@ pub enum Trouble {
     Otherwise(String),
 }
 
-/// What of a file was read: its pieces one after the other, each of which may not be readable.
+/// The pieces of a file in order; `None` for an unreadable one.
 pub type Pieces = Vec<Option<Vec<u8>>>;
 
 pub trait Place {
     fn make(&mut self, on: On) -> Result<(), String>;
 
-    /// Opens the place anew, without anything cached, performs the writes, and closes it.
+    /// Reopens the place without caches, performs the writes, and closes it.
     fn written(
         &mut self,
         on: On,
@@ -161,13 +161,13 @@ pub trait Place {
         write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
     ) -> Result<(), Trouble>;
 
-    /// Reads so many bytes of the same, as far as there are any, in pieces of [`PIECE_BYTES`].
+    /// Reads up to this many bytes in pieces of [`PIECE_BYTES`].
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble>;
 
-    /// Has the file system's own check look at what was let go: what it complained of, if anything. It changes nothing.
+    /// Runs the file system's check after unmounting: returns its complaint, if any. Changes nothing.
     fn inspect(&mut self, on: On) -> Result<Option<String>, String>;
 
-    /// Has a directory of the program's own on the drive, whose name is on the medium: the one that is there, or a new one.
+    /// Opens the program's directory on the drive, whose name is on the medium: the existing one, or a new one.
     fn room(
         &mut self,
         on: On,
@@ -179,7 +179,7 @@ pub trait Place {
 pub trait Room {
     fn files(&mut self) -> Box<dyn Directory + '_>;
 
-    /// Runs a command there; `promised` hears each line that it prints.
+    /// Runs a command there; `promised` receives each line that it prints.
     fn command(
         &mut self,
         own: &Lines,
@@ -213,7 +213,7 @@ pub fn work(
                 let script = files::Script::of(&shape);
                 asked(place, on, &mounted, &mut |room| {
                     let listing = read_back(&script, run, &mut *room.files());
-                    // A directory whose names cannot be read is as none.
+                    // A directory with unreadable names counts as missing.
                     Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
                 })
             }
@@ -225,7 +225,7 @@ pub fn work(
             Ok(Order::Inspect { on }) => {
                 place.inspect(on).map_or_else(Answer::Failed, Answer::Inspected)
             }
-            // Of something that was told before the last order ended.
+            // Reply to a report before the end of the last order.
             Ok(Order::GoOn) => continue,
         };
         say(&answer)?;

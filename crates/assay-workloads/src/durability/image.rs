@@ -1,4 +1,4 @@
-//! A device, sector by sector: what it holds when a cut is over, or when it is read.
+//! The content of a device per sector: after a power loss, or as read.
 
 use assay_load::mix64;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use crate::durability::log::{Log, SECTOR_BYTES};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
-    /// Nothing of this run: what was there before.
+    /// Not written by this run: earlier content.
     Before,
     Write(u32),
-    /// What no write of this run put there: of another place, or changed.
+    /// Not written here by this run: data of another place, or changed data.
     Strange,
     Unreadable,
 }
 
-/// The sectors of a device of which so much landed.
+/// The sectors of a device with these writes on the medium.
 pub fn rebuilt(log: &Log, landed: &[Landed], sectors: usize) -> Vec<Seen> {
     let mut image = vec![Seen::Before; sectors];
     for own in landed {
@@ -30,7 +30,7 @@ pub fn rebuilt(log: &Log, landed: &[Landed], sectors: usize) -> Vec<Seen> {
     image
 }
 
-/// The same without a cut: all of it landed.
+/// The same without a power loss: all writes are on the medium.
 pub fn whole(log: &Log, sectors: usize) -> Vec<Seen> {
     let all = log.writes.iter().zip(0..);
     let landed: Vec<Landed> = all
@@ -52,12 +52,12 @@ fn head(run: u64, at: u64, write: u32) -> [u64; HEAD] {
     [words[0], words[1], words[2], words[3], sum]
 }
 
-/// What follows the head: drawn from its checksum, so that the reader makes it again.
+/// The words after the head: derived from its checksum, which allows a reader to verify them.
 fn rest(sum: u64) -> impl Iterator<Item = u64> {
     (1..).map(move |at: u64| mix64(sum.wrapping_add(at.wrapping_mul(STEP))))
 }
 
-/// Fills the sectors of a write, the first of which lies at `at`.
+/// Fills the sectors of a write that begins at `at`.
 pub fn fill(bytes: &mut [u8], run: u64, at: u64, write: u32) {
     for (sector, at) in bytes.chunks_exact_mut(SECTOR).zip(at..) {
         let head = head(run, at, write);
@@ -68,7 +68,7 @@ pub fn fill(bytes: &mut [u8], run: u64, at: u64, write: u32) {
     }
 }
 
-/// What a sector at `at` holds, by its bytes.
+/// Identifies a sector at `at` by its bytes.
 pub fn look(sector: &[u8], run: u64, at: u64) -> Seen {
     let mut words = sector.chunks_exact(8).map(word);
     let own: Vec<u64> = words.by_ref().take(HEAD).collect();
@@ -81,7 +81,7 @@ pub fn look(sector: &[u8], run: u64, at: u64) -> Seen {
     if is_whole { Seen::Write(write) } else { Seen::Strange }
 }
 
-/// The number of the write, or the file, whose first sector begins so; none where no first sector of the run does.
+/// The number of the write or file with this first sector; `None` if it is not a first sector of the run.
 pub fn number(bytes: &[u8], run: u64) -> Option<u32> {
     let own: Vec<u64> = bytes.chunks_exact(8).take(HEAD).map(word).collect();
     let number = u32::try_from(*own.get(3)?).ok()?;

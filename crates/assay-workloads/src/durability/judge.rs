@@ -1,5 +1,4 @@
-//! What of the promises is there: an acknowledged write that is missing is the only failure, and all that
-//! was not promised is told apart.
+//! Judges acknowledged writes: only a missing one is a failure; unacknowledged writes are counted separately.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,30 +6,30 @@ use crate::durability::image::Seen;
 use crate::durability::log::{Known, Log, Write};
 use crate::durability::pattern::{BLOCKS, Layout, Pattern, SLOTS, What};
 
-/// What lies where a promised write should.
+/// Content found in place of an acknowledged write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
-    /// What an older write put there.
+    /// Data of an older write.
     Older,
-    /// Nothing of this run.
+    /// Nothing written by this run.
     Nothing,
-    /// Not all of it is of one write.
+    /// Only partly from one write.
     Torn,
-    /// What belongs elsewhere, or was changed.
+    /// Data of another place, or changed data.
     Foreign,
     /// No file under the name.
     Missing,
     /// A file without contents.
     Empty,
-    /// What had been removed, or given another name.
+    /// A removed or renamed file.
     Undeleted,
-    /// What the file system refuses to read.
+    /// A file that the file system cannot read.
     Unreadable,
-    /// A file system that does not mount, or has no such file.
+    /// A file system that does not mount, or a missing file.
     Unreachable,
-    /// What the check of a command does not accept.
+    /// The user's check failed.
     Refused,
 }
 
@@ -55,11 +54,11 @@ impl Found {
 pub struct Lost {
     pub write: u32,
     pub found: Found,
-    /// The write that lies there, where it is an older one.
+    /// The write found there, if it is an older one.
     pub older: Option<u32>,
 }
 
-/// Writes that were begun and not promised.
+/// Writes that started without being acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unpromised {
@@ -69,7 +68,7 @@ pub struct Unpromised {
     pub missing: u64,
     /// A part of them is.
     pub torn: u64,
-    /// Those of them that are there although one before them is not.
+    /// Present ones with a missing earlier one.
     pub out_of_order: u64,
 }
 
@@ -87,12 +86,12 @@ impl Unpromised {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement<L = Lost> {
-    /// What was promised and is not there, in its order.
+    /// Missing acknowledged writes, in order.
     pub lost: Vec<L>,
     pub unpromised: Unpromised,
 }
 
-/// What was promised and is not there, of whatever kind it is.
+/// A missing acknowledged item of any kind.
 pub trait Missing {
     fn found(&self) -> Found;
 }
@@ -103,22 +102,22 @@ impl Missing for Lost {
     }
 }
 
-/// How a cut ended, in a word.
+/// Outcome of a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Nothing was under way, and all that was promised is there.
+    /// Nothing was in progress, and everything acknowledged exists.
     Quiet,
-    /// What was under way is there, too.
+    /// Everything in progress exists, too.
     AllThere,
-    /// Nothing of what was under way is there.
+    /// Nothing in progress exists.
     AllGone,
-    /// Some of it is.
+    /// Some of it exists.
     Partly,
-    /// A part of a write is.
+    /// A write is torn.
     Torn,
-    /// Something that was promised is not there.
+    /// An acknowledged item is missing.
     Lost,
 }
 
@@ -126,7 +125,7 @@ impl Outcome {
     pub const ALL: [Self; 6] =
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
-    /// Of what was lost, and of what became of what was under way.
+    /// From losses, and from the writes in progress.
     pub fn of(
         is_lost: bool,
         Unpromised { present: there, missing: gone, torn, .. }: Unpromised,
@@ -167,39 +166,39 @@ pub struct Written {
 }
 
 impl Written {
-    /// Nothing yet, with room for what a program does in so many acts.
+    /// An empty log, with capacity for this many acts of a program.
     pub fn with_room(layout: Layout, acts: usize) -> Self {
         let (mut log, mut whats) = (Log::default(), Vec::new());
-        // A write may have a flush of its own.
+        // A write may be followed by a flush.
         log.steps.reserve(2 * acts);
         log.writes.reserve(acts);
         whats.reserve(acts);
         Self { layout, log, whats }
     }
 
-    /// Logs a write of the program: through the page cache, where a flush alone holds it.
+    /// Logs a buffered write, which only a flush makes durable.
     pub fn write(&mut self, at: u64, what: What) {
         self.log.write(Write { at, sectors: self.layout.sectors, through: false });
         self.whats.push(what);
     }
 
-    /// What is there of the promises that had been made after so many steps.
+    /// Judges the writes acknowledged after this many steps.
     pub fn judged(&self, image: &[Seen], steps: usize) -> Judgement {
         self.judged_as(image, self.log.known(steps))
     }
 
-    /// The same of a moment of which that is known.
+    /// The same for a known moment.
     pub fn judged_as(&self, image: &[Seen], known: Known) -> Judgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
-            // They write to no places.
+            // They do not write to fixed places.
             Pattern::Files | Pattern::Command => Vec::new(),
         };
         Judgement { lost, unpromised: self.unpromised(image, known) }
     }
 
-    /// What is there where nothing can be reached: all that was promised is missing.
+    /// The judgment if nothing is readable: every acknowledged write is missing.
     pub fn without_any(&self, known: Known) -> Judgement {
         let promised = self.promised(known).into_iter().flatten();
         let lost = |write| Lost { write, found: Found::Unreachable, older: None };
@@ -221,7 +220,7 @@ impl Written {
         }
     }
 
-    /// The newest promised write of each place.
+    /// The newest acknowledged write of each place.
     fn promised(&self, known: Known) -> Vec<Option<u32>> {
         let mut newest = vec![None; self.layout.places as usize];
         for (what, number) in self.whats[..known.promised as usize].iter().zip(0..) {
@@ -250,7 +249,7 @@ impl Written {
         in_order(lost.collect())
     }
 
-    /// The same after the recovery of the log: complete transactions are copied to their places.
+    /// The same after log recovery: complete transactions are copied to their places.
     fn lost_blocks(&self, image: &[Seen], known: Known) -> Vec<Lost> {
         let logged = self.recovered(image);
         let promised = self.promised(known).into_iter().zip(0..);
@@ -275,7 +274,7 @@ impl Written {
         in_order(lost.collect())
     }
 
-    /// The newest transaction of each place that the log holds whole.
+    /// The newest transaction of each place that is complete in the log.
     fn recovered(&self, image: &[Seen]) -> Vec<Option<u32>> {
         let mut newest = vec![None; self.layout.places as usize];
         for slot in 0..SLOTS {
@@ -288,7 +287,7 @@ impl Written {
         newest
     }
 
-    /// A transaction of the log with its places, where all of it is there.
+    /// A transaction of the log with its places, if it is complete.
     fn slot(&self, image: &[Seen], slot: u32) -> Option<(u32, Vec<u32>)> {
         let Block::Whole(commit) = self.block(image, self.layout.logged(slot, BLOCKS)) else {
             return None;
@@ -316,7 +315,7 @@ impl Written {
         }
     }
 
-    /// What became of the writes that had been begun; of two of one place the newer one alone is told.
+    /// State of the unacknowledged writes; of two at one place, only the newer one counts.
     fn unpromised(&self, image: &[Seen], known: Known) -> Unpromised {
         let mut told = Unpromised::default();
         let mut has_newer = vec![false; image.len()];
@@ -397,7 +396,7 @@ mod tests {
         let mut image = whole(&own.log, 8);
         image[3] = Seen::Strange;
         assert_eq!(own.judged(&image, end).lost, [lost(1, Found::Foreign, None)]);
-        // What was not promised by then may be missing, or torn.
+        // Unacknowledged writes may be missing or torn.
         assert_eq!(own.judged(&rebuilt(&own.log, &[all(0), all(1)], 8), end - 1).lost, []);
         assert_eq!(own.judged(&rebuilt(&own.log, &[all(0)], 8), 4).lost, []);
     }
@@ -425,7 +424,7 @@ mod tests {
         assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), Outcome::Quiet);
     }
 
-    /// Two transactions of one set of places; the steps at which they were promised.
+    /// Two transactions on the same places, and the steps of their acknowledgment.
     fn transactions() -> (Written, Vec<usize>) {
         let layout = Layout { pattern: Pattern::Transaction, sectors: SECTORS, places: BLOCKS };
         let mut own = Written::with_room(layout, 8);
@@ -466,7 +465,7 @@ mod tests {
         let torn = lost(&[0, 1, 2, 3, 4, 5, 6], promised[1]);
         assert_eq!(torn.len(), 4, "the second one is nowhere");
         assert_eq!((torn[0].write, torn[0].found), (9, Found::Older));
-        // A place that was torn by a write under way is restored from the log.
+        // A place torn by a write in progress is restored from the log.
         let mut landed: Vec<Landed> = first.iter().map(|write| all(*write)).collect();
         landed.push(Landed { write: 5, first: 0, sectors: 1 });
         assert_eq!(own.judged(&rebuilt(&own.log, &landed, sectors), promised[0] + 1).lost, []);

@@ -1,4 +1,4 @@
-//! Known answers: each liar is found, and nobody else is accused.
+//! Known answers: each defective drive is detected, and no other is accused.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,11 +9,11 @@ use crate::durability::sync::Sync;
 use crate::durability::tally::Told;
 use crate::durability::trial::{Course, DurabilityDetail, Medium};
 
-/// A drive in memory on which nothing is cut; a step of its clock is a call.
+/// An in-memory drive without power losses; its clock counts calls.
 struct Memory {
     bytes: Vec<u8>,
     now_ns: std::cell::Cell<u64>,
-    /// Writes that it drops, counted from its first one.
+    /// Writes that it drops, counted from the first.
     drops: Option<u64>,
     written: u64,
 }
@@ -72,8 +72,8 @@ fn ran(course: &Course) -> DurabilityDetail {
     course.run(&mut Memory::new(), &AtomicBool::new(false)).unwrap()
 }
 
-/// Which patterns show which liar. A log is written once, so that an older write cannot be there in the place of a
-/// newer one; where there is another copy, a torn write is none that was promised.
+/// Which patterns detect which defective drive. A log is written once, so it cannot contain an older write; with a
+/// second copy, a torn write is not an acknowledged one.
 pub(crate) const FOUND_BY: [(Drive, &[Pattern]); 6] = {
     use Pattern::{InPlace, Log, Transaction};
     [
@@ -103,7 +103,7 @@ fn each_liar_is_found_within_twenty_cuts() {
     }
 }
 
-/// Its writes go through the page cache, so what holds them is a flush, as with all other ways to sync.
+/// Its writes go through the page cache, so only a flush makes them durable, as for all other kinds of sync.
 #[test]
 fn a_write_with_o_dsync_rests_on_a_flush() {
     for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
@@ -190,7 +190,7 @@ fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
     }
 }
 
-/// With no other copy, a record that is longer than what the drive writes whole loses what was promised.
+/// Without a second copy, a record longer than the drive's atomic unit can lose acknowledged data.
 #[test]
 fn records_in_place_need_a_drive_that_writes_them_whole() {
     let own = course(Pattern::InPlace, Drive::HonorsFlushes);

@@ -1,24 +1,24 @@
-//! What was asked of a device, step by step.
+//! Requests to a device, step by step.
 
-/// Bytes of a sector: the smallest unit that any drive writes whole.
+/// Bytes of a sector: the smallest atomic unit of any drive.
 pub const SECTOR_BYTES: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The first of them, from the beginning of what is logged.
+    /// The first sector, relative to the logged area.
     pub at: u64,
     pub sectors: u32,
-    /// Whether it was to lie on the medium when the call returned.
+    /// Whether it must be on the medium when the call returns (FUA).
     pub through: bool,
 }
 
-/// A step. Each had ended before the next one began.
+/// A step. Each ended before the next one began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Write(u32),
-    /// All that was written before it is to lie on the medium.
+    /// All earlier writes must be on the medium.
     Flush,
-    /// A promise: every write with a lower number was acknowledged for good.
+    /// An acknowledgment: every write with a lower number is durable.
     Promise(u32),
 }
 
@@ -44,12 +44,12 @@ impl Log {
         self.steps.push(Step::Promise(self.writes.len() as u32));
     }
 
-    /// Sectors to the end of the last one that was written.
+    /// Sectors up to the end of the last written one.
     pub fn sectors(&self) -> u64 {
         self.writes.iter().map(|own| own.at + u64::from(own.sectors)).max().unwrap_or_default()
     }
 
-    /// How many writes had been begun when so many steps were done, and below which number they were promised.
+    /// Number of writes started after these steps, and below which number they were acknowledged.
     pub fn known(&self, steps: usize) -> Known {
         let mut known = Known { begun: 0, promised: 0 };
         let mut is_begun = false;
@@ -71,7 +71,7 @@ impl Log {
         self.steps.iter().filter(|step| matches!(step, Step::Promise(_))).count() as u64
     }
 
-    /// The step at which a write was done, and that of the promise that covers it first, where there is one.
+    /// The step of a write, and of the first acknowledgment that covers it, if any.
     pub fn told_of(&self, write: u32) -> (Option<usize>, Option<usize>) {
         let written = self.steps.iter().position(|step| *step == Step::Write(write));
         let covers = |step: &Step| matches!(step, Step::Promise(below) if *below > write);
@@ -81,9 +81,9 @@ impl Log {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Writes with a lower number had been begun.
+    /// Writes with a lower number had started.
     pub begun: u32,
-    /// Those with a lower number had been promised.
+    /// Writes with a lower number had been acknowledged.
     pub promised: u32,
 }
 

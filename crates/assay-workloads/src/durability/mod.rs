@@ -1,6 +1,6 @@
-//! Whether acknowledged writes survive a power loss: programs that write, the log of their writes and syncs, crash points,
-//! drives as models, the judge of promises, and the bound. Bytes are moved by `assay-load`; virtual machines are started by
-//! `assay_runner::real`. Nothing here opens a file except through the machine that it receives.
+//! Whether acknowledged writes survive a power loss: programs that write, the log of their writes and syncs, crash
+//! points, models of drives, the judgment, and the bound. `assay-load` transfers data; `assay_runner::real` starts
+//! virtual machines. This module only opens files through the machine that it receives.
 
 pub mod asked;
 pub mod below;
@@ -56,7 +56,7 @@ impl WorkloadKind for DurabilitySpec {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-/// A number of things: `1 crash point`, `20 crash points`.
+/// A count with its noun: `1 crash point`, `20 crash points`.
 fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
 }
@@ -64,7 +64,7 @@ fn counted(count: u64, what: &str) -> String {
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: false };
 
-/// What it does to the target: in virtual machines nothing.
+/// Its effect on the target: none in virtual machines.
 fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
@@ -75,7 +75,7 @@ fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
     let mut starts = run.system.machines(&own.wanted())?;
     let detail = own.in_machines(&mut *starts, keys, run.stop)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
-    // Of the target nothing was touched, and nothing there was timed.
+    // The target was neither touched nor timed.
     let mut ran =
         untimed(detail, elapsed_ns, "the speed of a virtual machine is not representative");
     ran.measured.notes.extend(starts.describe());
@@ -92,7 +92,7 @@ fn plugged(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
     Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
-/// A trial of which no time is told, nor what moved in it.
+/// A trial without times or traffic.
 fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> Ran {
     let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
     ran.measured.claims = Claims::default();
@@ -121,7 +121,7 @@ impl Counts for DurabilityDetail {
         self.rounds
     }
 
-    /// Cuts are drawn one by one: those that were made are as many as they are.
+    /// Crash points are independent draws: those done so far count.
     fn keeps_what_it_has(&self) -> bool {
         self.tally.crash_points > 0
     }

@@ -1,9 +1,9 @@
-//! Trials in virtual machines: a program in one writes, the log is taken by the drive below it, and what is there after a
-//! cut is read by a kernel and its file system.
+//! Trials in virtual machines: a program writes, the drive below it logs, and after a power loss a kernel and its file
+//! system read the data.
 //!
-//! Two grades. *Kill*: the drive stops answering at a moment that is drawn, the machine loses its power, and the
-//! next one finds what the drive kept. *Replay*: one machine writes to the end, and its log is cut as often as that is
-//! asked; of file systems another look of the same machine reads each cut.
+//! Two methods. *Kill*: the drive stops responding at a random moment, the machine loses its power, and the next one
+//! reads what the drive stored. *Replay*: one machine writes to the end, and its log is cut as often as requested; with
+//! a file system, a second job in the same machine reads each cut.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,27 +22,27 @@ use crate::durability::served::{End, Logged, Served};
 use crate::durability::trial::{Course, DurabilityDetail};
 
 pub const AREA_BYTES: u64 = 64 << 20;
-/// A machine that says nothing for so long says nothing any more: five minutes.
+/// A machine silent for this long is dead: five minutes.
 const PATIENCE: u64 = 300_000 / MOMENT_MS;
-/// Moments without a word after which nothing is on its way any more.
+/// Silent moments after which no message is in transit.
 const DRAINED: u32 = 3;
-/// Of so many replayed cuts the file system's own check looks at one: it takes longer than a cut.
+/// The file system's check runs for one in this many replayed cuts: it takes longer than a cut.
 const INSPECTED_OF: u64 = 20;
-/// Requests after a promise before the power goes, at most.
+/// Maximum number of requests after an acknowledgment before the power loss.
 const MOST_REQUESTS: u32 = 12;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Outage<'a> {
-    /// What is done; its area is not that of the target.
+    /// The work; its area is not that of the target.
     pub course: &'a Course,
     pub on: On,
     pub mounted: &'a str,
-    /// The command of a user, where that is what is done.
+    /// The user's command, if that is the work.
     pub own: Option<&'a Lines>,
 }
 
 impl Outage<'_> {
-    /// Takes the power of a machine for each cut.
+    /// Cuts the power of a machine for each crash point.
     pub fn kill(
         &self,
         starts: &mut dyn Starts,
@@ -64,7 +64,7 @@ impl Outage<'_> {
             if !self.write_until_cut(&*program, &mut talk, &drive, &mut lines)? {
                 break;
             }
-            // Its power goes with it.
+            // Its power is cut with it.
             drop(talk);
             let logged = drive.logged();
             let steps = logged.log.steps.len();
@@ -82,7 +82,7 @@ impl Outage<'_> {
         Ok(detail)
     }
 
-    /// Has one machine write to the end, and cuts the log of its drive.
+    /// Runs one machine to the end, and cuts the log of its drive.
     pub fn replay(
         &self,
         starts: &mut dyn Starts,
@@ -163,7 +163,7 @@ impl Outage<'_> {
         Ok(drive.content())
     }
 
-    /// Among what the moments of a program are; none where somebody stopped it.
+    /// Range of possible moments of a power loss; `None` if stopped.
     fn length(
         &self,
         program: &dyn Program,
@@ -181,7 +181,7 @@ impl Outage<'_> {
         }))
     }
 
-    /// Has the program write to the end, and proves that what tells of a cut can tell; none where somebody stopped it.
+    /// Runs the program to the end, and verifies that the judgment can detect a loss; `None` if stopped.
     fn uncut(
         &self,
         program: &dyn Program,
@@ -211,7 +211,7 @@ impl Outage<'_> {
         Ok(Some((logged, lines)))
     }
 
-    /// Has the program write until the power goes, or all is done and let go; whether nobody stopped it.
+    /// Runs the program until the power loss, or until its files are closed; returns false if stopped.
     fn write_until_cut(
         &self,
         program: &dyn Program,
@@ -234,21 +234,21 @@ impl Outage<'_> {
                     if let Answer::Line(line) = answer {
                         lines.push(line);
                     }
-                    // Who hears nothing does nothing more.
+                    // Without a reply, it does not continue.
                     if program.waits() && !drive.is_off() {
                         talk.say(&Order::GoOn)?;
                     }
                 }
                 Some(Answer::Written) => drive.end(),
                 Some(Answer::Done) => return Ok(true),
-                // Without power its drive fails, sooner or later.
+                // Without power, its drive eventually fails.
                 Some(_) if drive.is_off() => {}
                 Some(other) => return Err(describe(&other)),
             }
         }
     }
 
-    /// What is there now; none where somebody stopped it.
+    /// Reads the current content; `None` if stopped.
     fn look(
         &self,
         program: &dyn Program,
@@ -267,7 +267,7 @@ impl Outage<'_> {
 
 #[derive(Clone, Copy, Debug)]
 enum Length {
-    /// Times that it tells that something is done.
+    /// Number of reports that something is done.
     Told(u32),
     Requests(u32),
 }
@@ -286,7 +286,7 @@ impl Length {
 fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityDetail) {
     let rounds = logged.rounds(logged.log.steps.len());
     detail.rounds += u64::from(rounds);
-    // Where the check alone knows, it is promised that it passes.
+    // If only the check knows, a passing check is acknowledged.
     let least = u64::from(program.is_proved());
     detail.tally.acknowledged_writes += logged.log.promises().max(least);
     detail.writes += logged.log.writes.len() as u64;
@@ -296,7 +296,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
 }
 
-/// What went wrong, by an answer that should not have come.
+/// Describes an unexpected answer.
 pub(crate) fn describe(answer: &Answer) -> String {
     match answer {
         Answer::Failed(text) | Answer::Unreachable(text) => {
@@ -333,7 +333,7 @@ impl<'a> Talk<'a> {
         self.powered.say(&serde_json::to_string(order).unwrap_or_default())
     }
 
-    /// What was heard in a moment, if anything; none where somebody stopped it.
+    /// The message of a moment, if any; `None` if stopped.
     #[allow(clippy::option_option, reason = "nothing was heard, or nobody listens any more")]
     fn heard(&mut self) -> Result<Option<Option<Answer>>, String> {
         if self.is_stopped() {
@@ -342,12 +342,12 @@ impl<'a> Talk<'a> {
         match self.powered.hear() {
             Heard::Nothing => Ok(Some(None)),
             Heard::Over(last) => Err(format!("the virtual machine ended:\n{last}")),
-            // Of this very program: only a machine that dies says half a line.
+            // From this program: only a dying machine sends a partial line.
             Heard::Line(line) => Ok(Some(serde_json::from_str(&line).ok())),
         }
     }
 
-    /// Waits for an answer; none where somebody stopped it.
+    /// Waits for an answer; `None` if stopped.
     fn answer(&mut self) -> Result<Option<Answer>, String> {
         for silent in 0.. {
             match self.heard()? {
@@ -387,7 +387,7 @@ mod tests {
     use crate::durability::tally::Told;
     use crate::durability::trial::Medium;
 
-    /// A machine without a kernel: its job works on the drive itself, in a thread.
+    /// A machine without a kernel: its job works directly on the drive, in a thread.
     struct Threads;
 
     struct InThread {
@@ -395,7 +395,7 @@ mod tests {
         hears: Receiver<String>,
     }
 
-    /// The drive, as the job has it: without power it does not come back from a call.
+    /// The drive as the job sees it: without power, a call never returns.
     struct Direct(Arc<dyn FarSide>);
 
     const GONE: &str = "without power";
@@ -461,13 +461,13 @@ mod tests {
 
     impl Starts for Threads {
         fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
-            // What it says is heard before it goes on: else all promises could be heard of at the end.
+            // Its reports are received before it continues: otherwise all could arrive at the end.
             let ((says, orders), (answers, hears)) =
                 (channel::<String>(), sync_channel::<String>(0));
             thread::spawn(move || {
                 let mut hear = || orders.recv().ok();
                 let mut say = |line: &str| answers.send(line.to_owned()).map_err(|e| e.to_string());
-                // It ends with those who hear it.
+                // It ends with its receivers.
                 let _ = work(&mut Direct(drive), &mut hear, &mut say);
             });
             Ok(Box::new(InThread { says, hears }))

@@ -1,5 +1,5 @@
-//! What lies on a drive, page by page: what was never written, or is zeros, takes no room, and a copy shares all pages until
-//! one of the two is written.
+//! The content of a drive by page: zeros and unwritten pages use no memory, and a copy shares all pages until one side
+//! is written.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,7 +52,7 @@ impl Pages {
     }
 }
 
-/// The pages of a place: which, what of it, and where that is among the bytes.
+/// The pages of a range: their number, the part of the page, and its position in the bytes.
 fn parts(at_bytes: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
     let (page, end) = (PAGE as u64, at_bytes.saturating_add(bytes));
     (at_bytes / page..end.div_ceil(page)).map(move |number| {

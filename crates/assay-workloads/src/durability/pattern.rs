@@ -1,4 +1,4 @@
-//! How programs keep what they promise: the writes and syncs of one promise after the other.
+//! Patterns of durable writes: the writes and syncs of one acknowledgment after the other.
 
 use std::iter;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::durability::log::SECTOR_BYTES;
 use crate::keys::names;
 
-/// Records of one promise at most, of the patterns that have records.
+/// Maximum number of records per acknowledgment, for patterns with records.
 const MOST_RECORDS: u64 = 4;
 pub const BLOCKS: u32 = 4;
-/// Transactions that the log of a transaction's blocks has room for.
+/// Number of transactions that fit into the log.
 pub const SLOTS: u32 = 8;
-/// Places of what is written over, at most.
+/// Maximum number of overwritten places.
 const MOST_PLACES: u32 = 64;
 
 /// How a program writes.
@@ -22,16 +22,16 @@ const MOST_PLACES: u32 = 64;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Records behind each other: one to four, and a sync.
+    /// Consecutive records: one to four, and a sync.
     #[default]
     Log,
-    /// Records that are written over in their places: one to four, and a sync.
+    /// Records overwritten in place: one to four, and a sync.
     InPlace,
-    /// Blocks into a log, a sync, a commit block behind them, a sync, and then the blocks in their places.
+    /// Blocks into a log, a sync, a commit block after them, a sync, and then the blocks in their places.
     Transaction,
-    /// Files that are created, replaced, moved and removed in a directory.
+    /// Files created, replaced, renamed and removed in a directory.
     Files,
-    /// What a command of the user's does in a directory.
+    /// The work of a user's command in a directory.
     Command,
 }
 
@@ -131,12 +131,12 @@ impl Layout {
         self.sector(self.logged_blocks() + place)
     }
 
-    /// The sector of a block of a transaction in the log; the last one commits it.
+    /// The sector of a transaction's block in the log; the last one commits it.
     pub fn logged(&self, transaction: u32, block: u32) -> u64 {
         self.sector(transaction % SLOTS * (BLOCKS + 1) + block)
     }
 
-    /// What a program does, promise by promise, until a log is full; other programs go on without end.
+    /// The acts of a program per acknowledgment, until a log is full; other programs never end.
     pub fn rounds(self, seed: u64) -> impl Iterator<Item = Vec<Act>> {
         let mut program = Program { draws: Draws::new(seed, "durability writes"), done: 0 };
         iter::from_fn(move || Some(self.next(&mut program)).filter(|acts| !acts.is_empty()))
@@ -196,12 +196,12 @@ impl Layout {
 
 struct Program {
     draws: Draws,
-    /// Records, or transactions, that were begun.
+    /// Records or transactions started.
     done: u32,
 }
 
 impl Program {
-    /// So many different places, drawn; all of them where there are no more.
+    /// This many different random places, or all of them.
     fn places(&mut self, of: u32, count: usize) -> Vec<u32> {
         let mut all: Vec<u32> = (0..of).collect();
         self.draws.shuffle(&mut all);

@@ -1,8 +1,8 @@
-//! The plug: a program writes on the machine that is there and tells a peer of each round that is done, somebody cuts the power
-//! when he is told to, and what lies there after the next start is judged by what the peer had heard.
+//! Plug test: a program writes on the real machine and reports each completed round to a peer, the user cuts the power
+//! when prompted, and after the next boot the content is judged by the peer's reports.
 //!
-//! All that the next start needs is on the medium before the first promise: that it has begun, in the result's own log,
-//! and the file that is written. A trial is one cut.
+//! Everything for the next boot is on the medium before the first acknowledgment: the start in the result's log, and
+//! the written file. Each trial is one power loss.
 
 use std::fs::File;
 use std::io;
@@ -32,42 +32,42 @@ use crate::durability::sync::Sync as SyncBy;
 use crate::durability::tally::Told;
 use crate::durability::trial::{ActWriter, Course, DurabilityDetail};
 
-/// When somebody is called to cut the power, nanoseconds after the first write.
+/// When to prompt for the power cut, nanoseconds after the first write.
 const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
-/// Rounds of a trial at most: those of a judge lie in memory.
+/// Limit on rounds per trial: the judgment has them in memory.
 const MOST_ROUNDS: u64 = 200_000;
-/// No round takes less: a peer is asked in each.
+/// Each round takes longer than this, because it contacts a peer.
 const SHORTEST_ROUND_NS: u64 = 1_000_000;
-/// How long a peer is waited for after a start: networks may come up late.
+/// Attempts to reach the peer after a boot: networks may start late.
 const PEER_TRIES: u32 = 30;
 const PEER_PAUSE: Duration = Duration::from_secs(2);
 const PIECE: usize = 64 << 10;
 const NAME_DIGITS: usize = 16;
 
-/// What of a trial lasts, whatever becomes of this process.
+/// Notes on a trial that survive this process.
 pub trait Notes: Sync {
-    /// The result that it is of, as the line that goes on with it names that.
+    /// The result's ID, as used by the command that resumes it.
     fn result(&self) -> &str;
 
     fn trial(&self) -> u32;
 
     fn last(&self) -> Option<String>;
 
-    /// Adds one; it is on the medium when this returns.
+    /// Adds a note, which is on the medium when this returns.
     fn add(&self, text: &str) -> io::Result<()>;
 }
 
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub system: &'a dyn System,
-    /// The target: a directory, or a device that was given up.
+    /// The target: a directory, or a device to overwrite.
     pub path: &'a Path,
-    /// The device, open; of a directory it is not used.
+    /// The open device; unused for a directory.
     pub device: Option<&'a File>,
-    /// Where the area begins on the device, and its length, bytes.
+    /// Start of the area on the device, and its length, bytes.
     pub area: [u64; 2],
     pub notes: Option<&'a dyn Notes>,
-    /// Set when the user, or a machine that is shut down, wants to stop.
+    /// Set when the user stops, or the machine shuts down.
     pub stop: &'a AtomicBool,
 }
 
@@ -75,7 +75,7 @@ pub struct Ground<'a> {
 #[serde(rename_all = "kebab-case")]
 enum Note {
     Begun(Begun),
-    /// The power went, and this is what came of it.
+    /// The power was lost, with this result.
     Judged(Box<DurabilityDetail>),
     Over,
 }
@@ -83,7 +83,7 @@ enum Note {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Begun {
     boot: String,
-    /// Under what the peer keeps its promises; its file is named by it.
+    /// The peer's key for its reports; also the name of the file.
     key: String,
     run: u64,
 }
@@ -100,7 +100,7 @@ impl Begun {
 
 enum Heard {
     Rounds(u64),
-    /// It was not asked, or not by whom it answers, and why, where nobody stopped it: nothing is lost by that.
+    /// The peer was not reached, or not the correct one, with the reason unless the user stopped it: nothing is lost.
     NotNow(Option<String>),
 }
 
@@ -111,13 +111,13 @@ pub struct Plug<'a> {
 }
 
 impl Plug<'_> {
-    /// Writes until the power goes, or judges what is there where it went.
+    /// Writes until the power loss, or judges the content after one.
     pub fn run(&self) -> Result<DurabilityDetail, String> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
         match noted {
             Some(Note::Begun(begun)) => self.after(&begun),
-            // It was judged, and then the power went again.
+            // Judged before another power loss.
             Some(Note::Judged(detail)) => Ok(*detail),
             Some(Note::Over) | None => self.begin(notes),
         }
@@ -144,7 +144,7 @@ impl Plug<'_> {
         Ok(text.trim().to_owned())
     }
 
-    /// Reaches the peer; who has no token, or another one, is not allowed to.
+    /// Connects to the peer; a missing or different token is rejected.
     fn reach(&self) -> io::Result<Box<dyn Ledger + '_>> {
         let token = token::of_environment(self.ground.system);
         let token = token.map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
@@ -158,7 +158,7 @@ impl Plug<'_> {
         let run = key[24..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let begun = Begun { boot: self.boot()?, key: hexadecimal(&key), run };
         let reached = self.reach().or_else(|_| {
-            // One that had much to do turned it away, perhaps.
+            // A busy peer may have rejected it.
             self.ground.system.sleep(PEER_PAUSE);
             self.reach()
         });
@@ -170,7 +170,7 @@ impl Plug<'_> {
             ended.and_then(|detail| self.remove(area.as_ref()).map(|()| detail))
         });
         let ended = ended.inspect_err(|_| self.clear(&begun));
-        // Nothing was cut, so that nobody asks for it; a peer that is lost has forgotten it.
+        // Without a power loss, nobody needs it; a lost peer has forgotten it.
         let _ = ledger.forget(&key);
         let over = self.note(&Note::Over);
         ended.and_then(|detail| over.map(|()| detail))
@@ -180,7 +180,7 @@ impl Plug<'_> {
         format!("peer {} does not record acknowledged writes of this trial: {error}", self.peer)
     }
 
-    /// Makes its file; nothing on a device.
+    /// Creates its file; nothing for a device.
     fn make(&self, begun: &Begun) -> Result<Option<AreaFile>, String> {
         if !self.is_directory()? {
             return Ok(None);
@@ -210,12 +210,12 @@ impl Plug<'_> {
         }
         let found = self.mains().map(|own| own.open_kept(self.ground.path, &begun.file()));
         if let Ok(Ok(area)) = found {
-            // What stays all the same is told by its name; the first error is the one to tell.
+            // A remaining file is found by its name; report the first error.
             let _ = self.remove(Some(&area));
         }
     }
 
-    /// The file that is written, and where its area begins.
+    /// The file to write, and the start of its area.
     fn place<'f>(&'f self, area: Option<&'f AreaFile>) -> Result<(&'f File, u64), String> {
         match (area, self.ground.device) {
             (Some(area), _) => Ok((&area.file, area.first_byte)),
@@ -230,7 +230,7 @@ impl Plug<'_> {
         Layout::of(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
     }
 
-    /// Writes, and tells of each round, until somebody stops it or nobody has cut the power.
+    /// Writes and reports each round, until the user stops it or fails to cut the power.
     fn write(
         &self,
         begun: &Begun,
@@ -292,20 +292,20 @@ impl Plug<'_> {
         )
     }
 
-    /// What is there where it had begun and did not come to its end.
+    /// Judges a trial that started and did not end.
     fn after(&self, begun: &Begun) -> Result<DurabilityDetail, String> {
         let judged = self.judged(begun);
         let note = match &judged {
-            // Somebody stopped it: what is there is judged when it is gone on with.
+            // Stopped by the user: judge it on resume.
             Ok(detail) if detail.stopped => return judged,
-            // Known before anything of it goes.
+            // Record it before removing anything.
             Ok(detail) => Note::Judged(Box::new(detail.clone())),
             Err(_) => Note::Over,
         };
         self.note(&note)?;
         self.clear(begun);
         if let (Ok(mut ledger), Ok(trial)) = (self.reach(), begun.trial()) {
-            // It forgets it by itself, too.
+            // It also expires there.
             let _ = ledger.forget(&trial);
         }
         judged
@@ -320,7 +320,7 @@ impl Plug<'_> {
             );
         }
         let told = match self.heard_rounds(begun)? {
-            // Nothing could be lost by then, and such a cut would make the bound smaller for nothing.
+            // Nothing could be lost then: counting it would make the bound too small.
             Heard::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
             }
@@ -342,7 +342,7 @@ impl Plug<'_> {
         let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
             written.judged_as(&image, known)
         } else {
-            // Its name was on the medium before the first promise.
+            // Its name was on the medium before the first acknowledgment.
             written.without_any(known)
         };
         let course = self.course;
@@ -375,7 +375,7 @@ impl Plug<'_> {
                         self.peer
                     ));
                 }
-                // It has nothing to do with what is there.
+                // Unrelated to the content.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Ok(Heard::NotNow(Some(error.to_string())));
                 }
@@ -388,12 +388,12 @@ impl Plug<'_> {
         ))
     }
 
-    /// What was written when the peer knew of so many rounds, and the steps up to the last promise.
+    /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
     fn written(&self, told: u64) -> Result<(Written, Known, usize), String> {
         let layout = self.layout()?;
         let mut own = Written::with_room(layout, 0);
         let (mut known, mut steps) = (Known { begun: 0, promised: 0 }, 0);
-        // More than there can be are nobody's.
+        // Limits an impossible number.
         let heard = told.min(MOST_ROUNDS);
         for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
@@ -413,7 +413,7 @@ impl Plug<'_> {
         Ok((own, known, steps))
     }
 
-    /// What lies there, sector by sector; none where there is no such file.
+    /// The content by sector; `None` if the file is missing.
     fn image(&self, begun: &Begun, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
         let area = if self.is_directory()? {
             match self.mains()?.open_kept(self.ground.path, &begun.file()) {
@@ -435,7 +435,7 @@ impl Plug<'_> {
                 Ok(length) if (place - at + 1) * SECTOR_BYTES <= *length as u64 => {
                     look(sector, begun.run, place)
                 }
-                // Behind the end of a file that was shortened.
+                // After the end of a truncated file.
                 Ok(_) => Seen::Before,
                 Err(_) => Seen::Unreadable,
             }));
@@ -455,12 +455,12 @@ impl Plug<'_> {
     }
 }
 
-/// All that a program does, round by round, without an end: a log that is full begins anew.
+/// All rounds of a program without end: a full log starts over.
 fn rounds(layout: Layout, seed: u64) -> impl Iterator<Item = Vec<Act>> {
     iter::repeat_with(move || layout.rounds(seed)).flatten()
 }
 
-/// Whether nothing of a trial is to be judged any more, by its last note.
+/// Whether a trial needs no further judgment, by its last note.
 pub fn is_over(note: &str) -> bool {
     matches!(serde_json::from_str(note), Ok(Note::Over))
 }

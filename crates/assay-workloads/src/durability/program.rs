@@ -1,5 +1,5 @@
-//! What is written in a virtual machine, as this side knows it: what the machine is told, what it is asked when its power has
-//! gone, and how its answer is judged.
+//! The program in a virtual machine, from the host's view: its orders, the reading after a power loss, and the judgment
+//! of the answer.
 
 use crate::durability::below::On;
 use crate::durability::command::{self, Lines, Refused};
@@ -16,13 +16,13 @@ use crate::durability::sync::Sync;
 use crate::durability::tally::{Tally, Told};
 use crate::durability::trial::Course;
 
-/// What a machine said of what is there; or why nothing there can be reached.
+/// The machine's answer on its content, or why the content is unreachable.
 pub type Back = Result<Answer, String>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     pub cut: Cut,
-    /// How often the program had told that something is done.
+    /// Number of reports from the program.
     pub heard: u32,
     pub lines: &'a [String],
 }
@@ -30,26 +30,26 @@ pub struct Made<'a> {
 pub trait Program {
     fn writer(&self) -> Writer;
 
-    /// How often it tells that something is done; none where nobody knows before.
+    /// Total number of reports; `None` if unknown in advance.
     fn tells(&self) -> Option<u32>;
 
-    /// Whether what it tells of promises something, by how often it had told something before.
+    /// Whether a report acknowledges something, given the number of earlier ones.
     fn promises(&self, before: u32) -> bool;
 
-    /// Whether it waits for an answer to each message; else promises may be heard of late.
+    /// Whether it waits for a reply to each report; otherwise reports may arrive late.
     fn waits(&self) -> bool {
         true
     }
 
-    /// Whether it is asked what is there where nothing was cut, and where nothing can be: so that it is known to tell these apart.
+    /// Whether its reading is tested first, with intact and with missing data, to prove that it can distinguish them.
     fn is_proved(&self) -> bool {
         false
     }
 
-    /// What the machine is asked; of a command, with the lines that it had printed.
+    /// The order for reading; for a command, with its printed lines.
     fn asks(&self, on: On, mounted: &str, lines: &[String]) -> Order;
 
-    /// What the machine would say, where it needs none for that.
+    /// The answer without a machine, if that is possible.
     fn seen(&self, _pages: &Pages) -> Option<Answer> {
         None
     }
@@ -57,7 +57,7 @@ pub trait Program {
     fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String>;
 }
 
-/// The program of a trial; `own` is that of a user.
+/// The program of a trial; `own` is the user's command.
 pub fn of<'a>(course: &'a Course, own: Option<&'a Lines>) -> Result<Box<dyn Program + 'a>, String> {
     let Course { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
     match (pattern, own) {
@@ -77,7 +77,7 @@ pub fn of<'a>(course: &'a Course, own: Option<&'a Lines>) -> Result<Box<dyn Prog
     }
 }
 
-/// All that a pattern of writes does, were it not cut.
+/// All acts of a pattern of writes without a power loss.
 struct Programmed<'a> {
     course: &'a Course,
     script: Script,
@@ -86,9 +86,9 @@ struct Programmed<'a> {
 }
 
 struct Round {
-    /// Writes below that were promised by it.
+    /// Writes with a lower number were acknowledged by it.
     promised: u32,
-    /// Writes below that had been begun at its end.
+    /// Writes with a lower number had started at its end.
     begun: u32,
     steps: usize,
 }
@@ -123,7 +123,7 @@ impl<'a> Programmed<'a> {
         self.written.log.sectors() * SECTOR_BYTES
     }
 
-    /// What is known where so many rounds were heard of; the next one may be under way.
+    /// Known state after this many reported rounds; the next one may be in progress.
     fn known(&self, rounds: u32) -> Known {
         let heard = (rounds as usize).min(self.rounds.len());
         let last = self.rounds[..heard].last().filter(|_| self.promises(0));
@@ -132,7 +132,7 @@ impl<'a> Programmed<'a> {
         Known { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
     }
 
-    /// Steps that are known to have been done then.
+    /// Steps known to be done by then.
     fn steps(&self, rounds: u32) -> usize {
         let heard = (rounds as usize).min(self.rounds.len());
         self.rounds[..heard].last().map_or(0, |own| own.steps)
@@ -180,7 +180,7 @@ impl Program for Programmed<'_> {
                 self.written.without_any(known)
             }
         };
-        // The story is told in steps of the program: what the drive was asked in between is its kernel's.
+        // A counterexample counts the program's steps: requests in between are from its kernel.
         let cut = Cut { steps: self.steps(made.heard), ..made.cut };
         self.course.count(&self.written, &cut, &judgement, tally);
         Ok(())
@@ -189,7 +189,7 @@ impl Program for Programmed<'_> {
 
 struct OfFiles {
     script: files::Script,
-    /// How many calls have returned each time that it tells it.
+    /// Number of returned calls at each report.
     told: Vec<usize>,
     shape: files::Shape,
     run: u64,
@@ -247,7 +247,7 @@ impl Program for OfCommand<'_> {
         true
     }
 
-    /// A program of the user's knows nothing of answers.
+    /// A user's program does not read replies.
     fn waits(&self) -> bool {
         false
     }

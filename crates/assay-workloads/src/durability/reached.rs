@@ -1,4 +1,4 @@
-//! What a file system says of itself after cuts: whether it mounts, and what its own check finds.
+//! State of the file system after power losses: whether it mounts, and the result of its check.
 
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 use crate::durability::below::On;
 use crate::durability::command::last_words;
 
-/// It, over all cuts. None of it is a lost promise by itself.
+/// State of the file system over all crash points. It is not a lost acknowledged write in itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reached {
-    /// Cuts after which the file system did not mount, or had no such file.
+    /// Crash points after which the file system did not mount, or the file was missing.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub unreachable: u64,
-    /// Why, of the first of them.
+    /// The reason for the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable_reason: Option<String>,
-    /// Cuts after which its check was run, when it had been mounted and let go.
+    /// Crash points after which its check ran, after mounting and unmounting.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub inspected: u64,
-    /// Those after which it found a fault.
+    /// Crash points after which the check found an error.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub faulty: u64,
-    /// What it said of the first of them.
+    /// The output of the first such check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Reached {
         }
     }
 
-    /// Counts a look of its check: what that complained of, if anything.
+    /// Counts a check, with its complaint, if any.
     pub fn inspect(&mut self, fault: Option<&str>) {
         self.inspected += 1;
         self.faulty += u64::from(fault.is_some());
@@ -57,7 +57,7 @@ impl Reached {
         first(&mut self.fault, &other.fault);
     }
 
-    /// It in sentences; none of what has no file system.
+    /// The same in sentences; `None` without a file system.
     pub fn words(&self, on: On) -> Option<String> {
         let quoted = |said: &Option<String>| {
             said.as_ref().map_or_else(String::new, |words| format!(": \"{words}\""))

@@ -1,5 +1,5 @@
-//! The drive of a virtual machine, kept here: it notes each write and each flush in a [`Log`], so that after a cut it
-//! can be rebuilt as a drive of whatever kind would be.
+//! The drive of a virtual machine in this process: a [`Log`] of its writes and flushes allows rebuilding its content
+//! for any kind of drive.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::durability::drive::Drive;
 use crate::durability::log::{Log, SECTOR_BYTES, Write};
 use crate::durability::pages::Pages;
 
-/// A drive with a volatile cache, and the log of what it was asked since it had power.
+/// A drive with a volatile cache, and the log of its requests since power-on.
 pub struct Served {
     bytes: u64,
     inner: Mutex<Inner>,
@@ -22,20 +22,20 @@ struct Inner {
     base: Pages,
     now: Pages,
     log: Log,
-    /// What the writes of the log carried; none carried zeros.
+    /// Data of the logged writes; `None` for zeros.
     carried: Vec<Option<Box<[u8]>>>,
-    /// Steps that were done when a round was heard of, by rounds.
+    /// Number of steps at each reported round.
     rounds: Vec<usize>,
-    /// The power goes after so many steps.
+    /// The power loss after this many steps.
     ends: Option<End>,
     is_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// After so many rounds were heard of,
+    /// After this number of reported rounds,
     pub rounds: u32,
-    /// and so many requests that change something after that.
+    /// and this number of later modifying requests.
     pub requests: u32,
     pub answers: bool,
 }
@@ -57,7 +57,7 @@ impl Served {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has this on it, has power, and its log begins; the power goes then, if it does.
+    /// Powers on with this content and an empty log; `ends` is the time of the power loss, if any.
     pub fn begin(&self, content: &Pages, ends: Option<End>) {
         let (base, now) = (content.clone(), content.clone());
         *self.inner() = Inner { base, now, ends, ..Inner::default() };
@@ -67,7 +67,7 @@ impl Served {
         self.inner().now.clone()
     }
 
-    /// Notes that a round of the program was done, and whether it is a promise.
+    /// Records that the program completed a round, and whether it is acknowledged.
     pub fn heard(&self, is_promise: bool) {
         let mut inner = self.inner();
         if is_promise {
@@ -80,7 +80,7 @@ impl Served {
         }
     }
 
-    /// The program is done: where the power is to go, it goes now.
+    /// The program ended: a planned power loss happens now.
     pub fn end(&self) {
         let mut inner = self.inner();
         inner.is_off = inner.is_off || inner.ends.is_some();
@@ -95,7 +95,7 @@ impl Served {
         Logged { base, log, carried, rounds }
     }
 
-    /// Does what changes something; whether it is answered.
+    /// Performs a modifying request; returns whether it is answered.
     fn change(&self, own: impl FnOnce(&mut Inner)) -> bool {
         let mut inner = self.inner();
         if inner.is_off {
@@ -154,7 +154,7 @@ impl FarSide for Served {
 }
 
 impl Logged {
-    /// What lies on the drive when the power goes after so many steps, and rounds that had been heard of by then.
+    /// The content after a power loss after this many steps, with the rounds reported by then.
     pub fn after(&self, drive: Drive, unit: u32, steps: usize, draws: &mut Draws) -> (Pages, Cut) {
         let (landed, cut) = drive.after(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();

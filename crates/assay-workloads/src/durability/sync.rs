@@ -1,4 +1,4 @@
-//! By what a program has what it wrote lie on the medium.
+//! How a program makes its writes durable.
 
 use crate::keys::names;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
-    /// By nothing: nothing is promised.
+    /// No sync: nothing is acknowledged.
     None,
-    /// By `fsync` after what was written.
+    /// `fsync` after the writes.
     Fsync,
-    /// By `fdatasync`.
+    /// `fdatasync`.
     #[default]
     Fdatasync,
-    /// By each write itself, as with `O_DSYNC`: through the page cache a write and a flush.
+    /// Each write, as with `O_DSYNC`: with the page cache, a write and a flush.
     #[serde(rename = "o_dsync")]
     Dsync,
 }

@@ -1,4 +1,4 @@
-//! What cuts came to: of a trial, and of all trials of a row together.
+//! Totals over crash points: of a trial, and of all trials of a row.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::durability::reached::Reached;
 use crate::durability::trial::Story;
 use crate::durability::{command, files};
 
-/// The shortest story of a loss, by what was lost.
+/// The shortest counterexample, by the kind of loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -18,12 +18,12 @@ pub enum Told {
     Place(Box<Story>),
     /// A file, or a name.
     File(Box<files::Story>),
-    /// What a command had promised.
+    /// An acknowledged line of a command.
     Command(Box<command::Story>),
 }
 
 impl Told {
-    /// Steps, or calls, from what was lost to the end of the story.
+    /// Steps or calls from the lost item to the end.
     pub fn length(&self) -> u64 {
         match self {
             Self::Place(own) => own.length(),
@@ -33,29 +33,29 @@ impl Told {
     }
 }
 
-/// Cuts by what was there afterwards.
+/// Crash points by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
     pub acknowledged_writes: u64,
     pub crash_points: u64,
-    /// Cuts after which something that was promised was missing.
+    /// Crash points after which an acknowledged item was missing.
     pub lost: u64,
     pub outcomes: BTreeMap<Outcome, u64>,
-    /// Promised writes that were missing, over all cuts, by what lay there.
+    /// Missing acknowledged writes over all crash points, by what was found instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub found: BTreeMap<Found, u64>,
-    /// Writes that were under way, over all cuts.
+    /// Writes in progress, over all crash points.
     pub unacknowledged_writes: Unpromised,
-    /// What the file system said of itself.
+    /// State of the file system.
     #[serde(flatten)]
     pub reached: Reached,
-    /// The shortest story of a loss.
+    /// The shortest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Told>,
-    /// Sectors of the target that were read again without a cut, and those that are not as they were written.
+    /// Sectors of the target that were read again without a power loss, and those that differ.
     pub read_again: [u64; 2],
-    /// What was promised and is missing without a cut.
+    /// An acknowledged item that is missing without a power loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_without_crash: Option<Told>,
 }
@@ -73,11 +73,11 @@ impl Tally {
         for lost in &judgement.lost {
             *self.found.entry(lost.found()).or_default() += 1;
         }
-        // The newest of them has the shortest story.
+        // The newest of them has the shortest counterexample.
         self.keep(judgement.lost.last().and_then(story));
     }
 
-    /// Keeps a story where it is shorter than the one that is there.
+    /// Stores a counterexample if it is shorter than the present one.
     fn keep(&mut self, story: Option<Told>) {
         let shortest = self.counterexample.as_ref().map_or(u64::MAX, Told::length);
         if story

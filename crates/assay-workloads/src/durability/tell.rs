@@ -1,4 +1,4 @@
-//! What is said of a row: the verdict with its bound, the grade, and the shortest story of a loss.
+//! Sentences on a row: the verdict with its bound, the method, and the shortest counterexample.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars};
@@ -24,17 +24,17 @@ use crate::tell::OfRow;
 
 use super::counted;
 
-/// What the trials of a row came to, all their cuts as one sample.
+/// Totals over the trials of a row, with all crash points as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurabilityFacts {
     pub workload: String,
     pub configuration: Levels,
     pub method: Grade,
-    /// What was written to.
+    /// The storage written to.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write_to: On,
-    /// Options that the file system in the machine was mounted with.
+    /// Mount options of the file system in the machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mount_options: String,
     #[serde(rename = "writer")]
@@ -44,24 +44,24 @@ pub struct DurabilityFacts {
     pub assumed_drive: Drive,
     pub atomic_write_unit_bytes: u64,
     pub trials: u64,
-    /// What all cuts came to.
+    /// Totals over all crash points.
     #[serde(flatten)]
     pub tally: Tally,
-    /// The most that the share of cuts that lose something may be, one-sided 95%; none where nothing was promised or
-    /// cut.
+    /// Upper bound on the share of crash points with a loss, one-sided 95%; `None` without acknowledged writes or crash
+    /// points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_share_bound95: Option<f64>,
     /// The verdict.
     pub text: String,
-    /// The story, in a sentence.
+    /// The counterexample in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample_text: Option<String>,
-    /// What it proves, and what it does not.
+    /// What the method proves, and what it does not.
     pub method_text: String,
 }
 
 impl DurabilityFacts {
-    /// The judgement of the trials of a row; includes losses without a cut.
+    /// Judges the trials of a row, including losses without a power loss.
     pub fn judge(
         subject: &Subject,
         planned: &DurabilityPlan,
@@ -99,7 +99,7 @@ impl DurabilityFacts {
         Some(facts)
     }
 
-    /// Where it stands among what is said: what lost something, then what promised something.
+    /// Rank among the sentences: losses first, then rows with acknowledged writes.
     fn place(&self) -> u8 {
         match self.lost_share_bound95 {
             _ if self.tally.has_lost() => 0,
@@ -108,7 +108,7 @@ impl DurabilityFacts {
         }
     }
 
-    /// The verdict with its bound, and beside it what it was found on.
+    /// The verdict with its bound and its basis.
     fn verdict(&self) -> String {
         let cuts = show::count(self.tally.crash_points);
         if self.tally.lost_without_crash.is_some() {
@@ -183,7 +183,7 @@ impl DurabilityFacts {
             Cell::toned(words, tone),
             self.tally.crash_points.into(),
             self.tally.lost.into(),
-            // Text, as a bound is rounded up.
+            // Text, because a bound is rounded up.
             self.lost_share_bound95.map(at_most).into(),
             self.tally.acknowledged_writes.into(),
             self.grade_and_drive().into(),
@@ -208,7 +208,7 @@ impl DurabilityFacts {
 }
 
 impl OfRow for DurabilityFacts {
-    /// Why a command that ran it fails: something that was promised was missing.
+    /// Why the command fails: an acknowledged item was missing.
     fn failure(&self) -> Option<String> {
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
@@ -231,15 +231,15 @@ const THIS_MACHINE: &str =
     "This result applies only to this machine, its drive and power cuts of this kind.";
 const NOT_YOURS: &str = "The real drive was not tested.";
 
-/// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
-/// the end what they prove. Rows of one target share a sentence that is the same for each of them.
+/// The verdict and counterexample of each row, losses first, then rows with acknowledged writes, and at the end what
+/// they prove. Rows of one target share identical sentences.
 fn sentences(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
     let mut rows = all.to_vec();
     rows.sort_by_key(|own| own.place());
     let mut told: Vec<(Vec<String>, Sentence)> = Vec::new();
     for own in rows {
         let row = called(&own.workload, &name(&own.subject()));
-        // The verdict alone leads: what happened, and what the file system said, stand by themselves.
+        // Only the verdict leads: the counterexample and the file system's state are separate sentences.
         let reached = own.tally.reached.words(own.write_to);
         let rest = [own.counterexample_text.clone(), reached].into_iter().flatten();
         for text in [own.text.clone()].into_iter().chain(rest) {
@@ -289,7 +289,7 @@ fn grade_words(planned: &DurabilityPlan, read: u64, wrong: u64) -> String {
     )
 }
 
-/// What a plug that was pulled proves. Who ends a machine otherwise than by its power, and untold, ends it like this, too.
+/// What a plug test proves. A reset without a power loss looks the same.
 const PLUG: &str = "Method plug: a second machine recorded the acknowledged writes until this machine \
                     lost power. Assay cannot verify that the power was cut and the machine was not \
                     merely reset. This tests the kernel, the filesystem and the drive together.";
@@ -408,7 +408,7 @@ pub const FIGURE: About = About {
            none, torn, or an acknowledged write lost. Only a lost acknowledged write is a failure.",
 };
 
-/// What is shown of all rows; `name` is what a sentence calls one.
+/// Exhibit of all rows; `name` is the name of a row in sentences.
 pub fn exhibit(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
     let own = [
@@ -451,7 +451,7 @@ fn title(all: &[&DurabilityFacts]) -> &'static str {
     }
 }
 
-/// Crash points by outcome, a figure per workload. Workloads that lost something come first, as in the sentences.
+/// Crash points by outcome, one figure per workload. Workloads with a loss come first, as in the sentences.
 fn figures(all: &[&DurabilityFacts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     let mut by_place = all.to_vec();
     by_place.sort_by_key(|own| own.place());
@@ -575,7 +575,7 @@ mod tests {
         assert!(failed.starts_with(begin), "{failed}");
     }
 
-    /// A warm-up is in no number, and what is gone without a cut is gone all the same.
+    /// A warm-up counts in no number, but its losses without a power loss count.
     #[test]
     fn what_is_missing_without_a_cut_is_told_of_trials_that_are_left_out_too() {
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };

@@ -1,4 +1,4 @@
-//! One trial: a program writes and syncs on a target and into a log, and the log is cut.
+//! One trial: a program writes and syncs on a target with a log, which is then cut.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,42 +25,42 @@ pub struct Course {
     pub time_ns: u64,
     pub cuts: u64,
     pub drive: Drive,
-    /// What it is assumed to write whole, bytes.
+    /// Assumed atomic write unit of the drive in bytes.
     pub atomic_bytes: u64,
-    /// Where the area begins on the target, and its length, bytes.
+    /// Start of the area on the target, and its length, bytes.
     pub area: [u64; 2],
     pub seed: u64,
-    /// What tells the run from all others.
+    /// Distinguishes the run from all others.
     pub run: u64,
 }
 
-/// The shortest story that shows a loss.
+/// The shortest counterexample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
-    /// The number of the write that was promised, from 1 on.
+    /// The number of the acknowledged write, from 1.
     pub write: u64,
-    /// Where it belongs on the target, and its length, bytes.
+    /// Its offset on the target, and its length, bytes.
     pub at_bytes: u64,
     pub bytes: u64,
-    /// The step of the log that wrote it, and the one that promised it, from 1 on.
+    /// The step of the write, and of its acknowledgment, from 1.
     pub written_step: u64,
     pub acknowledged_step: u64,
-    /// Steps that were done when the power went; none where nothing was cut and it is missing all the same.
+    /// Steps done at the power loss; `None` if it is missing without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_step: Option<u64>,
-    /// What survived of what no flush covered, by which law, and how many of how many.
+    /// Survivors of the unflushed writes: the kind, their number, and the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<(Survivors, u32, u32)>,
-    /// What lies there.
+    /// The content found there.
     pub found: Found,
-    /// The number of the write that lies there, from 1 on, where it is an older one.
+    /// The number of the write found there, from 1, if it is an older one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older: Option<u64>,
 }
 
 impl Story {
-    /// Steps from the write to the end of the story.
+    /// Steps from the write to the end.
     pub fn length(&self) -> u64 {
         self.crash_step.unwrap_or(u64::MAX).saturating_sub(self.written_step)
     }
@@ -70,7 +70,7 @@ impl Story {
 pub struct DurabilityDetail {
     pub writes: u64,
     pub written_bytes: u64,
-    /// Calls that synced, or writes that went through.
+    /// Syncing calls, or write-through writes.
     pub syncs: u64,
     pub rounds: u64,
     pub window_ns: u64,
@@ -80,7 +80,7 @@ pub struct DurabilityDetail {
     pub stopped: bool,
 }
 
-/// Performs the acts of a program on a medium; each of its writes has a number.
+/// Performs the acts of a program on a medium; each write has a number.
 pub struct ActWriter {
     sync: Sync,
     run: u64,
@@ -121,7 +121,7 @@ impl Course {
         Ok(detail)
     }
 
-    /// Writes, syncs and promises, until there are enough or the time is over.
+    /// Writes, syncs and acknowledges, until there are enough or the time is over.
     fn write(
         &self,
         medium: &mut dyn Medium,
@@ -130,7 +130,7 @@ impl Course {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
         let mut detail = DurabilityDetail::default();
         let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, self.area[0]);
-        // Nothing is drawn, and no room is made, in the time that is measured.
+        // Draws and allocates before the measured time.
         let rounds: Vec<Vec<Act>> = layout.rounds(self.seed).take(self.promises as usize).collect();
         let mut own = Written::with_room(layout, rounds.iter().map(Vec::len).sum());
         let began_ns = medium.now_ns();
@@ -165,7 +165,7 @@ impl Course {
                 detail.writes += 1;
                 detail.written_bytes += self.record_bytes;
                 if self.sync == Sync::Dsync {
-                    // Through the page cache a kernel syncs such a write by a flush: no FUA holds it.
+                    // With the page cache, a kernel syncs such a write by a flush, without FUA.
                     own.log.flush();
                     detail.syncs += 1;
                 }
@@ -180,7 +180,7 @@ impl Course {
         Ok(())
     }
 
-    /// Holds what is on the target against the log: what is judged is what was written.
+    /// Compares the target with the log, to verify that the writes were performed.
     fn read_again(
         &self,
         medium: &mut dyn Medium,
@@ -254,7 +254,7 @@ impl Course {
         tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::Place));
     }
 
-    /// The story of a loss after a cut of which only the promises before it are known.
+    /// The counterexample after a power loss with only the earlier acknowledgments known.
     pub(crate) fn story_after(
         &self,
         written: &Written,

@@ -1,4 +1,4 @@
-//! What is counted of small files beside what all work measures.
+//! Counters of small files besides those of all work.
 
 use assay_load::FileAct;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::measured::Counts;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilesDetail {
     pub phases: Vec<Phase>,
-    /// For `drop_caches`: cached bytes of files before and after, where most was left.
+    /// For `drop_caches`: cached bytes of files before and after, of the trial with the largest rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
 }
@@ -18,11 +18,11 @@ pub struct Phase {
     pub act: FileAct,
     pub operations: u64,
     pub bytes: u64,
-    /// Nanoseconds that it took, with the sync that belongs to it.
+    /// Duration including its sync, nanoseconds.
     pub elapsed_ns: u64,
-    /// Those of them in which the file system was synced.
+    /// Time of the sync, nanoseconds.
     pub sync_ns: u64,
-    /// Files that were not gone to, because its share of the time was over.
+    /// Files that were not accessed because its share of the time was over.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub left: u64,
 }

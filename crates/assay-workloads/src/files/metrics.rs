@@ -1,4 +1,4 @@
-//! What is measured of small files: a rate of the whole, and a rate and two latencies of each phase.
+//! Metrics of small files: a total rate, and a rate and two latencies per phase.
 
 use crate::metrics::{higher, lower};
 use assay_core::quantity::Metric;
@@ -7,9 +7,9 @@ use assay_load::FileAct;
 pub struct Of {
     pub act: FileAct,
     pub rate: Metric,
-    /// What half of the files stay below.
+    /// Median latency per file.
     pub half: Metric,
-    /// What all but one in a hundred stay below.
+    /// p99 latency per file.
     pub tail: Metric,
 }
 

@@ -1,4 +1,4 @@
-//! Small files: a tree of them is created, looked at, read, renamed and deleted, each a phase of its own.
+//! Small files: a tree is created, listed, read, renamed and deleted, each as a separate phase.
 
 mod detail;
 mod metrics;
@@ -25,9 +25,9 @@ pub use metrics::{FILES, Of, of, rate};
 pub use parameters::FilesSpec;
 pub use planned::FilesPlan;
 
-/// A quick look takes one in so many files.
+/// A quick check uses this fraction of the files.
 const QUICK_SHARE: u32 = 10;
-/// Time of a trial at most where neither the workload nor a budget sets one.
+/// Default time limit of a trial.
 const BOUND: Time = Time(20_000_000_000);
 const QUICK_BOUND: Time = Time(2_000_000_000);
 
@@ -87,7 +87,7 @@ impl WorkloadSpec for FilesSpec {
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        // What varies is looked at under each arm.
+        // Varied values are checked under each arm.
         let varies = ["files", "threads", "directories", "pattern"]
             .into_iter()
             .any(|name| study.factors.contains_key(name));
@@ -116,7 +116,7 @@ impl WorkloadSpec for FilesSpec {
         self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
     }
 
-    /// A small tree, and larger ones until one says what a file costs.
+    /// A small tree, then larger ones until the cost per file is measurable.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         run::pilot(&self.planned(), run)
     }

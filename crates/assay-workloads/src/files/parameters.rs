@@ -1,4 +1,4 @@
-//! The parameters of small files: a unit each.
+//! The parameters of small files, one entry each.
 
 use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Time};
@@ -38,7 +38,7 @@ keys! {
             ),
         }
 
-        /// Levels of directories, the lowest of which holds the files.
+        /// Levels of directories; the lowest contains the files.
         tree_depth: u32 = 1 => {
             words: "depth of the directory tree, whose lowest level contains the files",
             form: numbers_to(MOST_LEVELS),
@@ -61,7 +61,7 @@ keys! {
             ),
         }
 
-        /// Order in which they are accessed once they are there.
+        /// Order of accesses after the creation.
         pattern: Pattern = Pattern::Random => {
             words: "order of stat, read, rename and delete: creation order or random",
             form: Form::Word(|| vec!["sequential", "random"]),

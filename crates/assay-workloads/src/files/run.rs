@@ -1,4 +1,4 @@
-//! One trial: the tree is made, gone through, and gone.
+//! One trial: creates the tree, runs the phases, and removes the tree.
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -17,14 +17,14 @@ use crate::emptied;
 use crate::measured::{Measured, Ran, known_and_absent, percentile};
 use crate::place::Run;
 
-/// File systems keep data in blocks of so many bytes, as a rule.
+/// Usual block size of file systems.
 const BLOCK: u64 = 4096;
-/// Where less is free there is no room.
+/// With less free space, the file system counts as full.
 const NO_ROOM_BYTES: u64 = 64 << 10;
-/// Files of the pilot's first tree; each further one has as many times more.
+/// Files of the pilot's first tree; each further one multiplies them.
 const FIRST_FILES: u32 = 64;
 const TIMES: u32 = 4;
-/// The tree that takes so long says what a file costs.
+/// A tree that takes this long shows the cost per file.
 const TELLING_NS: u64 = 80_000_000;
 /// Shares of a trial's time: creating has two, the other phases one each.
 const CREATE_SHARES: u64 = 2;
@@ -36,7 +36,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let place = Place::make(run)?;
     let done = gone_through(planned, run, &place);
-    // Whatever became of it, the directory goes; what failed first is told first.
+    // Always remove the directory; report the first failure.
     let removed = place.remove(run);
     let (outcomes, emptied_bytes) = done?;
     let note = removed?;
@@ -47,7 +47,7 @@ pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<Ran, String> {
     Ok(ran)
 }
 
-/// What one file costs, in nanoseconds; none where the target is no directory.
+/// Cost of one file in nanoseconds; `None` if the target is not a directory.
 pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, String> {
     let is_directory = |kind| kind == FileKind::Directory;
     if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {
@@ -68,7 +68,7 @@ pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, S
     }
 }
 
-/// The directory of a trial, which is gone when this is.
+/// The directory of a trial, removed on drop.
 struct Place<'a> {
     system: &'a dyn System,
     made: WorkDirectory,
@@ -89,7 +89,7 @@ impl<'a> Place<'a> {
         Ok(Self { system: run.system, made, removed: false })
     }
 
-    /// Removes it; gives what there is to tell of it.
+    /// Removes it; returns a note if that fails.
     fn remove(mut self, run: &Run<'_>) -> Result<Option<String>, String> {
         self.removed = true;
         let removed = self.system.remove_work_directory(&self.made);
@@ -106,7 +106,7 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         if !self.removed {
-            // Nothing can be done about a failure here; the next run finds the directory and says so.
+            // A failure cannot be handled here; the next run finds the directory and reports it.
             let _ = self.system.remove_work_directory(&self.made);
         }
     }
@@ -129,7 +129,7 @@ fn lacks_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
 
 type Gone = (Vec<FileOutcome>, Option<[u64; 2]>);
 
-/// Goes through all phases, each with its share of the time that is left.
+/// Runs all phases, each with its share of the remaining time.
 fn gone_through(planned: &FilesPlan, run: &Run<'_>, place: &Place<'_>) -> Result<Gone, String> {
     let failed = |error| failed(planned, run, error);
     let job = planned.job(run.seed);
@@ -150,7 +150,7 @@ fn gone_through(planned: &FilesPlan, run: &Run<'_>, place: &Place<'_>) -> Result
         outcomes.push(done);
     }
     if planned.fsync == FileSync::None {
-        // Else the trial's writes would come in the middle of the next one.
+        // Otherwise the trial's writeback would disturb the next one.
         tree.settle().map_err(failed)?;
     }
     Ok((outcomes, emptied_bytes))
@@ -213,7 +213,7 @@ fn ran(
     Ran { histograms: outcomes.iter().map(histogram).collect(), ..Ran::of(measured, stopped) }
 }
 
-/// The latencies of a phase by metric, as far as its files are enough to tell them.
+/// The latencies of a phase by metric, if it has enough files.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
     let Some(own) = metrics::of().find(|one| one.act == done.act) else { return Vec::new() };
     [(own.half, 0.5), (own.tail, 0.99)]

@@ -1,4 +1,4 @@
-//! `truncated-tree`: a phase of small files ended before it came to all of them.
+//! `truncated-tree`: a phase of small files ended before it reached all of them.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::files::FilesSpec;
 
-    /// What is said of trials of which each left so many of 10,000 files uncreated.
+    /// The doubt on trials that each left this many of 10,000 files uncreated.
     fn left(each: &[u64]) -> Option<Doubt> {
         let trial = |left: &u64| {
             let phase = |act, left| Phase {

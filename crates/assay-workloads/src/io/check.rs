@@ -1,4 +1,4 @@
-//! What must hold between the keys of `io`, and between them and the study.
+//! Constraints between the keys of `io`, and with the study.
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -21,7 +21,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     verify(io, path, study, to);
 }
 
-/// Verified work is written in whole sectors of random bytes, each block in one place.
+/// Verified work needs whole sectors of random data, each block in one place.
 fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let path = format!("{path}/verify");
     if !io.verify || to.is_wrong(&path) {
@@ -36,7 +36,7 @@ fn verify(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints)
     }
     let varied = |name: &str| study.factors.contains_key(name);
     let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
-    // Steps are looked at beside each size, where they are planned.
+    // With several block sizes, steps are checked during planning.
     let is_alone =
         |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
     if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
@@ -57,7 +57,7 @@ fn unfit_level(io: &IoSpec, study: &InStudy<'_>) -> Option<Unfit> {
     })
 }
 
-/// A ramp belongs to a time of its own.
+/// A ramp needs an explicit runtime.
 fn ramp(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
     if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
@@ -87,7 +87,7 @@ fn goes_spread(io: &IoSpec, study: &InStudy<'_>) -> bool {
     }
 }
 
-/// The pattern spaced goes from one place to the next, and their number is known beforehand.
+/// The pattern `spaced` needs a known number of operations.
 fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
@@ -114,7 +114,7 @@ fn spread(io: &IoSpec, path: &str, to: &mut dyn Complaints) {
     }
 }
 
-/// A rate says when operations start, so that nothing else does.
+/// An arrival rate determines the starts, so no other key may.
 fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varied = |key: &str| study.factors.contains_key(key);
     let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
@@ -122,7 +122,7 @@ fn paced(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     let (rate, think) = (told || study.finds_rate, has("think_time", io.think_time.is_some()));
     let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
     let spread = goes_spread(io, study);
-    // What a factor supplies is told where the other key stands.
+    // If a factor sets the key, report the other one.
     let at = |key: &str| {
         if varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
     };

@@ -1,4 +1,4 @@
-//! What is counted of reads and writes beside what all work measures.
+//! Counters of reads and writes besides those of all work.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use crate::measured::{Count, Counts};
 pub struct IoDetail {
     /// By class (`read`, `write`, `rewrite`, `trim`, `zero`), inside the window.
     pub classes: BTreeMap<String, Count>,
-    /// Nanoseconds during which new operations were submitted.
+    /// Time during which new operations were submitted, nanoseconds.
     pub submitting_ns: u64,
-    /// The slowest operation in nanoseconds, ramp and drain included.
+    /// The slowest operation in nanoseconds, including ramp and drain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_ns: Option<u64>,
-    /// Whole seconds of the run in which no operation ended.
+    /// Whole seconds of the run without a completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub still_s: Option<u32>,
-    /// Operations looked at right after their submission returned.
+    /// Operations checked right after their submission returned.
     pub looked_at: u64,
     pub already_complete: u64,
-    /// Of an open loop how far its schedule was held.
+    /// Schedule deviations of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// For the pattern `spaced`: service times in order, ten thousand at most.
+    /// For the pattern `spaced`: service times in order, at most ten thousand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_latencies_ns: Vec<u64>,
-    /// Of what was watched with its requests recorded: what the recording comes to.
+    /// Totals of the recording, for observed work with recorded requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Box<Recorded>>,
-    /// Where what was written is verified: what is known of the order of the writes.
+    /// For verified work: the known order of its writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Written>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

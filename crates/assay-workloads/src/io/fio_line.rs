@@ -1,4 +1,4 @@
-//! A planned workload as a command line of fio: what fio would have to be told to do the same work.
+//! A planned workload as an equivalent fio command line.
 
 use assay_load::{Class, Zone};
 
@@ -9,7 +9,7 @@ use super::{
 use crate::place::Area;
 use crate::workload::{ByHand, CommandLine};
 
-/// Offsets of direct I/O are multiples of this everywhere.
+/// Direct I/O offsets are multiples of this on every system.
 const PAGE: u64 = 4096;
 
 pub const NOT_SAID: &[&str] = &[
@@ -19,7 +19,7 @@ pub const NOT_SAID: &[&str] = &[
     "with io_uring, Assay registers buffers and files, as fio does with --fixedbufs --registerfiles",
 ];
 
-/// The line for reads and writes; a file stands for the simulated drive.
+/// The command for reads and writes; a file replaces the simulated drive.
 pub(super) fn line(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
     let mut line = job(io, &ByHand { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
@@ -89,7 +89,7 @@ fn pattern(io: &IoPlan) -> String {
     format!("{random}{mix}")
 }
 
-/// Reads in percent of what fio mixes: reads and writes alone.
+/// Percentage of reads in fio's mix of reads and writes.
 fn read_percent(mix: Mix) -> u32 {
     let [reads, writes] = [Class::Read, Class::Write].map(|class| u32::from(mix.percent(class)));
     let both = reads + writes;
@@ -114,7 +114,7 @@ fn is_random(io: &IoSpec) -> bool {
     io.pattern == Pattern::Random
 }
 
-/// What fio leaves out between two places: those of a stride, or the evenly spaced ones, in whole pages.
+/// fio's gap between two offsets: of a stride, or of evenly spaced ones, in whole pages.
 fn step(io: &IoPlan, area: &Area) -> String {
     if let Some(stride) = io.strides() {
         let gap = stride.0.saturating_sub(io.block_size.largest().0);
@@ -145,7 +145,7 @@ fn end(io: &IoPlan, how: &ByHand<'_>) -> Vec<String> {
     }
 }
 
-/// Where in the file. Sequential threads have a slice each.
+/// The offset range. Each sequential thread has a slice.
 fn span(io: &IoPlan, area: &Area) -> Vec<String> {
     let mut words = Vec::new();
     if area.start > 0 {
@@ -218,7 +218,7 @@ pub(super) fn duplicates(io: &IoSpec) -> Vec<String> {
     share.into_iter().collect()
 }
 
-/// So many operations per second, of each thread and direction.
+/// Operations per second, per thread and direction.
 pub(super) fn rate(io: &IoSpec) -> Vec<String> {
     let Some(rate) = io.arrival_rate else { return Vec::new() };
     let each = rate.per_s().div_ceil(u64::from(io.threads).max(1));
@@ -315,14 +315,14 @@ fn remarks(io: &IoPlan, engine: Engine, note: Option<&str>) -> Vec<String> {
     remarks
 }
 
-/// Bytes as fio writes them: exact, in powers of 1024.
+/// Bytes in fio's format: exact, in powers of 1024.
 fn size(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
-/// A time as fio writes it: microseconds; shares of a budget in whole milliseconds.
+/// A time in fio's format: microseconds; shares of a budget in whole milliseconds.
 fn time(ns: u64) -> String {
     let unit = if ns < 100_000_000 { 1000 } else { 1_000_000 };
     let us = ns.div_ceil(unit) * (unit / 1000);
@@ -338,7 +338,7 @@ mod tests {
 
     use super::*;
 
-    /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
+    /// Random 4 KiB reads, queue depth 32, with these changes.
     fn io(change: impl FnOnce(&mut IoPlan)) -> IoPlan {
         let asked = IoSpec { queue_depth: 32, ..IoSpec::default() };
         let mut planned = IoPlan::new(asked, Engine::IoUring);
@@ -549,7 +549,7 @@ mod tests {
         let found = line(&apart, &how("a"));
         assert!(found.words.contains(&"--bs=4k,8k".to_owned()), "{:?}", found.words);
         assert!(found.remarks.iter().any(|remark| remark.contains("to use halves")));
-        // What has none of it is told as ever.
+        // Without any of it, there is no remark.
         assert!(line(&reads(), &how("a")).remarks.is_empty());
     }
 

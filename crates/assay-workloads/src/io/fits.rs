@@ -1,4 +1,4 @@
-//! What of places and sizes fits together: before a study begins arm by arm, and when a target is planned.
+//! Checks that offsets and sizes fit: before a study per arm, and when a target is planned.
 
 use assay_core::quantity::Bytes;
 
@@ -7,7 +7,7 @@ use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
 const LOOKED_AT: [&str; 7] =
     ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
-/// Arms that are looked at: more differ in nothing that is new.
+/// Limit on checked arms: more differ in nothing relevant.
 const MOST_ARMS: usize = 4096;
 
 pub(super) struct Unfit {
@@ -67,7 +67,7 @@ fn no_stride(io: &IoSpec) -> Option<Unfit> {
     Some(unfit("stride", message, None))
 }
 
-/// Why a stride does not fit into what each thread goes over, or places are so far apart that there is one.
+/// Why a stride exceeds the range of a thread, or the alignment leaves one offset.
 pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
     if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
         let area = Bytes(area_bytes);
@@ -79,10 +79,10 @@ pub(super) fn too_long(io: &IoSpec, area_bytes: u64) -> Option<String> {
         .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(own)))
 }
 
-/// An arm, and which level of which factor it has.
+/// An arm, and the indices of its levels by factor.
 type Arm<'a> = (IoSpec, Vec<(&'a str, usize)>);
 
-/// The work under each arm, as far as these rules look at it. Levels that are none are told elsewhere.
+/// The work under each arm, reduced to the checked keys. Invalid levels are reported elsewhere.
 fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
     let looked_at = |own: &&str| LOOKED_AT.contains(own);
@@ -105,7 +105,7 @@ fn arms<'a>(io: &IoSpec, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     arms
 }
 
-/// Tells what does not fit under some arm, each thing once, and what is said for no arm at all.
+/// Reports each conflict of some arm once, and those of every arm.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let is_wrong = |key: &&str| to.is_wrong(&format!("{path}/{key}"));
     if LOOKED_AT.iter().any(is_wrong) {

@@ -1,4 +1,4 @@
-//! How study files write what is a text with rules of its own.
+//! Formats of study keys with a separate grammar.
 
 use assay_core::catalogue::keys::OwnForm;
 

@@ -46,27 +46,27 @@ pub use run::{claims, of_response, run_job};
 pub(crate) use run::{class_counts, ran, series};
 pub use size::Size;
 
-/// Time of a trial where neither the workload nor a budget sets one.
+/// Default time of a trial.
 const TRIAL: Time = Time(5_000_000_000);
 const RAMP: Time = Time(1_000_000_000);
-/// Time of a trial of a quick look, until the pilot says what becomes of it.
+/// Time of a trial in a quick check, before the pilot determines it.
 const QUICK: Time = Time(500_000_000);
-/// The most where operations are counted.
+/// Time limit if operations are counted.
 const QUICK_BOUND: Time = Time(5_000_000_000);
-/// Time before a timed trial that is not counted.
+/// Ramp of a timed trial, which is not counted.
 const QUICK_RAMP: Time = Time(30_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedEngine {
-    /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
+    /// `io_uring` for more than one operation in flight if the kernel allows it, else threads.
     #[default]
     Auto,
     Psync,
     IoUring,
 }
 
-/// Keys of `background`: those of `io` without an end of its own.
+/// Keys of `background`: those of `io` without an end condition.
 pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };
 
 impl IoSpec {
@@ -75,17 +75,17 @@ impl IoSpec {
         self.queue_depth.saturating_mul(self.threads)
     }
 
-    /// Whether a clock or pauses start operations, so that rates do not show the drive's limit.
+    /// Whether a clock or pauses start operations: then rates do not show the drive's limit.
     pub fn is_held_back(&self) -> bool {
         self.arrival_rate.is_some() || self.think_time.is_some()
     }
 
-    /// The largest size of one operation, a GiB at most.
+    /// The largest block size, at most 1 GiB.
     pub fn size_bytes(&self) -> u32 {
         self.block_size.largest().0 as u32
     }
 
-    /// Whether places or sizes are unusual: several sizes, hot blocks, gaps, or separate positions.
+    /// Whether offsets or sizes are special: several sizes, hot spots, strides, or separate areas.
     pub fn is_shaped(&self) -> bool {
         self.block_size.one().is_none()
             || !self.distribution.is_uniform()
@@ -94,7 +94,7 @@ impl IoSpec {
             || self.rw_split != Apart::None
     }
 
-    /// What its places are multiples of, where that is said and they are random.
+    /// The alignment of random offsets, if specified.
     fn aligned(&self) -> Option<Bytes> {
         self.align.filter(|_| self.pattern == Pattern::Random)
     }
@@ -165,14 +165,14 @@ impl WorkloadSpec for IoSpec {
     fn settle(&mut self) {
         if self.runtime.is_none() {
             self.runtime = Some(TRIAL);
-            // Counted operations count from the first one on.
+            // Counted operations have no ramp.
             self.ramp_time = self.ramp_time.or(Some(RAMP)).filter(|_| self.ends_by_time());
         }
     }
 
     fn hurry(&mut self, area: Option<Bytes>) {
         self.runtime = match (self.operations, self.runtime) {
-            // What counts its operations ends by itself: the time only bounds it.
+            // Counted operations end the trial: the time is only an upper bound.
             (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
             (None, _) => Some(self.arrival_rate.map_or(QUICK, quick_at)),
         };
@@ -199,24 +199,24 @@ impl WorkloadSpec for IoSpec {
     }
 }
 
-/// Time of a quick look by the clock: with fewer operations there is no p99 that it could be compared by.
+/// Time of a quick check with an arrival rate: long enough for a p99.
 fn quick_at(rate: Rate) -> Time {
     const ENOUGH: u64 = 1_200;
     Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
 }
 
-/// What is told of parameters that no sentence has a place for.
+/// Words for parameters without a separate sentence.
 fn describe(io: &IoSpec) -> String {
     let told = parameters::TOLD.iter().filter_map(|words| words(io));
     told.fold(String::new(), |all, words| all + ", " + &words)
 }
 
-/// What stands before the number in flight: in an open loop it is a limit.
+/// Prefix of the queue depth: in an open loop it is a limit.
 fn most_words(io: &IoSpec) -> &'static str {
     if io.arrival_rate.is_some() { "at most " } else { "" }
 }
 
-/// What is told of a content in a list of what is run; nothing of the one that is usual.
+/// Words for the content in a list of workloads; empty for the default.
 fn content_words(content: Content) -> String {
     match content {
         Content::Random => String::new(),
@@ -225,10 +225,10 @@ fn content_words(content: Content) -> String {
     }
 }
 
-/// What blocks that are read and written so do to the target.
+/// Effects of reads and writes on the target.
 fn touch(io: &IoSpec) -> Touch {
     let IoSpec { mix, compressibility: content, direct, .. } = *io;
-    // What is taken away must be there, or there is nothing to do.
+    // Trims need existing data.
     let finds = (mix.reads() || mix.clears()).then_some(content);
     let clears = mix.clears() || operations::copies(io);
     Touch { reads: mix.reads(), writes: mix.writes().then_some(content), finds, clears, direct }

@@ -1,5 +1,5 @@
-//! What operations are beside reads and writes: trims, zeroing, copies among what is written, and which
-//! writes are synced. What must hold of them, and what a target must be able to do.
+//! Properties of operations besides reads and writes: trims, zeroing, duplicates among writes, and synced writes. Their
+//! constraints, and the required abilities of a target.
 
 use assay_load::Class;
 
@@ -10,7 +10,7 @@ use crate::workload::{Complaints, InStudy};
 /// Trims and zeroing go by these.
 const SECTOR: u64 = 512;
 
-/// Copies stand among fresh blocks, so that a work of which no arm writes any has none.
+/// Rejects duplicates if no arm writes any blocks.
 pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let varies = |key: &str| study.factors.contains_key(key);
     let is_unread = |key: &str| to.is_wrong(&format!("{path}/{key}"));
@@ -46,7 +46,7 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
         })
 }
 
-/// What the operations are called: `reads`, `70% reads and 30% writes`.
+/// Words for the operations: `reads`, `70% reads and 30% writes`.
 pub(super) fn planned_words(mix: Mix) -> String {
     match mix {
         Mix::Shares { read_percent: reads @ 1..=99 } => {
@@ -56,7 +56,7 @@ pub(super) fn planned_words(mix: Mix) -> String {
     }
 }
 
-/// What is told of syncs in a list of what is run; nothing where there is none.
+/// Words for syncs in a list of workloads; empty without syncs.
 pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
     match sync {
         WriteSync::None => String::new(),
@@ -69,12 +69,12 @@ pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
     }
 }
 
-/// Whether copies are written, of which what reads are to find has none.
+/// Whether it writes duplicates, which later reads must not find.
 pub(super) fn copies(io: &IoSpec) -> bool {
     io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
 }
 
-/// What is told of copies; nothing where there are none.
+/// Words for duplicates; empty without any.
 pub(super) fn describe(io: &IoSpec) -> Option<String> {
     let has_some = io.duplicates != Duplicates::NONE;
     has_some.then(|| format!("{} duplicates", io.duplicates))
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Trims and zeroing need what writes need: an area that may be written, and consent for it.
+    /// Trims and zeroing have the requirements of writes: a writable area, and consent.
     #[test]
     fn what_takes_away_is_never_done_to_what_is_only_read() {
         for mix in ["trim", "zero", "read/99:trim/1", "read/99:zero/1"] {
@@ -140,14 +140,14 @@ mod tests {
             assert!(told.contains("no consent given"), "{mix}: {told}");
             let touch = io(mix).touches();
             assert!(touch.writes.is_some() && touch.clears, "{mix}");
-            // What is trimmed must be there, trial after trial.
+            // Trims need existing data in every trial.
             assert_eq!(touch.finds, Some(Content::Random), "{mix}");
         }
         assert_eq!(planned(&io("read"), false, &Clears::default()), Ok(()));
         assert!(!io("70/30").touches().clears);
     }
 
-    /// No trial reads what another one copied.
+    /// A trial never reads duplicates of another trial.
     #[test]
     fn copies_do_not_stay_for_what_reads() {
         let duplicates = "30%".parse().unwrap();

@@ -1,4 +1,4 @@
-//! The parameters of reads and writes: a unit each.
+//! The parameters of reads and writes, one entry each.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::keys::{choice, keys, whole, word, work};
 
-/// Operations of a trial at most, where they are counted.
+/// Maximum number of counted operations per trial.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
-/// Places of the pattern `spaced` at most: the service time of each is kept.
+/// Maximum number of offsets of the pattern `spaced`: each service time is stored.
 pub(super) const MOST_SAMPLES: u64 = 10_000;
 const MOST_DEPTH: u32 = 4096;
 const MOST_THREADS: u32 = 1024;
@@ -43,8 +43,8 @@ parameters! {
         fio: fio_line::random,
     }
 
-    /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads,
-    /// writes, trims and zeroing.
+    /// `read`, `write`, reads and writes in percent (`70/30`), `rewrite`, `trim`, `zero`, or shares of reads, writes,
+    /// trims and zeroing.
     mix: Mix = Mix::READS => {
         words: "read/write mix: shares of reads, writes, trims and write-zeroes, or rewrite",
         form: Form::Mix,
@@ -66,7 +66,7 @@ parameters! {
         ),
     }
 
-    /// Bytes of one operation, or sizes with the share that each has.
+    /// Block size in bytes, or several sizes with their shares.
     block_size: Size = Bytes(4096).into() => {
         words: "block size, or several sizes with their shares of the operations",
         form: Form::Sizes { least: Bytes(1), most: size::LARGEST },
@@ -193,7 +193,7 @@ parameters! {
         ),
     }
 
-    /// Operations per second over all threads, by the clock; none in a closed loop.
+    /// Arrival rate over all threads in operations per second; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arrival_rate: Option<Rate> = None => {
         words: "arrival rate over all threads (open loop)",
@@ -248,7 +248,7 @@ parameters! {
         kept: think_time,
     }
 
-    /// Operations in flight of which so many have completed before any is looked at.
+    /// Number of completions to wait for at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch_complete_min: Option<u32> = None => {
         words: "minimum completions per wait; values above 1 save CPU time but increase latency; 1 by default",
@@ -296,7 +296,7 @@ parameters! {
         kept: pin,
     }
 
-    /// Time that is counted; a share of the budget where it is missing.
+    /// Measured time; a share of the budget if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runtime: Option<Time> = None => {
         words: "measurement window of a trial; by default, a share of the budget",
@@ -439,7 +439,7 @@ mod tests {
         levels.iter().map(at).collect()
     }
 
-    /// Factors of which two levels are the same to what looks at them.
+    /// Factors with two levels that look the same to `look`.
     fn all_the_same(look: impl Fn(&IoPlan) -> String) -> Vec<&'static str> {
         let same = |parameter: &&OwnParameter<IoSpec>| {
             let seen: Vec<String> = at_levels(parameter).iter().map(&look).collect();
@@ -452,14 +452,14 @@ mod tests {
     fn an_engine_is_told_of_every_level() {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
         let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, 1, 2, 3)));
-        // How the file is opened, the engine itself, and how starts are spread where there is no rate.
+        // How the file is opened, the engine itself, and the arrival process without a rate.
         assert_eq!(jobs, ["direct", "engine", "arrival_process"]);
     }
 
     #[test]
     fn plans_keep_every_level() {
         let kept = all_the_same(|planned| serde_json::to_string(planned).unwrap());
-        // What is kept is the engine that was found for it.
+        // The plan stores the selected engine.
         assert_eq!(kept, ["engine"]);
     }
 

@@ -1,4 +1,4 @@
-//! What one operation costs at depth 1.
+//! The cost of one operation at depth 1.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use super::run::run_job;
 use super::{Engine, IoSpec, Pattern};
 use crate::place::{Area, Run};
 
-/// Time that one pilot may take; at least one operation is always done.
+/// Time limit of one pilot; at least one operation is always done.
 const PILOT_MS: u64 = 25;
-/// Operations that tell enough, where they are done sooner.
+/// Number of operations that is enough, if they are done sooner.
 const PILOT_OPERATIONS: u64 = 64;
-/// Of what takes bytes away no more than one in so many blocks of the area: others are to find the rest.
+/// Divisor: limits trims and zeroing to this fraction of the area's blocks, because other work needs the rest.
 const PILOT_SHARE: u64 = 100;
 
-/// Nanoseconds of one operation; none where it does not fit the target, or is none that the target knows.
+/// Nanoseconds of one operation; `None` if the target does not fit it or does not support it.
 pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
     let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
-        // Where it is known why, the plan leaves the workload out, and else its trials tell. That a target
-        // takes no trims is no reason to measure nothing else of it.
+        // If the reason is known, the plan excludes the workload, otherwise its trials report it. A target without
+        // trims can still run other work.
         Err(error) if error.is_lacking() => return Ok(None),
         outcome => outcome?,
     };
@@ -28,7 +28,7 @@ pub(super) fn pilot(io: &IoSpec, run: &Run<'_>) -> Result<Option<u64>, String> {
     Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
 }
 
-/// Whether one operation of the one is one of the other.
+/// Whether operations of both cost the same.
 pub(super) fn costs_like(one: &IoSpec, other: &IoSpec) -> bool {
     pattern(one) == pattern(other)
         && one.mix == other.mix
@@ -36,7 +36,7 @@ pub(super) fn costs_like(one: &IoSpec, other: &IoSpec) -> bool {
         && one.sync == other.sync
 }
 
-/// Any place costs what the places of a spread do, and about what those behind a gap do.
+/// Evenly spaced offsets cost the same as random ones, and strides about the same.
 fn pattern(io: &IoSpec) -> Pattern {
     match io.pattern {
         Pattern::Spaced | Pattern::Stride => Pattern::Random,
@@ -50,11 +50,11 @@ fn operations(io: &IoSpec, length: u64) -> u64 {
     most.min(PILOT_OPERATIONS)
 }
 
-/// What a target takes that is opened past the page cache, as it is for pilots.
+/// Alignment of direct I/O, which pilots use.
 const WHOLE_BYTES: u64 = 4096;
 
 fn job(io: &IoSpec, area: &Area, seed: u64) -> Option<Job> {
-    // Odd sizes go through the page cache alone; the next whole one costs about as much.
+    // Odd sizes need the page cache; the next aligned one costs about as much.
     let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
     let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
     let mut all = sizes.reads.iter().chain(&sizes.writes).map(|share| share.bytes).chain([block]);

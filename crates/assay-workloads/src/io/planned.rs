@@ -1,4 +1,4 @@
-//! Reads and writes as they will be run: what of them a target allows.
+//! The plan of reads and writes: the part of a request that a target supports.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -21,7 +21,7 @@ use crate::measured::{Measured, Ran};
 use crate::place::{Area, DirectUse, ONLY_READ, Offer, Run};
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
-/// From this operation size on, bandwidth is the primary metric (amendment to R5).
+/// From this block size on, bandwidth is the primary metric (amendment to R5).
 const LARGE: Bytes = Bytes(64 << 10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub enum Engine {
     /// `pread` and `pwrite`, one operation in flight in each thread.
     Psync,
     IoUring,
-    /// Nobody: somebody else's work was looked at.
+    /// None: other programs' work was observed.
     None,
 }
 
@@ -43,14 +43,14 @@ impl fmt::Display for Engine {
     }
 }
 
-/// Reads and writes of blocks as they will be run, in the nearest form that the target allows.
+/// Reads and writes of blocks in the nearest form that the target supports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredIoPlan", into = "StoredIoPlan")]
 pub struct IoPlan {
-    /// Without its engine and times, which are recorded beside it.
+    /// Without its engine and times, which are recorded separately.
     granted: IoSpec,
     pub engine: Engine,
-    /// Operations in flight that the study asked for, over all threads.
+    /// Requested number of operations in flight, over all threads.
     pub asked_depth: u32,
 }
 
@@ -70,8 +70,8 @@ impl DerefMut for IoPlan {
 
 impl IoPlan {
     pub(crate) fn can_be_cut(&self) -> bool {
-        // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
-        // So is a tail, which a short piece has too few operations for.
+        // Work that ends by itself, or needs a prepared cache, is not divided. Neither is a tail latency, for which a
+        // short piece has too few operations.
         self.operations.is_none() && self.arrival_rate.is_none() && self.direct
     }
 
@@ -97,7 +97,7 @@ impl IoPlan {
         Self::new(nothing, Engine::None)
     }
 
-    /// The same with one parameter at another level; none where there is no such parameter.
+    /// The same with one parameter at another level; `None` without this parameter.
     pub fn at(&self, parameter: &str, level: &str) -> Option<Result<Self, String>> {
         let mut own = self.clone();
         let set = crate::set(&mut own.granted, parameter, level)?;
@@ -116,16 +116,15 @@ impl IoPlan {
         job
     }
 
-    /// The bytes of an area that hold whole operations; the plan may be a stranger's.
+    /// The part of an area with whole operations; the plan is not trusted.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
         let unit = self.block_size.largest().0.max(1);
         area.start..area.start.saturating_add(area.length / unit * unit)
     }
 }
 
-/// Offset in bytes from the start of the target of operation `index` of a trial in its own area; none
-/// unless the pattern is `spread`, where it follows from the plan alone: the `index`-th of as many
-/// evenly spaced blocks as there are operations.
+/// Offset in bytes of operation `index` of a trial from the start of its area; `None` unless the pattern is `spaced`,
+/// where the plan determines it: the `index`-th of evenly spaced blocks, one per operation.
 pub fn sample_offset(planned: &IoPlan, area: &Area, index: u64) -> Option<u64> {
     let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spaced)?;
     let area = planned.whole_blocks(area);
@@ -188,7 +187,7 @@ impl PlannedWork for IoPlan {
 
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str {
         if self.arrival_rate.is_some() {
-            // How many there are per second was asked for: what is found out is how long they take.
+            // The rate was requested: the result is the response time.
             return RESPONSE_P99;
         }
         let large = varies("block_size") || self.block_size.smallest() >= LARGE;
@@ -259,7 +258,7 @@ impl PlannedWork for IoPlan {
     }
 }
 
-/// What a target makes of what was asked, and what differs and why.
+/// The plan of a request on a target, and the deviations with reasons.
 pub fn plan(io: &IoSpec, offer: &Offer<'_>) -> Result<(IoPlan, Option<String>), String> {
     if let Some(reason) = obstacle(io, offer) {
         return Err(reason);
@@ -356,9 +355,9 @@ fn no_spread(io: &IoSpec, area_bytes: u64) -> Option<String> {
     })
 }
 
-/// Engine, threads and depth: where `io_uring` is refused, threads keep the operations in flight.
+/// Engine, threads and depth: without `io_uring`, threads provide the operations in flight.
 fn engine_of(io: &IoSpec, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
-    // Whether and what is polled for is a matter of the ring.
+    // Polling is a property of the ring.
     let takes_ring = io.queue_depth > 1 || io.poll.is_some();
     let chosen = match io.engine {
         _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
@@ -372,7 +371,7 @@ fn engine_of(io: &IoSpec, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String
     (chosen, io.threads, io.queue_depth, None)
 }
 
-/// The engine as the engines' crate has it; the simulated one comes with its target's law.
+/// The engine in terms of `assay-load`; the simulated one needs its target's model.
 pub(super) fn kind(engine: Engine, law: Option<assay_load::Law>) -> Result<EngineKind, String> {
     match (law, engine) {
         (Some(law), _) => Ok(EngineKind::Simulated(law)),

@@ -1,4 +1,4 @@
-//! What is polled for, in the place of calls and interrupts: only the rings of io_uring are.
+//! Polling instead of system calls and interrupts: for io_uring only.
 
 use assay_core::quantity::units::show;
 use assay_load::{Job, Poll};
@@ -74,7 +74,7 @@ pub(super) fn complain(io: &IoSpec, path: &str, study: &InStudy<'_>, to: &mut dy
     };
     for (at, io) in asked {
         let Some(Unfit { key, message, hint }) = misfit(&io) else { continue };
-        // What a factor supplies is looked at where it is planned.
+        // If a factor sets the key, planning checks it.
         if !study.factors.contains_key(key) && !to.is_wrong(&at) {
             to.value(&at, message, hint.map(str::to_owned));
         }
@@ -108,9 +108,9 @@ pub(super) fn obstacle(io: &IoSpec, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| offer.clears.no_polling.clone())
 }
 
-/// The words for the processor time of the kernel's submitting threads.
+/// Words for the CPU time of the kernel's submission threads.
 pub(super) fn taken(share: f64) -> String {
-    /// A thread that polls takes more, where it is counted.
+    /// A polling thread uses more than this, if counted.
     const COUNTED: f64 = 0.001;
     if share < COUNTED {
         return "CPU time excludes the kernel's submission threads, which this kernel does not attribute to the process \
@@ -163,7 +163,7 @@ mod tests {
         assert!(
             complaints(&IoSpec { engine: AskedEngine::Psync, ..IoSpec::default() }, &[]).is_empty()
         );
-        // What other factors do is planned arm by arm.
+        // Other factors are planned per arm.
         let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
         let psync = IoSpec { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
         assert!(complaints(&psync, &[engines]).is_empty());
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(of(Poll::None, Engine::Psync, loops), Ok(Engine::Psync));
     }
 
-    /// What is compared with a ring that is polled is a ring that is not.
+    /// A polled ring is compared with a ring without polling.
     #[test]
     fn no_polling_is_a_level_of_the_ring() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });

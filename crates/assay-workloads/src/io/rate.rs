@@ -1,4 +1,4 @@
-//! Operations by the clock: so many per second, whatever the drive does meanwhile.
+//! Open loop: operations at a fixed rate, regardless of the drive.
 
 use std::fmt;
 use std::str::FromStr;

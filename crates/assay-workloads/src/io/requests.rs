@@ -1,4 +1,4 @@
-//! What a recording of requests tells, and how that is shown.
+//! Facts and exhibits of a recording of requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 use super::{IoDetail, IoPlan};
 use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
 
-/// Of so many classes of devices each has a line of sizes.
+/// Limit on classes of devices with a line of sizes.
 const MOST_LINES: usize = 40;
 
-/// What a recording says.
+/// Facts of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceFacts {
     pub workload: String,
     pub configuration: Levels,
     pub recorded: Recorded,
-    /// It in a sentence.
+    /// The same in a sentence.
     pub text: String,
 }
 
 impl Tells for IoPlan {
-    /// Of what was watched with its requests recorded; of all other reads and writes nothing.
+    /// For observed work with recorded requests; `None` for other reads and writes.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let mut details = seen.trials.iter().filter_map(|trial| IoDetail::of((*trial)?));
         let recorded = details.find_map(|detail| detail.requests.clone())?;
@@ -171,7 +171,7 @@ impl TraceFacts {
         let lines: Vec<(String, &OfClass)> = self.lines().collect();
         let span_ns = self.recorded.span_ns;
         let seconds = span_ns as f64 / 1e9;
-        // Requests without bytes, such as flushes, have no place either.
+        // Requests without bytes, such as flushes, have no offset either.
         let where_bytes = |of: &OfClass, number: f64| (of.bytes > 0).then_some(number);
         let share = |of: &OfClass, part: u64| part as f64 / of.requests.max(1) as f64;
         let bytes = |title| Column::new(title, Unit::Bytes);
@@ -190,7 +190,7 @@ impl TraceFacts {
         table.add(shares("reused"), &lines, |(_, of)| {
             where_bytes(of, of.reused_bytes as f64 / of.bytes.max(1) as f64)
         });
-        // Nothing where nobody said when they ended.
+        // Empty if completion times are unknown.
         table.add(Column::right("in flight"), &lines, |(_, of)| {
             (of.queued_ns > 0).then(|| of.mean_in_flight(span_ns))
         });
@@ -215,7 +215,7 @@ impl TraceFacts {
         table
     }
 
-    /// A column a class, a row a power of two: the share of its requests.
+    /// One column per class, one row per power of two: the share of its requests.
     fn shares(&self, title: &str, of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
         let lines: Vec<(String, &OfClass)> =
             self.lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();

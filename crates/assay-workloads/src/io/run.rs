@@ -1,4 +1,4 @@
-//! Hands reads and writes to the engines of `assay-load`, and tells what came of them.
+//! Runs reads and writes on the engines of `assay-load`, and converts the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -12,10 +12,10 @@ use super::{IoDetail, Poll, poll};
 use crate::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
 use crate::place::Medium;
 
-/// Share of the processor time from which on the work of the kernel's workers is told.
+/// Smallest share of CPU time at which the kernel's worker threads are mentioned.
 const TOLD_SHARE: f64 = 0.05;
 
-/// Runs a job on a medium; what bystanders do is not counted.
+/// Runs a job on a medium; work of bystanders does not count.
 pub fn run_job(
     engine: Engine,
     job: &Job,
@@ -27,10 +27,10 @@ pub fn run_job(
     assay_load::run_beside(bystanders, job, &kind, &medium.target(), stop)
 }
 
-/// What the name of a class ends with whose histogram holds response times.
+/// Suffix of a class whose histogram contains response times.
 const RESPONSE: &str = "-response";
 
-/// The class of operations whose response times a histogram of this name holds.
+/// The class of operations of a response time histogram with this name.
 pub fn of_response(name: &str) -> Option<&str> {
     name.strip_suffix(RESPONSE)
 }
@@ -92,14 +92,14 @@ fn detail(outcome: &Outcome) -> IoDetail {
     }
 }
 
-/// Whole seconds between the first and the last completion in which none came.
+/// Whole seconds between the first and the last completion without one.
 fn still_s(outcome: &Outcome) -> Option<u32> {
     let seconds: BTreeSet<u32> = outcome.series.iter().map(|row| row.second).collect();
     let [first, last] = [seconds.first()?, seconds.last()?];
     Some(last - first + 1 - seconds.len() as u32)
 }
 
-/// The words for more than negligible work of kernel workers.
+/// Words for kernel workers with a considerable share.
 fn workers(outcome: &Outcome) -> Option<String> {
     let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
     let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
@@ -126,13 +126,13 @@ fn histograms(outcome: &Outcome) -> Histograms {
     outcome.classes.iter().flat_map(of).chain(syncs).collect()
 }
 
-/// Buckets with something in them: index and count.
+/// Nonempty buckets: index and count.
 fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
     let all = counts.iter().enumerate();
     all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()
 }
 
-/// The rows per second of an outcome, as they are stored.
+/// The rows per second of an outcome, in storage format.
 pub(crate) fn series(outcome: &Outcome) -> Vec<SeriesRow> {
     outcome
         .series

@@ -1,4 +1,4 @@
-//! How large operations are: all alike, or sizes with a share each, of reads and of writes.
+//! Block sizes: a single one, or several with a share each, for reads and writes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 pub(super) const LARGEST: Bytes = Bytes(1 << 30);
 const MOST: usize = 16;
 
-/// A size, and how many operations in percent have it.
+/// A size, and its share of the operations in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     bytes: Bytes,
     percent: u8,
 }
 
-/// How large operations are: `4 KiB`, `4KiB/70:64KiB/30`, or `read 4 KiB; write 64 KiB`.
+/// Block sizes: `4 KiB`, `4KiB/70:64KiB/30`, or `read 4 KiB; write 64 KiB`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size {
-    /// Of all operations, or of those that read where writes have their own. Never empty.
+    /// For all operations, or only for reads if writes differ. Never empty.
     reads: Vec<Part>,
-    /// Of writes, where they are others.
+    /// For writes, if different.
     writes: Vec<Part>,
 }
 
@@ -33,26 +33,26 @@ impl From<Bytes> for Size {
     }
 }
 
-/// Whether a text is meant to be more than one amount.
+/// Whether a text looks like more than one size.
 pub fn is_mix(text: &str) -> bool {
     text.contains(['/', ';']) || text.trim_start().starts_with("read")
 }
 
 impl Size {
-    /// What it looks like, as a regular expression for editors.
+    /// Its syntax as a regular expression for editors.
     pub const LOOKS: &'static str = r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^/]+/[0-9]+(:[^/]+/[0-9]+)*|read\s.*;\s*write\s.*)\s*$";
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
         self.reads.iter().chain(&self.writes)
     }
 
-    /// That of all operations, where it is one.
+    /// The size of all operations, if there is only one.
     pub fn one(&self) -> Option<Bytes> {
         let first = self.largest();
         self.parts().all(|part| part.bytes == first).then_some(first)
     }
 
-    /// The largest: that of the memory for an operation.
+    /// The largest size, which determines the buffers.
     pub fn largest(&self) -> Bytes {
         self.parts().map(|part| part.bytes).max().unwrap_or_default()
     }
@@ -82,7 +82,7 @@ impl Size {
         Sizes { reads: shares(&self.reads), writes: shares(writes) }
     }
 
-    /// What fio is told of it: `--bs=4k`, `--bs=4k,64k`, or `--bssplit=4k/70:64k/30`.
+    /// fio's option for it: `--bs=4k`, `--bs=4k,64k`, or `--bssplit=4k/70:64k/30`.
     pub(super) fn fio(&self, amount: fn(u64) -> String) -> String {
         let split = |parts: &[Part]| {
             let part = |part: &Part| format!("{}/{}", amount(part.bytes.0), part.percent);
@@ -135,13 +135,13 @@ impl FromStr for Size {
             return Err(format!("`{text}`: use a form such as read 4 KiB; write 64 KiB"));
         };
         let (reads, writes) = (shares(reads)?, shares(writes)?);
-        // Where both are alike they are not two.
+        // Equal sizes of both are stored once.
         let writes = if reads == writes { Vec::new() } else { writes };
         Ok(Self { reads, writes })
     }
 }
 
-/// `4KiB/70:64KiB/30`, or one size alone.
+/// `4KiB/70:64KiB/30`, or a single size.
 fn shares(text: &str) -> Result<Vec<Part>, String> {
     if !text.contains('/') {
         return Ok(vec![Part { bytes: within(text)?, percent: 100 }]);

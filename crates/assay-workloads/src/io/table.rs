@@ -1,18 +1,16 @@
-//! One unit a parameter: what of it only reads and writes have is made from it; the rest is made where it is
-//! for all kinds.
+//! One entry per parameter: generates the parts specific to reads and writes; `keys!` generates those of all kinds.
 
-/// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
-/// as a field of [`IoSpec`]. In braces, in this order, what is not its own may be left out:
+/// Declares the parameters: `name: type = default => { ... }`, with its attributes for the field of [`IoSpec`]. In
+/// braces, in this order, optional parts:
 ///
 /// - `words`, `form`, `need`, `example`: its key in `io`.
-/// - `background`: that a background load has the key too, and what of it is other there.
-/// - `factor`: that it may be a factor, as [`work`] or [`choice`].
-/// - `job`: how the engine is told of it, where it is no part of every job.
-/// - `told`: what is told of it in a list of what is run; nothing where it is usual.
-/// - `fio`: what fio is told of it.
-/// - `kept`: its name again where plans keep it. The first eight stand in plans in the order in which
-///   their hashes have always covered them; what is newer follows, and is left out where it is the
-///   default of its type, so that the hashes of older plans hold.
+/// - `background`: a background load also has the key, with the given differences.
+/// - `factor`: studies may vary it, as [`work`] or [`choice`].
+/// - `job`: how to set it on the engine, unless every job has it.
+/// - `told`: its words in a list of workloads; empty for the default.
+/// - `fio`: its fio options.
+/// - `kept`: its name again if plans store it. The first eight are stored in the order that hashes of plans have always
+///   covered; newer ones follow, and defaults are omitted to preserve the hashes of older plans.
 macro_rules! parameters {
     ($(
         $(#[$attribute:meta])*
@@ -57,7 +55,7 @@ macro_rules! parameters {
 
         pub(super) const FIO: &[fn(&IoSpec) -> Vec<String>] = &[$($($fio,)?)+];
 
-        /// What plans keep of [`IoPlan`], in the order that their hash covers.
+        /// The stored part of [`IoPlan`], in the order of its hash.
         #[derive(Serialize, Deserialize)]
         pub(super) struct StoredIoPlan {
             engine: Engine,
@@ -71,7 +69,7 @@ macro_rules! parameters {
             content: Content,
             direct: bool,
             $($(#[serde(default, skip_serializing_if = "crate::keys::is_default")] $kept: $type,)?)+
-            /// Where there are several, of which `size_bytes` is the largest.
+            /// Several sizes; `size_bytes` is the largest.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             sizes: Option<Size>,
         }

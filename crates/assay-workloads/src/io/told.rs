@@ -1,8 +1,8 @@
-//! What a study would be told, for the tests of what goes together.
+//! Collects the complaints of a study, for tests of constraints.
 
 use crate::workload::Complaints;
 
-/// Complaints in their order: where, and in which words.
+/// Complaints in order: path and message.
 #[derive(Default)]
 pub(super) struct Told(pub(super) Vec<(String, String)>);
 

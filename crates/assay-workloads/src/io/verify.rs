@@ -1,4 +1,4 @@
-//! What a trial wrote is read again after it, and compared: a step of its own, outside of its time.
+//! Reads and compares the data of a trial after its measured time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,10 +13,10 @@ use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
 use crate::measured::Measured;
 use crate::place::{Area, Medium};
 
-/// Bytes that carry a stamp of their own.
+/// Bytes with a separate stamp.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Why such work cannot be verified: something else changes its blocks.
+/// Why such work cannot be verified: other operations change its blocks.
 pub(super) fn obstacle(io: &IoSpec) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
@@ -57,12 +57,12 @@ pub fn stamps(io: &IoSpec) -> bool {
     io.verify && io.mix.carries()
 }
 
-/// What a run stamps into what it writes: when it began; none where nothing is verified.
+/// The stamp of a run in its writes: its start time; `None` without verification.
 pub(super) fn number(planned: &IoPlan, system: &dyn System) -> Option<u64> {
     stamps(planned).then(|| system.wall_ns().max(1))
 }
 
-/// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
+/// The job of a run with these writes, for its verification pass: its duration does not matter.
 fn job(planned: &IoPlan, area: &Area, written: &Written) -> Job {
     Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
 }
@@ -101,7 +101,7 @@ pub fn faults(found: &Verified) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// A wrong block in words: where, what is wrong, what should stand there and what does.
+/// A wrong block in words: its offset, the error, the expected and the found data.
 pub fn example(wrong: &WrongData) -> String {
     let what = match (wrong.fault, wrong.bits) {
         (Fault::Flipped, Some(1)) => "1 bit is flipped".to_owned(),
@@ -109,7 +109,7 @@ pub fn example(wrong: &WrongData) -> String {
         (fault, _) => fault_words(fault).to_owned(),
     };
     let write = |own: &Stood| {
-        // A stranger's may be of any number.
+        // An untrusted number may have any value.
         let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
         format!("operation {} of thread {thread}", show::count(number))
     };
@@ -143,7 +143,7 @@ const fn fault_words(fault: Fault) -> &'static str {
     }
 }
 
-/// What a pass could not tell; each a clause.
+/// What a pass could not verify, as clauses.
 pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
     let mut told = Vec::new();
     if found.cut_short {

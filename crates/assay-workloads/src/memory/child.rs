@@ -1,4 +1,4 @@
-//! The process that has the pages: what it is told, what it does, and what it says of that.
+//! The process with the pages: its parameters, its work, and its reports.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::detail::Held;
 use super::planned::MemoryPlan;
 
-/// What the process is told, in one word of its command line.
+/// Parameters of the process, as one word of its command line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub pages: MemoryPlan,
@@ -35,7 +35,7 @@ impl Job {
     }
 }
 
-/// One line that the process says: where it is killed, the last one tells how far it came.
+/// One line of the process' output: after a kill, the last one shows its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Line {
@@ -50,7 +50,7 @@ pub(super) struct Done {
     pub cpu_ns: u64,
     pub waited_ns: Option<u64>,
     pub fill_ns: u64,
-    /// Values of the histogram and how often each was there.
+    /// Values of the histogram with their counts.
     pub latency_ns: Vec<(u64, u64)>,
     pub before: Counters,
     pub after: Counters,
@@ -60,9 +60,9 @@ pub(super) struct Done {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counters {
     pub major_faults: Presence<u64>,
-    /// Pages of the machine that came from swap and that went there, zswap's with them.
+    /// Pages of the machine swapped in and out, including zswap's.
     pub swapped: Presence<[u64; 2]>,
-    /// Nanoseconds in which some task, and in which all, waited for memory.
+    /// Time in which some task, and in which all tasks, waited for memory, nanoseconds.
     pub waited_ns: Presence<[u64; 2]>,
 }
 
@@ -79,7 +79,7 @@ impl Counters {
     }
 }
 
-/// zswap counts apart what it takes and gives.
+/// zswap has separate counters.
 fn swapped(vmstat: &str) -> Option<[u64; 2]> {
     let counts: BTreeMap<&str, u64> = vmstat
         .lines()
@@ -118,7 +118,7 @@ pub(super) fn held(system: &dyn System) -> Held {
     }
 }
 
-/// Bytes that zram devices with swap on them hold, and the memory that they take.
+/// Bytes stored in zram swap devices, and the memory that they use.
 fn zram(system: &dyn System) -> [u64; 2] {
     let swaps = system.read_text(Path::new("/proc/swaps")).unwrap_or_default();
     let names = swaps.lines().filter_map(|line| {
@@ -135,7 +135,7 @@ fn zram(system: &dyn System) -> [u64; 2] {
     names.filter_map(of).fold([0, 0], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
 }
 
-/// Has the pages and goes to them; each line is said as soon as it is known.
+/// Allocates and accesses the pages; prints each line immediately.
 pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &Line| say(&serde_json::to_string(line).unwrap_or_default());
     let own = job.of_pages();

@@ -1,4 +1,4 @@
-//! What is counted of pages beside what all work measures.
+//! Counters of memory pages besides those of all work.
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
@@ -10,12 +10,12 @@ use crate::measured::Counts;
 pub struct MemoryDetail {
     pub set_bytes: u64,
     pub reached_bytes: u64,
-    /// Where the kernel killed the process for want of memory, where it did.
+    /// The stage at which the OOM killer killed the process, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub killed: Option<Stage>,
     pub accesses: u64,
     pub fill_ns: u64,
-    /// What held the set at the end; none where it was killed.
+    /// Memory and swap of the working set at the end; `None` if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
 }
@@ -29,20 +29,20 @@ pub enum Stage {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Bytes of them in memory as they are (RssAnon of the process).
+    /// Bytes in memory (RssAnon of the process).
     pub resident_bytes: Presence<u64>,
-    /// Bytes of them in swap of any kind (VmSwap of the process).
+    /// Bytes in any swap (VmSwap of the process).
     pub swapped_bytes: Presence<u64>,
-    /// Bytes of swap that zram devices hold packed; those of others that lay there before are subtracted.
+    /// Bytes of swap stored compressed in zram, minus those stored before.
     pub zram_original_bytes: u64,
     pub zram_used_bytes: u64,
-    /// Bytes of swap that zswap holds packed; those of others that lay there before are subtracted.
+    /// Bytes of swap stored compressed in zswap, minus those stored before.
     pub zswap_original_bytes: Presence<u64>,
     pub zswap_used_bytes: Presence<u64>,
-    /// Change of swap used by others; at a single moment, swap in use.
+    /// Change of swap used by others; for a single reading, swap in use.
     #[serde(default = "not_recorded")]
     pub others_moved_bytes: Presence<u64>,
-    /// Bytes in use in swap that are also in memory; known at a single moment alone.
+    /// Bytes in swap that are also in memory; only known at a single reading.
     #[serde(skip)]
     pub swap_cached_bytes: u64,
 }
@@ -51,19 +51,18 @@ fn not_recorded() -> Presence<u64> {
     Presence::absent("not recorded by the Assay version that ran the study")
 }
 
-/// Less than this may be the mark of an area, or somebody else's.
+/// Smaller amounts may be the header of a swap area, or belong to others.
 const TRACE: u64 = 1 << 20;
 
 impl Held {
-    /// What holds the set, where so much was held before there was one: by other programs.
+    /// The same minus what other programs used before.
     #[must_use]
     pub fn since(self, before: &Self) -> Self {
         let grown = |now: &Presence<u64>, before: &Presence<u64>| {
             now.both(before, |now, before| now.saturating_sub(*before))
         };
         let own = self.swapped_bytes.value().copied().unwrap_or(0);
-        // A page that came back may keep its place in swap, and one that is only read ahead is no page of the set
-        // in memory yet: both are in the swap cache.
+        // The swap cache contains pages with a copy in swap, and pages that were only read ahead.
         let cached = self.swap_cached_bytes.saturating_sub(before.swap_cached_bytes);
         let moved = |now: &u64, before: &u64| match now.checked_sub(before + own) {
             Some(more) => more.saturating_sub(cached),
@@ -81,14 +80,14 @@ impl Held {
         }
     }
 
-    /// Memory that the set took: as it is, and packed.
+    /// Memory of the working set, uncompressed and compressed.
     pub fn memory_bytes(&self) -> Presence<u64> {
         let zswap = self.zswap_used_bytes.value().copied().unwrap_or(0);
         let packed = self.zram_used_bytes.saturating_add(zswap);
         self.resident_bytes.clone().map(|own| own.saturating_add(packed))
     }
 
-    /// Bytes that lie packed, and the memory that they take; none where nothing is packed.
+    /// Bytes stored compressed, and the memory that they use; `None` without compression.
     pub fn packed(&self) -> Option<[u64; 2]> {
         let zswap = |own: &Presence<u64>| own.value().copied().unwrap_or(0);
         let original = self.zram_original_bytes.saturating_add(zswap(&self.zswap_original_bytes));

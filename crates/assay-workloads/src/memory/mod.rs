@@ -1,5 +1,4 @@
-//! Pages of memory under a limit: filled once, then gone to again and again, each access timed. To be
-//! killed for want of memory is a result.
+//! Memory pages under a limit: filled once, then accessed repeatedly, each access timed. An OOM kill is a result.
 
 mod child;
 mod detail;
@@ -27,16 +26,16 @@ pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, R
 pub use parameters::MemorySpec;
 pub use planned::MemoryPlan;
 
-/// The factor that gives swap, and its level without any.
+/// The factor for swap, and its level without swap.
 pub const SWAP: &str = "swap";
 pub const NO_SWAP: &str = "none";
 
-/// Time of a trial where neither the workload nor a budget sets one.
+/// Default time of a trial.
 const TRIAL: Time = Time(3_000_000_000);
 const QUICK: Time = Time(600_000_000);
-/// A share of it is run before and not counted.
+/// Divisor: this share of it is an uncounted ramp.
 const RAMP_SHARE: u64 = 5;
-/// Limits and sets below this hold little more than the process itself.
+/// Smaller limits and sets have little more space than the process itself.
 const LEAST: Bytes = Bytes(16 << 20);
 
 impl MemorySpec {
@@ -83,7 +82,7 @@ impl WorkloadSpec for MemorySpec {
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
-        // What varies is looked at under each arm.
+        // Varied values are checked under each arm.
         let varies =
             ["working_set", "memory_limit"].iter().any(|name| study.factors.contains_key(*name));
         if let Some(wrong) = self.planned().err().filter(|_| !varies) {
@@ -130,7 +129,7 @@ impl WorkloadSpec for MemorySpec {
         self.planned().map(|planned| (planned.into(), None))
     }
 
-    /// A set that fits, under the limit: whether there can be one.
+    /// Tests a fitting set under the limit: whether limits work.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         self.planned().and_then(|planned| run::pilot(&planned, run)).map(Some)
     }

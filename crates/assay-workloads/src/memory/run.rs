@@ -1,4 +1,4 @@
-//! One trial: a process of this program's own has the pages, under its limit.
+//! One trial: a child process of Assay allocates the pages under its limit.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use super::planned::MemoryPlan;
 use crate::measured::{KnownAndAbsent, Measured, Ran, known_and_absent, percentile};
 use crate::place::{Run, own_program};
 
-/// Filling may take so long, whatever swap it goes to.
+/// Time limit for filling, with any kind of swap.
 const FILLING: Duration = Duration::from_secs(180);
 const HEARD_BYTES: u64 = 8 << 20;
-/// What the pilot tries: what any limit leaves room for.
+/// Size of the pilot's set, which fits any limit.
 const TRIED_BYTES: u64 = 4 << 20;
 const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
@@ -64,7 +64,7 @@ pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<Ran, String> {
 fn is_killed(executed: &Executed, planned: &MemoryPlan) -> bool {
     match executed.memory_kills.value() {
         Some(kills) => *kills > 0,
-        // Where it does not count them, nobody else would.
+        // If the kernel does not count kills, no other process would send this signal.
         None => executed.ending == Ending::Signalled(KILL) && planned.limit.is_some(),
     }
 }
@@ -101,7 +101,7 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
     let executed = run.system.execute(&execution);
     let executed = executed
         .map_err(|error| format!("cannot start the process for the test pages: {error}"))?;
-    // The last line of a process that was killed may be a part of one.
+    // The last line of a killed process may be incomplete.
     let heard = executed.heard.text();
     let lines = heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     drop(heard);

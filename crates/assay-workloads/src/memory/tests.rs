@@ -65,7 +65,7 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
         counted: Counted::absent("not asked"),
         complaint: "assay: no memory".to_owned(),
         left_running: 0,
-        // The last line of who is killed may be a part of one.
+        // The last line of a killed process may be incomplete.
         heard: Heard::from((lines.collect::<String>() + "{\"fil").as_str()),
         memory_kills: kills,
     }
@@ -109,7 +109,7 @@ fn what_the_process_says_becomes_numbers() {
     assert_eq!(value("memory_pressure_full_share"), Err("no pressure here".to_owned()));
     assert_eq!(value("working_set_reached_bytes"), Ok((576 * MIB) as f64));
     assert_eq!(value("working_set_per_memory"), Ok(576.0 / 400.0));
-    // 200 MiB at 2 : 1 and a thousandth.
+    // 200 MiB at 2 : 1 plus 0.1%.
     let expected = value("working_set_per_memory_expected").unwrap();
     assert!((expected - 576.0 / 400.2).abs() < 1e-9, "{expected}");
     assert_eq!(value("oom_killed_share"), Ok(0.0));
@@ -147,7 +147,7 @@ fn who_was_killed_within_its_limit_held_what_it_reached_per_byte_of_it() {
         planned.value("working_set_per_memory", &measured).unwrap().ok()
     };
     assert_eq!(held(320, &[Line::Filled(300 * MIB)]), Some(300.0 / 320.0));
-    // What lay beside the limit is not known of one that came further, and nothing of none.
+    // Compressed memory is unknown if it got further, and without any line.
     assert_eq!(held(256, &[Line::Filled(300 * MIB)]), None);
     assert_eq!(held(256, &[]), None);
 }
@@ -210,7 +210,7 @@ fn memory_of_zram_and_zswap_is_counted_with_what_is_resident() {
     assert_eq!(found.packed(), Some([3 << 20, 1536 << 10]));
 }
 
-/// A machine whose swap of these MiB is in use; the set has some of them, and zram the rest of the kinds.
+/// A machine with this swap usage in MiB; the set has a part of it, and zram stores the rest.
 fn holding(
     own_mib: u64,
     used_mib: u64,
@@ -241,22 +241,22 @@ fn holding(
 
 #[test]
 fn swap_of_other_programs_is_not_the_sets() {
-    // Others keep 256 MiB in zram, which takes 130 MiB for it; the set of 160 MiB has 96 MiB there.
+    // Others use 256 MiB in zram, compressed to 130 MiB; the set of 160 MiB has 96 MiB there.
     let before = holding(0, 256, 0, [256, 130], 0);
     let held = holding(96, 356, 4, [352, 178], 0).since(&before);
     assert_eq!(held.memory_bytes(), Presence::Present((64 + 48) * MIB));
     assert_eq!(held.packed(), Some([96 * MIB, 48 * MIB]));
     assert_eq!(held.others_moved_bytes, Presence::Present(0));
-    // What is read ahead, or still has its place there, is nobody else's.
+    // Read-ahead pages, and pages with a copy in swap, do not belong to others.
     for used in [352, 356] {
         let held = holding(96, used, 4, [352, 178], 0).since(&holding(0, 256, 0, [256, 130], 0));
         assert_eq!(held.others_moved_bytes, Presence::Present(0), "{used}");
     }
-    // The same in zswap, where the kernel tells no zram.
+    // The same with zswap, and without zram in the kernel.
     let before = holding(0, 256, 0, [0, 0], 256);
     let held = holding(96, 352, 0, [0, 0], 352).since(&before);
     assert_eq!(held.memory_bytes(), Presence::Present((64 + 48) * MIB));
-    // Nobody else has any.
+    // Others use none.
     let held = holding(96, 96, 0, [96, 48], 0).since(&holding(0, 0, 0, [0, 0], 0));
     assert_eq!(held.packed(), Some([96 * MIB, 48 * MIB]));
 }
@@ -275,7 +275,7 @@ fn others_pages_that_move_meanwhile_are_flagged() {
         (rule.doubt)(&planned.into(), &[&ran.measured, &ran.measured])
     };
     assert_eq!(flagged(352), None);
-    // 12 MiB are 5% of the set and 4 MiB.
+    // 12 MiB are 5% of the set plus 4 MiB.
     assert_eq!(flagged(352 + 11), None);
     let came = flagged(352 + 13).unwrap();
     assert_eq!(came.what, "other programs moved 13 MiB to or from swap during the measurement");
@@ -297,7 +297,7 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
     let told = of("16777215 B", None).unwrap_err();
     assert!(told.ends_with("is too small; use at least 16 MiB"), "{told}");
-    // Whole pages of any machine: multiples of 64 KiB.
+    // Whole pages on any machine: multiples of 64 KiB.
     assert_eq!(of("33%", Some(100 * MIB)), Ok(33 * MIB));
     assert_eq!(of("33%", Some(100 * MIB + 65_536)), Ok(33 * MIB));
     assert_eq!(of("10000%", Some(MIB)), Ok(100 * MIB));
@@ -383,7 +383,7 @@ fn all_that_a_process_says_has_its_metric() {
     assert_eq!((measured.window_ns, measured.cpu_ns), (1_000_000_000, 400_000_000));
     assert_eq!((measured.waited_ns, measured.elapsed_ns), (Some(9), 2_000_000_000));
     assert!(!ran.stopped);
-    // Of no access there is no mean, and no page is there more often than it was.
+    // Without accesses there is no mean, and no negative count.
     let mut none = done();
     none.latency_ns.clear();
     none.after.major_faults = Presence::Present(0);

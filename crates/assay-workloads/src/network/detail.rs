@@ -1,4 +1,4 @@
-//! What is counted of a link beside what all work measures.
+//! Counters of a link besides those of all work.
 
 use assay_machine::system::network::{BitRate, Load, PhaseRun};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::measured::Counts;
 pub struct NetworkDetail {
     pub peer: String,
     pub congestion: String,
-    /// The line of `tc` that shows how the way out was shaped, where it was looked at.
+    /// The line of `tc` on the egress shaping, if it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaped: Option<String>,
     pub phases: Vec<PhaseDetail>,
@@ -18,13 +18,13 @@ pub struct NetworkDetail {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseDetail {
     pub run: PhaseRun,
-    /// Probes inside of the window that counts.
+    /// Probes in the measured window.
     pub sent: u64,
     pub lost: u64,
-    /// Data that reached the peer in all of the phase, where it was to.
+    /// Data that reached the peer in the whole phase, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<BitRate>,
-    /// Data that came from the peer in all of the phase, where it was to.
+    /// Data received from the peer in the whole phase, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<BitRate>,
 }

@@ -1,5 +1,4 @@
-//! A grade for what load adds. There are several scales about: milliseconds come first, and the scale is
-//! named wherever its letter stands.
+//! A grade for the latency under load. Several scales exist: milliseconds come first, and each grade names its scale.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ pub(super) enum Grade {
     F,
 }
 
-/// Milliseconds below which a grade is given.
+/// Upper limit of each grade in milliseconds.
 const STEPS: [(f64, Grade); 5] =
     [(5.0, Grade::APlus), (30.0, Grade::A), (60.0, Grade::B), (200.0, Grade::C), (400.0, Grade::D)];
 

@@ -1,5 +1,5 @@
-//! What a run of load on a link says, or why it says nothing: a load that stopped, a probe that stalled and
-//! a peer that answers nothing look like a good link, and are none.
+//! Judges a run of load on a link, or rejects it: a stopped load, stalled probes or a silent peer would look like a
+//! good link.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS, of};
 use super::{NetworkDetail, PhaseDetail};
 use crate::measured::{Histograms, KnownAndAbsent, SeriesRow, known_and_absent, percentile};
 
-/// Slices over which something must have arrived.
+/// Number of slices in which some data must arrive.
 const GROUP: usize = 5;
-/// Share of the window in which the load must have been seen.
+/// Share of the window with confirmed load.
 const LEAST_LOADED: f64 = 0.8;
-/// Share of the probes of the window that must have been sent.
+/// Share of the window's probes that must have been sent.
 const LEAST_SENT: f64 = 0.8;
-/// Share of them that must have come back.
+/// Share of them that must have been answered.
 const LEAST_BACK: f64 = 0.5;
 const FEWEST: usize = 20;
-/// Nothing finer is told of what load adds.
+/// Resolution of the latency under load.
 const FINEST_NS: f64 = 1e5;
 const MINUTE_NS: f64 = 60e9;
 const PROBES: &str = "probes";
-/// A round trip of a minute is a lost one.
+/// A round trip of a minute counts as lost.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 pub(super) struct Found {
@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub told: KnownAndAbsent,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
-    /// Nanoseconds that count, of all phases.
+    /// Measured nanoseconds of all phases.
     pub window_ns: u64,
 }
 
@@ -72,7 +72,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
                 own.len()
             ));
         }
-        // All of the phase: what is held back behind a hole in its ramp arrives in the window.
+        // Over the whole phase: data delayed by a loss in the ramp arrives in the window.
         rates[at] = Some(rate(bytes, &(0..window.end)));
         let both = |(span, here): &(std::ops::Range<u64>, bool)| {
             let other = groups.as_ref().is_none_or(|known: &Vec<(std::ops::Range<u64>, bool)>| {
@@ -82,7 +82,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
         };
         groups = Some(own.iter().map(both).collect());
     }
-    // Of an idle phase all of the window counts.
+    // For an idle phase, the whole window counts.
     let is_verified = |at: u64| {
         window.contains(&at)
             && groups.as_ref().is_none_or(|known| {
@@ -109,7 +109,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
     if (latencies.len() as f64) < LEAST_BACK * sent as f64 || latencies.is_empty() {
         let silent_since =
             run.probes.iter().rev().take_while(|probe| probe.rtt_ns.is_none()).count();
-        // What came back until the end was answered: the others were dropped on the way.
+        // With answers until the end, the peer was alive: other probes were dropped on the way.
         let who =
             if silent_since >= FEWEST { "the peer was lost" } else { "the link drops too much" };
         return Err(format!("{who}: {lost} of {sent} datagrams were not returned"));
@@ -118,7 +118,7 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
     Ok((PhaseDetail { run, sent, lost, up, down }, latencies))
 }
 
-/// Groups of slices inside of a window, and whether anything arrived in each.
+/// Groups of slices in a window, and whether data arrived in each.
 fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<u64>, bool)> {
     let first = window.start.div_ceil(SLICE_NS) as usize;
     let end = (window.end / SLICE_NS) as usize;
@@ -126,7 +126,7 @@ fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<
     own.map(|from| {
         let to = (from + GROUP).min(end);
         let arrived = bytes.get(from..to).is_some_and(|own| own.iter().any(|bytes| *bytes > 0));
-        // What stands before the first slice and after the last belongs to them.
+        // Extends the first and the last slice to the window's ends.
         let start = if from == first { window.start } else { from as u64 * SLICE_NS };
         let stop = if to == end { window.end } else { to as u64 * SLICE_NS };
         (start..stop, arrived)
@@ -140,9 +140,9 @@ pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
     BitRate::of(own.iter().sum(), own.len() as u64 * SLICE_NS)
 }
 
-/// What a link carries: the largest mean of data from the beginning to some slice after `from_ns`. Streams
-/// hold data back behind a hole and hand it over all at once, so the rate of a short window is too low or too
-/// high by that; a mean from the beginning is only ever too low, and least where nothing is held back.
+/// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
+/// loss and delivers it at once, so the rate of a short window is wrong; a mean from the beginning is at most too low,
+/// and least so without delayed data.
 pub(super) fn carried(bytes: &[u64], from_ns: u64) -> BitRate {
     let sums = bytes.iter().scan(0_u64, |sum, own| {
         *sum += own;
@@ -209,7 +209,7 @@ fn mean(of: &[f64]) -> Option<f64> {
     (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
 }
 
-/// Rows per second of the run, a class a phase: every probe that came back, the ramp's included.
+/// Rows per second of the run, one class per phase: every answered probe, including the ramp.
 fn series(phases: &[PhaseDetail]) -> Vec<SeriesRow> {
     let mut rows: BTreeMap<(u32, &str), SeriesRow> = BTreeMap::new();
     for phase in phases {

@@ -1,4 +1,4 @@
-//! `packet-loss`: much of what the latency of a link is told from did not come back.
+//! `packet-loss`: many latency probes of a link were not answered.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
@@ -40,7 +40,7 @@ fn doubt(_: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     })
 }
 
-/// The phase of a trial that lost most, where that is too much.
+/// The phase of a trial with the highest loss, if it is too high.
 fn worst(detail: &NetworkDetail) -> Option<&PhaseDetail> {
     let much = detail.phases.iter().filter(|phase| share(phase) >= MOST_LOST);
     much.max_by(|one, other| share(one).total_cmp(&share(other)))
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::network::NetworkSpec;
 
-    /// What is said of trials of which each lost so many of 200 datagrams loaded up.
+    /// The doubt on trials that each lost this many of 200 datagrams under upload.
     fn lost(each: &[u64]) -> Option<Doubt> {
         let trial = |lost: &u64| {
             let phase = |load, lost| PhaseDetail {

@@ -1,4 +1,4 @@
-//! What is measured of a link: latencies of each phase, what load adds to them, rates and losses.
+//! Metrics of a link: latencies of each phase, latency under load, rates and losses.
 
 use crate::metrics::{higher, lower};
 use assay_core::quantity::Metric;
@@ -54,15 +54,15 @@ pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
     of(load).iter().copied().chain(rates(load).into_iter().flatten())
 }
 
-/// Places in the metrics of a phase.
+/// Indices into the metrics of a phase.
 pub(super) const P50: usize = 0;
 pub(super) const P95: usize = 1;
 pub(super) const MAX: usize = 3;
 pub(super) const LOST: usize = 4;
 pub(super) const ADDED_P95: usize = 6;
 
-/// Metrics of a phase: p50, p95, p99 and maximum of the round-trip times, and the loss. Of a loaded one also p50 and p95
-/// less the p50 of the idle link.
+/// Metrics of a phase: p50, p95, p99 and maximum of the round-trip times, and the loss. With load, also p50 and p95
+/// minus the p50 of the idle link.
 pub const fn of(load: Load) -> &'static [Metric] {
     match load {
         Load::Idle => IDLE,
@@ -82,7 +82,7 @@ macro_rules! round_trip {
     };
 }
 
-/// The metrics of a phase, by what their names begin with and what is said of its load.
+/// The metrics of a phase, from a name prefix and a description of its load.
 macro_rules! phase {
     ($name:literal, $how:literal $(, $added:expr)*) => {
         &[

@@ -1,5 +1,4 @@
-//! A network link: how long a datagram takes there and back while nothing goes over it, and while streams
-//! fill it up, down and both ways.
+//! A network link: round-trip times while it is idle, and while streams fill it up, down and both ways.
 
 mod detail;
 mod grade;
@@ -26,16 +25,16 @@ pub use metrics::ADDED;
 pub use parameters::NetworkSpec;
 pub use planned::NetworkPlan;
 
-/// The peer of the laboratory, as study files name it.
+/// The lab peer, as named in study files.
 pub const LAB: &str = "local";
-/// Of a quick look; as many probes as the 95th percentile needs, and some more.
+/// Phase of a quick check: enough probes for a p95, and some more.
 const QUICK_PHASE: Time = Time(2_500_000_000);
 const QUICK_PROBE: Time = Time(8_000_000);
-/// Until streams have filled the buffer.
+/// Time until streams fill the buffer.
 const RAMP_NS: u64 = 2_000_000_000;
-/// Until an idle link is looked at.
+/// Time before an idle link is measured.
 const IDLE_RAMP_NS: u64 = 200_000_000;
-/// Connecting, and waiting until a queue is empty again, for each phase.
+/// Time per phase for connecting, and for draining the queue.
 const AROUND_NS: u64 = 1_500_000_000;
 
 const fn ramp_ns(load: Load) -> u64 {
@@ -156,7 +155,7 @@ impl WorkloadSpec for NetworkSpec {
         self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
     }
 
-    /// What a million bytes take up, on the wire: so the rate is known that shares are of.
+    /// Time to upload a million bytes, which gives the rate that shares refer to.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         self.planned().pilot(run).map(Some)
     }

@@ -1,4 +1,4 @@
-//! The parameters of a loaded link: a unit each.
+//! The parameters of a loaded link, one entry each.
 
 use assay_core::catalogue::keys::Form;
 use assay_core::quantity::Time;
@@ -28,7 +28,7 @@ keys! {
             ),
         }
 
-        // Fewer streams do not fill a buffer inside one kernel.
+        // Fewer streams do not fill a buffer within one kernel.
         streams: u32 = 16 => {
             words: "number of TCP streams per direction that load the link",
             form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
@@ -40,7 +40,7 @@ keys! {
             ),
         }
 
-        // BBR keeps queues short by itself and would hide a deep buffer.
+        // BBR limits queues itself and would hide a deep buffer.
         congestion_control: String = "cubic".to_owned() => {
             words: "TCP congestion control on both ends",
             form: Form::Text,
@@ -71,7 +71,7 @@ keys! {
             example: "probe_interval = \"20 ms\"",
         }
 
-        // Levels of the shaper are tried on that of the laboratory.
+        // Levels of the shaper are tested on the lab's interface.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {
             words: "interface whose outgoing traffic Assay shapes",
@@ -134,7 +134,7 @@ fn set_shaper(own: &mut NetworkSpec, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A share or a rate, with the word before it that says by what it is kept.
+/// A share or a rate, with the prefix for its queue discipline.
 fn written(text: &str) -> Option<String> {
     text.parse::<Shaper>().ok().map(|shaper| shaper.to_string())
 }

@@ -1,4 +1,4 @@
-//! A link as it will be loaded.
+//! The plan of a loaded link.
 
 use std::sync::atomic::Ordering;
 
@@ -16,12 +16,12 @@ use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork};
 
-/// What the rate is measured by, bytes.
+/// Bytes for measuring the rate.
 const MILLION: u64 = 1_000_000;
-/// The pilot's phase: until streams have made up for what they lost at first, and what is looked at then.
+/// The pilot's phase: a ramp until streams recover from initial losses, and the measured part.
 const PILOT_RAMP_NS: u64 = 4_000_000_000;
 const PILOT_NS: u64 = 6_000_000_000;
-/// A lead-in has no shorter phases.
+/// A warm-up does not have shorter phases.
 const SHORTEST_NS: u64 = 2_000_000_000;
 
 const NOT_SAID: &[&str] = &[
@@ -31,7 +31,7 @@ const NOT_SAID: &[&str] = &[
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkPlan {
-    /// The other end; none where nobody named one, and then nothing is run.
+    /// The peer; `None` if unknown, then nothing runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
     pub streams: u32,
@@ -42,7 +42,7 @@ pub struct NetworkPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
     pub shaper: Shaper,
-    /// The rate up, on the wire, that shares are of, as it was measured before.
+    /// The upload rate on the wire that shares refer to, from the pilot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
@@ -59,7 +59,7 @@ impl NetworkPlan {
         })
     }
 
-    /// The commands for this machine, for the interface outside of the laboratory.
+    /// The commands for this machine, for an interface outside the lab.
     pub(crate) fn permanent_commands(&self) -> Vec<String> {
         let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
         let in_lab = self.peer.as_deref() == Some(LAB);
@@ -83,7 +83,7 @@ impl NetworkPlan {
         self.phases.iter().map(job).collect()
     }
 
-    /// Nanoseconds of a trial, what stands around its phases included.
+    /// Nanoseconds of a trial, including the time around its phases.
     pub(super) fn whole_ns(&self) -> u64 {
         self.jobs().iter().map(|job| job.whole_ns() + AROUND_NS).sum()
     }
@@ -110,7 +110,7 @@ impl NetworkPlan {
         run.system.load_link(&job).map_err(|error| self.without(run.system, error.to_string()))
     }
 
-    /// Why a load broke off; where its interface is gone, that is why.
+    /// Why a load ended: a missing interface takes precedence.
     fn without(&self, system: &dyn System, why: String) -> String {
         let Some(shaped) = self.shaping() else { return why };
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
@@ -122,7 +122,7 @@ impl NetworkPlan {
         format!("{}: interface not found; {why}", shaped.interface)
     }
 
-    /// Nanoseconds that a million bytes take up, on the wire.
+    /// Nanoseconds to upload a million bytes on the wire.
     pub(super) fn pilot(&self, run: &Run<'_>) -> Result<u64, String> {
         let job = PhaseJob { load: Load::Up, ramp_ns: PILOT_RAMP_NS, time_ns: PILOT_NS };
         let ran = self.load(run, &[job])?;
@@ -202,7 +202,7 @@ impl PlannedWork for NetworkPlan {
         Some(Self { phase_ns, ..self.clone() }.into())
     }
 
-    /// Takes the rate that shares are of; nothing is made smaller.
+    /// Stores the rate that shares refer to; reduces nothing.
     fn drain_within(
         &mut self,
         operation_ns: u64,
@@ -213,7 +213,7 @@ impl PlannedWork for NetworkPlan {
             return None;
         }
         let rate = BitRate::of(MILLION, operation_ns);
-        // What it was measured to be by the kilobit: no more digits are true.
+        // Rounded to kilobits: further digits are not significant.
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
         (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
             format!(

@@ -1,5 +1,5 @@
-//! What a link shows of its metrics: round trips while it is idle and while it is loaded, what the load adds,
-//! how that is graded, which shaping comes off best, and its phases over time.
+//! Exhibits of a link from its metrics: round trips idle and loaded, latency under load with its grade, the best
+//! shaping, and the phases over time.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::{BestRow, Column, Exhibit, Table, Unit};
@@ -12,7 +12,7 @@ use super::metrics::{ADDED, ADDED_P95, LOST, MAX, P50, P95, UP_RATE, of};
 use super::ramp_ns;
 use crate::tell::{NumberedRow, OwnFigure, PhaseFigure, ShownNumbers, StudyNumbers, TrialPhase};
 
-/// What load may add to be hardly felt: the bound of grade A.
+/// Barely noticeable latency under load: the limit of grade A.
 const SHORT_NS: f64 = 30e6;
 
 /// A table of links, and the figure of their phases.
@@ -70,7 +70,7 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
 }
 
-/// Headings behind what the load adds, their metrics and units: of the phases that the study had.
+/// Columns after the latency under load, with metrics and units, for the phases of the study.
 fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     let has = |load: &Load| numbers.known.contains(of(*load)[P50].name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
@@ -201,7 +201,7 @@ mod tests {
              round-trip time under upload. To make it permanent:"
         );
         assert_eq!(found.lines, lines);
-        // What is not shaped is nothing to choose, and neither is what bloats.
+        // Neither an unshaped row nor one with bufferbloat is a choice.
         assert_eq!(best(&numbers(vec![row("none", &short, &[])])), None);
         assert_eq!(best(&numbers(vec![row("deep:95%", &none, &lines)])), None);
         assert_eq!(best(&numbers(vec![row("95%", &of(30e6, 4e6), &lines)])), None);

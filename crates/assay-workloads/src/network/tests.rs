@@ -54,7 +54,7 @@ fn what_load_adds_is_told_against_the_idle_link() {
     near("added_latency_ns", 310.0);
     near("added_latency_p95_ns", 800.0);
     near("up_rtt_max_ns", 601.0);
-    // Of the ways that were loaded alone: 60 s over 601 ms, and over 21 ms.
+    // Of the phases with load in one direction: 60 s over 601 ms, and over 21 ms.
     let per_minute = f64::midpoint(60_000.0 / 601.0, 60_000.0 / 21.0);
     let found_per_minute = values["round_trips_per_min"];
     assert!((found_per_minute / per_minute - 1.0).abs() < 0.01, "{found_per_minute}");
@@ -83,14 +83,14 @@ fn round_trips_per_minute_are_those_of_one_way_at_a_time() {
 #[test]
 fn only_what_was_sent_while_the_load_stood_counts() {
     let mut up = phase(Load::Up, 500);
-    // Half a second without load, whose probes are fast: they do not make the link any better.
+    // Half a second without load and with fast probes: these do not improve the result.
     for slice in 10..15 {
         up.up_bytes[slice] = 0;
     }
     for probe in up.probes.iter_mut().filter(|own| (1000 * MS..1500 * MS).contains(&own.sent_ns)) {
         probe.rtt_ns = Some(MS);
     }
-    // And those of the ramp do not count either.
+    // Neither do those of the ramp.
     for probe in up.probes.iter_mut().filter(|own| own.sent_ns < 1000 * MS) {
         probe.rtt_ns = Some(MS);
     }
@@ -116,7 +116,7 @@ fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
             .for_each(|own| own.rtt_ns = None);
     });
     assert!(lost.starts_with("phase up: the peer was lost: 199 of 300"), "{lost}");
-    // Answered to the end, but rarely: the peer is there.
+    // Few answers, but until the end: the peer is alive.
     let dropped = reason(|up| {
         up.probes.iter_mut().step_by(3).for_each(|own| own.rtt_ns = None);
         up.probes.iter_mut().skip(1).step_by(3).for_each(|own| own.rtt_ns = None);
@@ -160,7 +160,7 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
     assert!(ran.measured.values["up_added_ns"] > 5e8);
     fake.lose_peer("the peer was lost: connection reset");
     assert_eq!(on(&fake, &asked).unwrap_err(), "the peer was lost: connection reset");
-    // Behind an interface that is gone nobody answers.
+    // Without the interface, nothing answers.
     fake.install("tc");
     let asked = NetworkSpec { interface: Some("eth9".to_owned()), ..asked };
     let gone = on(&fake, &asked).unwrap_err();
@@ -207,7 +207,7 @@ fn metrics_are_named_by_their_phase() {
     }
 }
 
-/// What a link asks in a study with such factors.
+/// Network needs of a link in a study with these factors.
 fn asks(own: &NetworkSpec, factors: &[(&str, &[&str])]) -> LinkNeeds {
     let owned = |text: &&str| (*text).to_owned();
     let factors: BTreeMap<String, Vec<String>> = factors
@@ -226,7 +226,7 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
     assert_eq!(LinkNeeds { to_nobody: None, ..alone }, LinkNeeds::default());
     let peers = asks(&nobody, &[("peer", &["h:1", "h:2"])]);
     assert_eq!(peers, LinkNeeds::default());
-    // A shaper without an interface changes nothing: that there is none is said elsewhere.
+    // A shaper without an interface changes nothing: this is reported elsewhere.
     let shaped = asks(&nobody, &[("shaper", &["none", "80%"])]);
     assert!(shaped.shaped && !shaped.changes && shaped.interfaces.is_empty());
     let named = asks(&nobody, &[("interface", &["eth1", "eth0"])]);
@@ -238,7 +238,7 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
     assert_eq!(asks(&own, &[("streams", &["1", "16"])]), asks(&own, &[]), "no concern of it");
 }
 
-/// Amounts are written in one way, and names stay as they are.
+/// Amounts have one spelling, and names are unchanged.
 #[test]
 fn only_the_shaper_has_amounts_of_its_own() {
     let all = NetworkSpec::FACTORS.iter().map(|own| own.about);
@@ -287,7 +287,7 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
 fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
     let mut own = NetworkSpec::default();
     own.hurry(None);
-    // Four fifths of them may be all that was sent.
+    // Only four fifths of them may have been sent.
     assert!(own.phase_time.0 / own.probe_interval.0 * 4 / 5 >= 200);
     assert!(own.phase_time < NetworkSpec::default().phase_time);
     let fake = Fake::new();
@@ -296,7 +296,7 @@ fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
 
 #[test]
 fn what_a_link_carries_is_told_from_what_streams_hand_over_at_once() {
-    // Five megabits: a second is held back behind a hole and comes in one slice, another one at the end.
+    // Five megabits: one second is delayed and arrives in one slice, another one at the end.
     let mut bytes = vec![62_500_u64; 100];
     bytes[30..40].fill(0);
     bytes[40] = 11 * 62_500;
@@ -331,7 +331,7 @@ fn what_was_lost_and_every_second_of_it_is_told() {
             (row.second, row.class.as_str(), row.operations, row.bytes, sum, most)
         })
         .collect();
-    // Ninety of a hundred come back in a second; one of the eighth took 90 ms. Ten slices are a second.
+    // 90 of 100 are answered in a second; one in the eighth took 90 ms. Ten slices per second.
     let idle = |second| (second, "idle", 100, 0, 400, 4);
     let expected = [
         idle(2),
@@ -354,12 +354,12 @@ fn a_phase_says_something_from_four_fifths_on() {
         change(&mut up);
         judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).map(drop).err().unwrap_or_default()
     };
-    // One of six half seconds without load, and two.
+    // One of six half-second intervals without load, then two.
     assert_eq!(told(&|up| up.up_bytes[10..15].fill(0)), "");
     assert!(
         told(&|up| up.up_bytes[10..20].fill(0)).contains("in only 4 of 6 half-second intervals")
     );
-    // A single slice of a half second with something in it is load.
+    // A half second with data in a single slice counts as loaded.
     assert_eq!(told(&|up| up.up_bytes[11..19].fill(0)), "");
     assert_eq!(told(&|up| up.probes.retain(|own| own.sent_ns < 3400 * MS)), "");
     assert!(told(&|up| up.probes.retain(|own| own.sent_ns < 3390 * MS)).contains("239 of 300"));
@@ -435,7 +435,7 @@ fn of_both_ways_only_where_both_stood_counts() {
     both.down_bytes[35..40].fill(0);
     let found = judge(run(vec![phase(Load::Idle, 1), both]), PROBE_NS).ok().unwrap();
     assert_eq!(found.detail.phase(Load::Both).unwrap().sent, 200);
-    // Which way is dead is told.
+    // The message names the dead direction.
     let mut down = phase(Load::Both, 30);
     down.down_bytes.fill(0);
     let told = judge(run(vec![phase(Load::Idle, 1), down]), PROBE_NS).err().unwrap();
@@ -585,7 +585,7 @@ fn letters_change_at_their_milliseconds() {
 #[test]
 fn rates_are_bits_and_belong_to_their_ways() {
     let told = ["up_bits_per_s", "down_bits_per_s", "both_up_bits_per_s", "both_down_bits_per_s"];
-    // By their ending a reader is told bits.
+    // The suffix shows that they are in bits.
     assert!(told.iter().all(|name| name.ends_with("_bits_per_s")));
     let of = |load| metrics::rates(load).map(|rate| rate.map(|rate| rate.name));
     assert_eq!(of(Load::Idle), [None, None]);

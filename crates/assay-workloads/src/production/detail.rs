@@ -1,4 +1,4 @@
-//! What is kept of a period beside what all work measures.
+//! Record of a period besides the data of all work.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::measured::Counts;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProductionDetail {
     pub period: Period,
-    /// Each second, the time after the change included.
+    /// Each second, including the settling time after the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<Second>,
-    /// Seconds before those that count.
+    /// Number of uncounted seconds at the beginning.
     #[serde(default)]
     pub left_out: usize,
-    /// From what on the level would have been taken back.
+    /// Limits beyond which the level would have been rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// Why it was taken back, where it was.
+    /// Why it was rolled back, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<Breach>,
 }
@@ -30,15 +30,15 @@ pub struct ProductionDetail {
 pub struct Period {
     pub span_ns: u64,
     pub classes: BTreeMap<String, Served>,
-    /// Why they were not seen one by one, where they were not: counts and means are the kernel's.
+    /// Why single requests were not visible: then counts and means are the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untraced: Option<String>,
-    /// Requests under way at its beginning and at its end.
+    /// Requests in flight at its beginning and at its end.
     pub in_flight: [u64; 2],
-    /// Nanoseconds that requests were under way, summed over them.
+    /// Time in flight summed over requests, nanoseconds.
     pub under_way_ns: u64,
     pub pressure: Presence<Waited>,
-    /// Nanoseconds in which the processors worked, as if they were one.
+    /// Busy time summed over processors, nanoseconds.
     pub busy_ns: Presence<f64>,
 }
 
@@ -89,16 +89,16 @@ impl Period {
     }
 }
 
-/// One second, as limits are set by it and held against it.
+/// One second, the unit for limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     pub span_ns: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, Served>,
-    /// Nanoseconds that the oldest request under way had been so at least.
+    /// Minimum age of the oldest request in flight, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,
-    /// Share of it in which some task waited for a device, where the kernel tells.
+    /// Share of it in which some task waited for a device, if the kernel reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<f64>,
 }

@@ -1,5 +1,4 @@
-//! When a level is taken back because it hurts: from so many times the worst that the baseline itself
-//! showed for three seconds in a row.
+//! Rolls back a harmful level: at a multiple of the worst value that the baseline sustained for three seconds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use super::detail::Second;
 
-/// Seconds in a row that make a breach, and by which the baseline is told.
+/// Consecutive seconds for a breach, and for the baseline's values.
 pub const IN_A_ROW: usize = 3;
-/// Requests of a class in a second whose mean says something.
+/// Fewest requests of a class per second for a meaningful mean.
 const ENOUGH: u64 = 10;
-/// The baseline's share of waiting is taken for this at least.
+/// Lower limit of the baseline's share of waiting.
 const LEAST_PRESSURE: f64 = 0.10;
-/// The baseline's mean and p99 are taken for these at least, nanoseconds: what is far below is noise.
+/// Lower limits of the baseline's mean and p99, nanoseconds: smaller values are noise.
 const LEAST_MEAN_NS: f64 = 1_000_000.0;
 const LEAST_P99_NS: f64 = 5_000_000.0;
-/// The age of the baseline's oldest request is taken for this at least, nanoseconds.
+/// Lower limit of the age of the baseline's oldest request, nanoseconds.
 const LEAST_AGE_NS: f64 = 500_000_000.0;
-/// A last look that is shorter says too little.
+/// A shorter last interval is ignored.
 const SHORTEST_NS: u64 = 500_000_000;
 
-/// From how many times the baseline's worst on a level is taken back.
+/// Factor over the baseline's worst at which a level is rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Harm(Option<f64>);
@@ -49,7 +48,7 @@ impl Default for Harm {
 }
 
 impl Harm {
-    /// The factor; none where no level is taken back.
+    /// The factor; `None` if levels are never rolled back.
     pub fn factor(self) -> Option<f64> {
         self.0
     }
@@ -86,7 +85,7 @@ assay_core::as_text!(Harm);
 pub struct ClassLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
-    /// Time that 99% stay below, nanoseconds.
+    /// p99 latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }
@@ -101,7 +100,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A limit from the baseline's worst values; `None` without a stretch that is long enough.
+    /// Limits from the baseline's worst values; `None` if no stretch is long enough.
     pub fn of(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
             let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));
@@ -122,14 +121,14 @@ impl Limits {
         Some(Self {
             classes: classes.collect(),
             oldest_ns: factor * oldest.max(LEAST_AGE_NS),
-            // All of the time is the most that there is: no factor of a larger share can be seen.
+            // A limit above 100% can never be exceeded.
             pressure: pressure
                 .map(|worst| factor * worst.max(LEAST_PRESSURE))
                 .filter(|limit| *limit < 1.0),
         })
     }
 
-    /// What a second passes, if anything: the limit that is passed by most.
+    /// The limit that a second exceeds by the largest factor, if any.
     fn passed(&self, second: &Second) -> Option<Breach> {
         if second.span_ns < SHORTEST_NS {
             return None;
@@ -153,7 +152,7 @@ impl Limits {
     }
 }
 
-/// The most that three seconds in a row all reach; a second of which nothing is told breaks the row.
+/// The largest value that three consecutive seconds reach; a second without a value interrupts them.
 fn sustained(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
     let least = |row: &[Second]| {
         row.iter().map(of).try_fold(f64::INFINITY, |least, own| own.map(|own| least.min(own)))
@@ -178,11 +177,11 @@ pub enum What {
     Pressure,
 }
 
-/// A limit that was passed three seconds in a row: by how much in the last of them.
+/// A limit exceeded for three consecutive seconds, with the value of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breach {
     pub what: What,
-    /// Of which class; none of what is no class's.
+    /// Its class; empty for limits of the whole device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
     pub seen: f64,
@@ -222,7 +221,7 @@ impl<'a> Judge<'a> {
         Self { limits, in_a_row: 0 }
     }
 
-    /// Takes the next second; tells what was passed with the third in a row.
+    /// Adds the next second; returns a breach with the third consecutive one.
     pub fn take(&mut self, second: &Second) -> Option<Breach> {
         let passed = self.limits?.passed(second);
         self.in_a_row = if passed.is_some() { self.in_a_row + 1 } else { 0 };
@@ -257,7 +256,7 @@ mod tests {
     #[test]
     fn the_baselines_worst_three_seconds_in_a_row_are_the_measure() {
         let baseline = [3, 9, 4, 5, 6, 2].map(|ms| second(100, ms));
-        // 4, 5, 6 reach 4 in all three; 9, 4, 5 do so, too.
+        // 4, 5, 6 all reach 4; so do 9, 4, 5.
         let found = limits(&baseline).classes["read"].mean_ns;
         assert_eq!(found, Some(8e6));
         assert_eq!(Limits::of(2.0, &[&baseline[..2]]), None);
@@ -318,7 +317,7 @@ mod tests {
             Second { pressure: Some(0.2), ..one }
         });
         let limits = limits(&calm);
-        // Twice the worst: 8 ms, 20 ms, 1 s at least, 40%.
+        // Twice the worst: 8 ms, 20 ms, at least 1 s, 40%.
         let told = |mean_ms: u64, p99: f64, oldest_ns: u64, pressure: f64, span_ns: u64| {
             let mut one = second(100, mean_ms);
             one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
@@ -359,11 +358,11 @@ mod tests {
             (limits.oldest_ns, limits.pressure.map(|own| (own * 10.0).round())),
             (1.5e9, Some(3.0))
         );
-        // Nine requests tell no mean.
+        // Nine requests give no mean.
         let few = [second(9, 5), second(9, 5), second(9, 5)];
         let own = Limits::of(3.0, &[&few]).unwrap().classes["read"];
         assert_eq!(own, ClassLimits { mean_ns: None, p99_ns: None });
-        // A gap between two stretches breaks the row.
+        // A gap between two stretches interrupts consecutive seconds.
         assert_eq!(Limits::of(3.0, &[&few[..2], &few[..2]]), None);
     }
 

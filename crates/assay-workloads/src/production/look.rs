@@ -1,4 +1,4 @@
-//! What is seen of others' work at a glance; who looks is handed in.
+//! An observation of production work; the observer is a parameter.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::measured::SeriesRow;
 
-/// Requests of one class that ended in a span of time.
+/// Completed requests of one class in a time span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Served {
     pub requests: u64,
     pub bytes: u64,
-    /// Time from their arrival until their end, nanoseconds, summed.
+    /// Time from arrival to completion, summed, nanoseconds.
     pub sum_ns: u64,
-    /// Time that 99% of them stay below, where there are enough of them.
+    /// p99 latency, if there are enough requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
 }
 
 impl Served {
-    /// Adds those of another span; what is told of single requests is lost.
+    /// Adds those of another span; drops the p99.
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Served {
         }
     }
 
-    /// Their mean latency, nanoseconds; none where there are none.
+    /// Mean latency, nanoseconds; `None` without requests.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.sum_ns as f64 / self.requests as f64)
     }
@@ -47,24 +47,24 @@ pub struct Waited {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glance {
     pub span_ns: u64,
-    /// By class (`read`, `write`, `flush`, `discard`), of which something ended.
+    /// Classes with completions (`read`, `write`, `flush`, `discard`).
     pub classes: BTreeMap<String, Served>,
-    /// Why requests were not seen one by one, where they were not.
+    /// Why single requests were not visible, if so.
     pub untraced: Option<String>,
     pub in_flight: u64,
-    /// Nanoseconds that requests were under way, summed over them.
+    /// Time in flight summed over requests, nanoseconds.
     pub under_way_ns: u64,
-    /// Nanoseconds that the oldest request under way has been so at least.
+    /// Minimum age of the oldest request in flight, nanoseconds.
     pub oldest_ns: u64,
     pub pressure: Presence<Waited>,
-    /// Share of the processors' time in which they worked.
+    /// Share of the time in which processors were busy.
     pub busy: Presence<f64>,
-    /// What is kept of it as rows per second; their second is set by whoever keeps them.
+    /// Rows per second to store; the caller sets their second.
     pub rows: Vec<SeriesRow>,
 }
 
 pub trait Lookout: Sync {
-    /// What counts begins now: whatever else looks around a trial looks now, too.
+    /// The measurement begins: other probes take their readings now.
     fn begin(&self);
     fn glance(&self) -> Result<Glance, String>;
 }

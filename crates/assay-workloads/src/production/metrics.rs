@@ -1,4 +1,4 @@
-//! What the load did, and how busy the machine was: measured beside the latencies of the classes.
+//! Metrics of the load and of the machine's utilization, in addition to class latencies.
 
 use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
@@ -7,7 +7,7 @@ use super::detail::Period;
 use super::look::Waited;
 use crate::metrics::{higher, lower};
 
-/// What only others' work has: how many requests arrived.
+/// Only for production work: the number of arrived requests.
 pub const ARRIVALS: &str = "device_arrivals_per_s";
 
 pub const METRICS: &[Metric] = &[

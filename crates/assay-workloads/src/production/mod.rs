@@ -1,4 +1,4 @@
-//! The machine's own work: nothing is run, and what goes on anyway is looked at, period by period.
+//! Production work: nothing is run, existing activity is observed period by period.
 
 mod by_hand;
 mod detail;
@@ -23,11 +23,11 @@ pub use harm::{Breach, Harm, Limits, What};
 pub use look::{Glance, Lookout, Served, Waited};
 pub use planned::ProductionPlan;
 
-/// Time of a period where the study does not say.
+/// Default duration of a period.
 pub const PERIOD: Time = Time(120_000_000_000);
-/// Time after a change that is left out, where the study does not say.
+/// Default settling time after a change, which is not counted.
 pub const SETTLE: Time = Time(5_000_000_000);
-/// The shortest period: a second is the shortest look at it.
+/// The shortest period: observations take a second each.
 const SHORTEST: Time = Time(3_000_000_000);
 const QUICK_PERIOD: Time = Time(10_000_000_000);
 const QUICK_SETTLE: Time = Time(2_000_000_000);
@@ -113,7 +113,7 @@ impl WorkloadSpec for ProductionSpec {
     }
 
     fn ends_by_time(&self) -> bool {
-        // Its time is that of others' habits: no budget and no quick look divides it.
+        // Production patterns determine its time: neither a budget nor a quick check divides it.
         false
     }
 

@@ -1,4 +1,4 @@
-//! Periods as they will be looked at.
+//! The plan of observed periods.
 
 use assay_core::quantity::Time;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::workload::{ByHand, CommandLine, PlannedWork};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductionPlan {
     pub settle: Time,
-    /// From how many times the baseline's worst on a level is taken back.
+    /// Factor over the baseline's worst at which a level is rolled back.
     pub harm: Harm,
 }
 
@@ -43,7 +43,7 @@ impl PlannedWork for ProductionPlan {
     }
 
     fn primary(&self, _varies: &dyn Fn(&str) -> bool) -> &'static str {
-        // Each class has a verdict of its own; a mean over all of them changes with the mix.
+        // Each class has a separate verdict; a mean over all classes changes with the mix.
         ""
     }
 

@@ -1,4 +1,4 @@
-//! One period: looks once a second, first at what is left out, then at what counts.
+//! One period: observes once per second, first the settling time, then the measured part.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::measured::{Measured, Ran, SeriesRow};
 use crate::place::Run;
 
 const GLANCE_NS: u64 = 1_000_000_000;
-/// The longest time without a look at the user's wish to stop, nanoseconds.
+/// Longest time between checks of the stop flag, nanoseconds.
 const PATIENCE_NS: u64 = 50_000_000;
 
 pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
@@ -48,7 +48,7 @@ struct Post<'a> {
 }
 
 impl Post<'_> {
-    /// Looks for so long, or until a limit was passed too often, or the user wants to stop.
+    /// Observes for this time, or until a breach or a stop request.
     fn watch(&mut self, time_ns: u64, into: &mut Period) -> Result<Option<Breach>, String> {
         let end_ns = self.run.system.monotonic_ns().saturating_add(time_ns);
         loop {
@@ -124,7 +124,7 @@ mod tests {
     use crate::place::{Area, Medium, Programs};
     use crate::production::{Limits, Served, Waited};
 
-    /// A device that serves so many reads a second, each of them as long as the second says.
+    /// A device with this many reads per second, with the latency of each second.
     struct Device<'a> {
         system: &'a Fake,
         last_ns: Mutex<u64>,

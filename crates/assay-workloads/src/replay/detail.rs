@@ -1,4 +1,4 @@
-//! What is counted of a play, and how faithful it was.
+//! Counters of a replay, and its fidelity.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,26 +13,26 @@ use serde::{Deserialize, Serialize};
 use crate::io::Pace;
 use crate::measured::{Count, Counts};
 
-/// Bytes and operations of a kind of request may differ by this share: rounding, and what was not issued.
+/// Limit on the difference in bytes and operations per kind of request: rounding and unissued requests.
 const MOST_BYTES_SHARE: f64 = 0.01;
-/// Kolmogorov's distance of the arrivals.
+/// Limit on the Kolmogorov-Smirnov distance of arrivals.
 const MOST_ARRIVAL_DISTANCE: f64 = 0.02;
-/// The time from the first request to the last one.
+/// Limit on the difference in time from the first request to the last.
 const MOST_DURATION_SHARE: f64 = 0.005;
-/// Requests that started more than 1 ms late, or never.
+/// Limit on requests that started more than 1 ms late, or never.
 const MOST_LATE_SHARE: f64 = 0.05;
-/// With a paced clock: the part of the time of requests that waited for others that was added by starting late.
+/// With a dependent clock: limit on the share of dependent requests' time added by late starts.
 const MOST_ADDED_SHARE: f64 = 0.05;
-/// Steps from one request to the next one that are of another length.
+/// Limit on steps between requests with a different length.
 const MOST_JUMPS_CHANGED: f64 = 0.05;
-/// Requests of the recording that cannot be played.
+/// Limit on requests of the recording that cannot be replayed.
 const MOST_LEFT_OUT: f64 = 0.01;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayDetail {
     /// By class (`read`, `write`, `flush`, `trim`, `zero`).
     pub classes: BTreeMap<String, Count>,
-    /// By the clock, and paced: how far the intended starts were held.
+    /// Open loop and dependent clock: deviations from intended starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     pub fidelity: Fidelity,
@@ -43,7 +43,7 @@ impl ReplayDetail {
         self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }
 
-    /// What a metric of a class tells per second, or why there is nothing; none of every other metric.
+    /// The amount of a class metric per second, or why it is missing; `None` for other metrics.
     pub(super) fn amount(&self, metric: &str) -> Option<Result<u64, String>> {
         let (class, told) = played::of(metric)?;
         let pick: fn(&Count) -> u64 = match told {
@@ -62,7 +62,7 @@ impl Counts for ReplayDetail {
     }
 }
 
-/// Recorded and played.
+/// Recorded and replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
@@ -70,61 +70,61 @@ pub struct Beside {
     pub replayed: Count,
 }
 
-/// What was played beside what was recorded.
+/// The replay compared with the recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
-    /// By kind of request, as it was recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
+    /// By kind of request, as recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
     pub requests: BTreeMap<String, Beside>,
-    /// Nanoseconds from the first request to the last one: as recorded, scaled, and as played.
+    /// Nanoseconds from the first request to the last: as recorded, scaled, and as replayed.
     pub recorded_ns: u64,
     pub replayed_ns: u64,
-    /// By the clock: the distance of Kolmogorov between intended and real starts.
+    /// Open loop: Kolmogorov-Smirnov distance between intended and real starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ks_distance: Option<f64>,
-    /// By the clock, and paced: the part that started more than 1 ms late, or never.
+    /// Open loop and dependent clock: share of requests that started more than 1 ms late, or never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_share: Option<f64>,
-    /// By the clock, and paced: the longest time that one was behind.
+    /// Open loop and dependent clock: the longest delay of a start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_delay_ns: Option<u64>,
-    /// With a paced clock: how the waits were held.
+    /// With a dependent clock: its accuracy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependent: Option<Paced>,
-    /// Requests under way on average: recorded (0 where the recording does not say when they ended), and played.
-    /// What a target does with the load is no fault.
+    /// Mean requests in flight: recorded (0 if the recording has no completion times), and replayed. They depend on the
+    /// target, so a difference is not an error.
     pub in_flight: [f64; 2],
-    /// Requests of the recording that cannot be played.
+    /// Requests of the recording that cannot be replayed.
     pub skipped: u64,
     pub placing: Placing,
-    /// What was changed of requests so that they fit.
+    /// Changes of requests to fit the target.
     pub adjusted: Fitted,
-    /// What is drawn, by kind of request; nothing in results of versions that drew nothing.
+    /// Data of figures by kind of request; empty in results of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drawn: BTreeMap<String, Pair>,
 }
 
-/// How a play held the waits that were guessed.
+/// Accuracy of the inferred waits of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Paced {
-    /// Requests that started after the end of another one, which they plausibly waited for.
+    /// Requests that started after the completion of another one, on which they plausibly depended.
     pub after_end: u64,
-    /// Nanoseconds from those ends to the starts, on average: as recorded, scaled, and as played.
+    /// Mean nanoseconds from those completions to the starts: as recorded, scaled, and as replayed.
     pub gap_ns: [f64; 2],
-    /// The part of their time, from those ends to their own, that was added by starting late.
+    /// Share of the time from those completions to their own that late starts added.
     pub added_share: f64,
-    /// Requests that started after one that came later in the recording.
+    /// Requests that started after a later one of the recording.
     pub overtaken: u64,
 }
 
-/// How far a number is from another one, as a share of that.
+/// Relative difference between two numbers.
 fn apart(played: u64, recorded: u64) -> f64 {
     played.abs_diff(recorded) as f64 / recorded.max(1) as f64
 }
 
 impl Fidelity {
-    /// Orders by faithfulness: faults, then the distance of starts and added waits.
+    /// Orders by fidelity: faults, then the distance of starts and added waits.
     pub fn by_faults(&self, other: &Self) -> Ordering {
         let added = |own: &Self| own.dependent.map(|paced| paced.added_share);
         let distance = |own: &Self| own.ks_distance.or_else(|| added(own)).unwrap_or_default();
@@ -132,12 +132,12 @@ impl Fidelity {
         faults.then_with(|| distance(self).total_cmp(&distance(other)))
     }
 
-    /// How many were under way when it was recorded; none where the recording does not say when requests ended.
+    /// Recorded mean in flight; `None` if the recording has no completion times.
     pub fn in_flight_recorded(&self) -> Option<f64> {
         Some(self.in_flight[0]).filter(|many| *many > 0.0)
     }
 
-    /// Where it is not the same work, each a clause; none where it is.
+    /// Differences that make it other work, as clauses; empty if it is the same.
     pub fn faults(&self) -> Vec<String> {
         let counts = self.requests.iter().filter_map(|(name, own)| {
             let Beside { recorded, replayed: played } = own;
@@ -157,7 +157,7 @@ impl Fidelity {
 
     fn timing(&self) -> Option<String> {
         let distance = self.ks_distance?;
-        // Of few requests each is a larger part: one that starts a little later is that far.
+        // With few requests, a single late one has a large share: allow for it.
         let one = Some(self.recorded()).filter(|all| *all > 0).map(|all| (1.0 + 1e-9) / all as f64);
         let most = MOST_ARRIVAL_DISTANCE.max(one.unwrap_or_default());
         if distance > most {
@@ -178,7 +178,7 @@ impl Fidelity {
         Some(format!("{} of the requests started late", show::share(late)))
     }
 
-    /// Paced: where it was not the recorded gaps that were waited.
+    /// Dependent clock: a clause if the recorded gaps were not reproduced.
     fn pacing(&self) -> Option<String> {
         let added = self.dependent?.added_share;
         if added > MOST_ADDED_SHARE {

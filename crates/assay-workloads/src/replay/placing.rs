@@ -1,4 +1,4 @@
-//! Where recorded requests go in the area of a target, and what is changed of them.
+//! Maps recorded requests to the area of a target, with the necessary changes.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{Scale, Source};
 
-/// What a device folds by, and what a shift is a multiple of: bytes that lie together stay together.
+/// Unit of folding and shifting: adjacent bytes remain adjacent.
 const REGION_BYTES: u64 = 1 << 20;
-/// Bytes of a request that carries some at most: one in each slot is held in memory.
+/// Maximum bytes of a request with data: each slot has a buffer in memory.
 const MOST_CARRIED: u64 = 8 << 20;
-/// Bytes of one that carries none.
+/// Maximum bytes of a request without data.
 const MOST_CLEARED: u64 = 1 << 30;
 
-/// How offsets become those of the area.
+/// Mapping of offsets to the area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Placing {
-    /// As they were: the area is as large as the recorded device.
+    /// Unchanged: the area is as large as the recorded device.
     Kept,
-    /// The touched parts of several devices, one behind the other: the area holds them all.
+    /// The used parts of several devices, one after the other: the area has space for all.
     Joined,
-    /// All of them less so many bytes: distances stay as they were.
+    /// Minus this many bytes: distances are unchanged.
     Shifted { by: u64 },
-    /// Modulo so many bytes, which are whole MiB: each MiB stays together, and several of the device become one.
+    /// Modulo this many bytes, in whole MiB: each MiB remains contiguous, and several of the device share one.
     Folded { to: u64 },
 }
 
@@ -58,7 +58,7 @@ impl Placing {
         }
     }
 
-    /// The room that it leaves, and a place in it.
+    /// The available space, and an offset in it.
     fn place(self, offset: u64, length: u64) -> (u64, u64) {
         match self {
             Self::Kept | Self::Joined => (offset, length),
@@ -68,7 +68,7 @@ impl Placing {
     }
 }
 
-/// Bytes of a slot in memory: what direct I/O needs may lie on both sides of a request.
+/// Bytes of a slot in memory: direct I/O may need padding on both sides.
 pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
     source.largest_bytes.clamp(1, MOST_CARRIED).next_multiple_of(unit) + unit
 }
@@ -77,29 +77,28 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
 pub struct Fit {
     pub start: u64,
     pub length: u64,
-    /// What offsets and sizes are multiples of.
+    /// Alignment of offsets and sizes.
     pub unit: u64,
     pub placing: Placing,
 }
 
-/// What was changed of requests to make them fit.
+/// Changes of requests to fit the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fitted {
-    /// Requests whose begin or size was rounded to what direct I/O needs.
+    /// Requests rounded to the alignment of direct I/O.
     pub rounded: u64,
-    /// Requests that were longer than is played, and the bytes that were left out of them.
+    /// Requests longer than the limit, and their omitted bytes.
     pub clipped: u64,
     pub clipped_bytes: u64,
-    /// Requests that would have reached over the end of the area, and end there.
+    /// Requests beyond the end of the area, which end there.
     pub moved: u64,
-    /// The part of all steps from one request to the next one whose length is another one than it was, as powers
-    /// of two.
+    /// Share of steps between requests whose length changed, as powers of two.
     pub distances_changed: f64,
 }
 
 impl Fit {
-    /// The requests in the area, at their times in a play of this scale.
+    /// The requests in the area, at their times in a replay of this scale.
     pub fn all<'a>(
         &self,
         recorded: impl IntoIterator<Item = &'a Step>,
@@ -126,7 +125,7 @@ impl Fit {
         self.one(step, &mut Fitted::default()).is_some()
     }
 
-    /// One of them; none where the area does not hold it.
+    /// One request; `None` if it does not fit into the area.
     fn one(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
         if step.act == Act::Flush {
             return Some(*step);
@@ -149,7 +148,7 @@ impl Fit {
     }
 }
 
-/// Distances from the end of a request to the next begin: signed powers of two, with counts.
+/// Distances from the end of a request to the next start: signed powers of two, with counts.
 #[derive(Debug, Default)]
 struct Jumps {
     end: Option<u64>,
@@ -167,7 +166,7 @@ impl Jumps {
         self.end = Some(step.offset.saturating_add(u64::from(step.bytes)));
     }
 
-    /// The part that lies elsewhere: 0 where both have as many of each.
+    /// The differing share: 0 if both have equal counts.
     fn distance(&self, other: &Self) -> f64 {
         let all: u64 = self.counts.values().sum();
         let more = |(length, count): (&i32, &u64)| {
@@ -216,7 +215,7 @@ mod tests {
         assert_eq!(Placing::of(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
         assert_eq!(Placing::of(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
         assert!(Placing::of(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
-        // Of several devices nothing lies where it lay.
+        // With several devices, no offset is unchanged.
         let part = Part { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
         let both = Source { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
         assert_eq!(Placing::of(&both, 4 * MIB, 4096), Ok(Placing::Joined));
@@ -246,7 +245,7 @@ mod tests {
         assert_eq!((found.unwrap().1, fitted.clipped_bytes), (8 << 20, MIB));
     }
 
-    /// Whatever a recording says, nothing lies outside of the area.
+    /// For any recording, every request is within the area.
     #[test]
     fn nothing_lies_outside_of_the_area_whatever_is_recorded() {
         let mut state = 7_u64;

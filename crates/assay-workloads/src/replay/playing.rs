@@ -1,4 +1,4 @@
-//! Plays a recorded load once, and holds what was played against what was recorded.
+//! Replays a recorded load once, and compares the replay with the recording.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<Ran, String> {
     };
     let fit = own.fit(&run.medium.area);
     if own.clock == Clock::Dependent {
-        // Nobody is to wait for what is not played.
+        // No request may wait for one that is not replayed.
         recorded.retain(|own| fit.holds(&own.step));
     }
     let (steps, fitted) = fit.all(recorded.iter().map(|own| &own.step), own.scale);
@@ -43,7 +43,7 @@ pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<Ran, String> {
         Clock::Closed => Track::new(steps, false),
         Clock::Dependent => Track::paced(steps, guessed(&recorded, own.scale)),
     };
-    // Half of the memory: what is played is there by now.
+    // Frees half of the memory: the steps exist by now.
     drop(recorded);
     let job = job(own, run, track);
     let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)?;
@@ -57,17 +57,17 @@ pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<Ran, String> {
     Ok(ran)
 }
 
-/// The requests of the recording in the order in which they arrived, their times from the first of them on.
+/// The requests of the recording in the order of arrival, with times from the first.
 fn recorded(own: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     let source = &own.source;
     let count = source.requests().min(MOST_STEPS as u64);
-    // Room for all at once: a list that grows has what it was beside what it is.
+    // Reserve space for all: a growing list temporarily needs it twice.
     let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
     let mut keep = |begun_ns: u64, request: &BlockRequest| {
         let arrived = Arrived::of(request, begun_ns, source.device_bytes);
         let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
         let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
-        // What a plan says of it bounds the memory, whatever the file says.
+        // The plan limits memory, for any file.
         if (steps.len() as u64) <= count {
             steps.extend(inside);
         }
@@ -140,7 +140,7 @@ fn fidelity(
     }
 }
 
-/// Requests at the moments when they start, as far as they are drawn.
+/// Requests at their start times, as far as figures show them.
 fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
     let mut sides = Sides::default();
     for (at_ns, step) in steps {
@@ -164,7 +164,7 @@ fn span_ns(recorded: &[Arrived]) -> u64 {
     ends.map_or(0, |(first, last)| last.step.at_ns.saturating_sub(first.step.at_ns))
 }
 
-/// How the waits of a paced play were held.
+/// Accuracy of the waits in a replay with a dependent clock.
 fn paced(waited: &Waited) -> Paced {
     let Waited { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
     let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
@@ -177,7 +177,7 @@ fn paced(waited: &Waited) -> Paced {
     }
 }
 
-/// By kind of request what was recorded and what was played; kinds of which there is nothing are left out.
+/// Recorded and replayed counts by kind of request; kinds without any are left out.
 fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, Beside> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {

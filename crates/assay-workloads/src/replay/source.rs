@@ -1,4 +1,4 @@
-//! Which recording it is, and what of it must be known before anything is played.
+//! The recording, and its properties needed before a replay.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 const FORMAT: &str = "assay-source/1";
 const HASH_DIGITS: usize = 64;
 
-/// Reads a recording and calls with its beginning and each request, in the order of their ends.
+/// Reads a recording; calls with its start and each request, in the order of completion.
 pub type Recall =
     fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
 
@@ -25,41 +25,41 @@ pub fn nothing(
     Err("this command cannot read recordings".to_owned())
 }
 
-/// A part of a recording: which file it stands in, and what it comes to.
+/// A part of a recording: its file, and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Source {
     pub id: String,
     pub sha256: String,
-    /// The device that was recorded; of several their names with `+` between them.
+    /// The recorded device; several names are joined by `+`.
     pub device: String,
-    /// Bytes of that device; of several those of their parts.
+    /// Bytes of that device; for several, of their parts.
     pub device_bytes: u64,
-    /// Of several devices what is touched of each, in their order.
+    /// Used parts of several devices, in order.
     pub parts: Vec<Part>,
-    /// From the beginning of the recording to the first arrival, nanoseconds.
+    /// From the start of the recording to the first arrival, nanoseconds.
     pub first_ns: u64,
-    /// From there to the last arrival.
+    /// From there to the last arrival, nanoseconds.
     pub length_ns: u64,
     pub from_bytes: u64,
-    /// First byte behind all that is.
+    /// End of the used bytes.
     pub to_bytes: u64,
-    /// Bytes of the largest request that carries any.
+    /// Bytes of the largest request with data.
     pub largest_bytes: u64,
-    /// Requests that cannot be played: nobody saw them arrive, or their place is none of the device.
+    /// Requests that cannot be replayed: without a known arrival, or outside the device.
     pub left_out: u64,
-    /// Nanoseconds from arrival to end, summed over all.
+    /// Time from arrival to completion, summed, nanoseconds.
     pub queued_ns: u64,
-    /// Those that can, in the order of [`Act::ALL`].
+    /// Requests that can be replayed, in the order of [`Act::ALL`].
     pub acts: [Moved; Act::ALL.len()],
 }
 
-/// What is touched of one of several devices. Such parts are laid one behind the other, each in whole MiB.
+/// The used part of one of several devices. Such parts are placed one after the other, in whole MiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The whole MiB in which the first byte that is touched lies.
+    /// Start of the first used MiB.
     pub from_bytes: u64,
-    /// First byte behind all that is.
+    /// End of the used bytes.
     pub to_bytes: u64,
 }
 
@@ -74,7 +74,7 @@ impl Part {
     }
 }
 
-/// Between the names of several devices, and between their parts.
+/// Separator of device names, and of their parts.
 const AND: char = '+';
 
 impl Source {
@@ -102,12 +102,12 @@ impl Source {
         self.acts[act as usize].operations > 0
     }
 
-    /// Whether anything that is stored does not stay as it is.
+    /// Whether it changes stored data.
     pub fn changes(&self) -> bool {
         Act::ALL.into_iter().any(|act| act.changes() && self.has(act))
     }
 
-    /// Bytes of an area that holds all that is touched: whole MiB from the first byte on.
+    /// Bytes of an area for all used bytes: whole MiB from the first one on.
     pub fn extent_bytes(&self) -> u64 {
         let from = self.from_bytes / MIB * MIB;
         self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
@@ -187,7 +187,7 @@ impl FromStr for Source {
 }
 
 impl Source {
-    /// Takes a value by its name; whether it is one.
+    /// Sets a field by name; returns whether it was valid.
     fn take(&mut self, name: &str, value: &str) -> bool {
         let to = match name {
             "id" => &mut self.id,
@@ -239,7 +239,7 @@ pub const KEY_EXAMPLE: &str = "\
     device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
     largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096\"";
 
-/// A request as it is played; `None` if it cannot be.
+/// A request of a replay; `None` if it cannot be replayed.
 pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Step> {
     let act = match request.class {
         BlockClass::Read => Act::Read,
@@ -258,11 +258,11 @@ pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Opti
     is_there.then_some(Step { at_ns, offset: request.offset_bytes, bytes: request.bytes, act })
 }
 
-/// What a recording comes to, counted request by request.
+/// Totals of a recording, counted request by request.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     source: Source,
-    /// Nanoseconds from its beginning after which nothing is taken.
+    /// Nanoseconds from its start after which requests are ignored.
     until_ns: Option<u64>,
     last_ns: u64,
 }
@@ -302,7 +302,7 @@ impl Scan {
         }
     }
 
-    /// Those of several devices together: the touched part of each lies behind that of the one before it.
+    /// Joins several devices: the used part of each follows that of the previous one.
     pub fn joined(scans: Vec<Self>) -> Self {
         let mut all = Self::new("", 0, None);
         let own = &mut all.source;
@@ -336,7 +336,7 @@ impl Scan {
         all
     }
 
-    /// What it comes to, as the recording of a result with this hash.
+    /// The totals, as the recording of a result with this hash.
     pub fn finish(self, id: &str, sha256: &str) -> Result<Source, String> {
         let Self { mut source, last_ns, .. } = self;
         let count = source.requests();

@@ -1,4 +1,4 @@
-//! What a play tells beside its metrics: what was played beside what was recorded.
+//! Facts and exhibits of a replay: replayed and recorded counts.
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::{
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::{Beside, Fidelity, Paced, ReplayDetail, ReplayPlan};
 use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
 
-/// How faithful the least faithful trial of a row was.
+/// Fidelity of the least faithful trial of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayFacts {
     pub workload: String,
     pub configuration: Levels,
-    /// Trials that it is chosen from.
+    /// Number of trials to choose from.
     pub trials: usize,
     pub fidelity: Fidelity,
-    /// It in a sentence.
+    /// The same in a sentence.
     pub text: String,
 }
 
@@ -119,7 +119,7 @@ impl Shows for ReplayFacts {
         Exhibit {
             tables,
             figures: figures(all, rows),
-            // What is the same work needs no sentence: the tables say so.
+            // Equal work needs no sentence: the tables show it.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
             ..Exhibit::default()
         }
@@ -159,7 +159,7 @@ fn timing(all: &[&ReplayFacts], rows: &dyn Rows) -> Table {
     table
 }
 
-/// What waited for what in paced plays, where there are any.
+/// Dependencies in replays with a dependent clock, if any.
 fn pacing(all: &[&ReplayFacts], rows: &dyn Rows) -> Option<Table> {
     let paced = |own: &&ReplayFacts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
     let paced: Vec<(String, Paced)> = all.iter().filter_map(paced).collect();

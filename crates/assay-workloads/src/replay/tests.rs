@@ -1,4 +1,4 @@
-//! Recordings that are made up, played on a simulated drive.
+//! Artificial recordings, replayed on a simulated drive.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ const BEGUN_NS: u64 = 77_000;
 const DEVICE_BYTES: u64 = 256 * MIB;
 const COUNT: u64 = 6_000;
 
-/// Requests a millisecond apart that jump through the device, in the order in which they ended.
+/// Requests 1 ms apart at scattered offsets, in the order of completion.
 fn requests() -> impl Iterator<Item = BlockRequest> {
     (0..COUNT).map(|at| {
         let class = BlockClass::ALL[(at % 6) as usize];
@@ -80,7 +80,7 @@ fn planned_in(asked: &ReplaySpec, area: Area) -> Result<ReplayPlan, String> {
     asked.plan(&offer).map(|(planned, _)| ReplayPlan::of(&planned).unwrap().clone())
 }
 
-/// A play on a drive that serves so many at a time, each in so long.
+/// A replay on a drive with this parallelism and service time.
 fn ran(planned: &ReplayPlan, area: Area, drive: (u64, u32)) -> Result<Ran, String> {
     let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).unwrap();
     planned.run(&Run {
@@ -139,7 +139,7 @@ fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
         let own = planned.value(metric, &measured)?;
         Some((own.unwrap() * measured.window_ns as f64 / 1e9).round() as u64)
     };
-    // A sixth of each kind, and what is FUA is a write.
+    // A sixth of each kind; a FUA request is a write.
     assert_eq!(amount("read_iops"), Some(COUNT / 6));
     assert_eq!(amount("write_iops"), Some(COUNT / 3));
     assert_eq!(amount("trim_bandwidth_bytes_per_s"), Some(COUNT / 6 * 4096));
@@ -160,7 +160,7 @@ fn a_drive_that_does_not_carry_it_makes_it_other_work() {
     let (planned, measured) = played(&asked(Clock::Open), DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
     assert!(told.invalid && told.trials == 1 && told.what.contains("were replayed"), "{told:?}");
-    // Slowly enough it does.
+    // At a lower speed it is faithful.
     let slower = ReplaySpec { speed: "0.2x".parse().unwrap(), ..asked(Clock::Open) };
     let (planned, measured) = played(&slower, DEVICE_BYTES, SLOW);
     assert_eq!(doubt(&planned, &measured), None);
@@ -195,12 +195,12 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
     let own = &ReplayDetail::of(&measured).unwrap().fidelity;
     assert_eq!((own.ks_distance, own.late_share), (None, Some(0.0)));
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
-    // Reads, and flushes with what lies on the medium; nobody said that the rest was waited for.
+    // Reads, and flushes with FUA writes; other requests have no known dependents.
     let paced = own.dependent.unwrap();
     assert_eq!((paced.after_end, paced.added_share), (COUNT / 6 * 3 - 2, 0.0));
     assert_eq!(paced.gap_ns[0], paced.gap_ns[1]);
     assert!(own.replayed_ns < own.recorded_ns && own.recorded_ns == (COUNT - 1) * MS, "{own:?}");
-    // A slow drive makes it longer, and no other work; by the clock it would be that.
+    // A slow drive prolongs it without changing the work; in an open loop it would change it.
     let (planned, measured) = played(&asked(Clock::Dependent), DEVICE_BYTES, SLOW);
     let own = &ReplayDetail::of(&measured).unwrap().fidelity;
     assert_eq!((measured.operations(), doubt(&planned, &measured)), (COUNT, None));
@@ -210,7 +210,7 @@ fn a_paced_play_goes_as_fast_as_what_is_waited_for() {
 
 #[test]
 fn a_paced_play_that_starts_late_is_other_work() {
-    // With room for one the rest waits for that.
+    // With depth 1, the other requests wait.
     let narrow = ReplaySpec { queue_depth: 1, ..asked(Clock::Dependent) };
     let (planned, measured) = played(&narrow, DEVICE_BYTES, SLOW);
     let told = doubt(&planned, &measured).unwrap();
@@ -239,7 +239,7 @@ fn a_recording_without_ends_is_not_played_paced() {
     let told = planned_in(&of(Clock::Dependent), area(DEVICE_BYTES)).unwrap_err();
     assert!(told.contains("no completion times") && told.contains("\"open\""), "{told}");
     assert!(planned_in(&of(Clock::Closed), area(DEVICE_BYTES)).is_ok());
-    // By its own clock it is played, and how many were under way is not told.
+    // In an open loop it can be replayed, without a recorded number in flight.
     let (planned, measured) = played(&of(Clock::Open), DEVICE_BYTES, FAST);
     assert_eq!(doubt(&planned, &measured), None);
     assert_eq!(ReplayDetail::of(&measured).unwrap().fidelity.in_flight_recorded(), None);
@@ -349,7 +349,7 @@ fn requests_without_an_arrival_or_a_place_are_counted_and_left_out() {
     assert!(scan.finish("evening", &"ab".repeat(32)).unwrap_err().contains("requests to sda"));
 }
 
-/// Whatever a recording says, it is played inside of the area or refused.
+/// For any recording, the replay is within the area or fails.
 #[test]
 fn hostile_requests_end_in_an_answer() {
     let mut state = 3_u64;

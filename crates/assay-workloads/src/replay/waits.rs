@@ -1,21 +1,19 @@
-//! What each request of a recording plausibly waited for. The recording does not say so: it is guessed by one rule, and
-//! where that says nothing, the time between two starts is kept.
+//! Infers the dependencies between requests of a recording. The recording does not contain them: one rule infers them,
+//! and without a match, the time between two starts is preserved.
 //!
-//! - There are two lanes: reads, and what changes (writes, flushes, discards, zeroing). A request waits for nothing of
-//!   the other lane.
-//! - It waited for the latest request of its lane that had ended when it arrived, that nobody else waited for, and that
-//!   had ended at most [`MOST_GAP_NS`] before: an end lets one request go, so that as many go on beside each other as
-//!   there were.
-//! - Who waits for nobody, and nobody for it: what is read ahead, and what is written back without the flag that
-//!   somebody waits for it.
-//! - What waited for no end starts so long after the start of the request before it as it arrived after that.
+//! - There are two lanes: reads, and modifications (writes, flushes, discards, zeroing). A request never depends on the
+//!   other lane.
+//! - It depended on the latest completed request of its lane at its arrival that has no other dependent, and that
+//!   completed at most [`MOST_GAP_NS`] before: each completion releases one request, which preserves the parallelism.
+//! - Without dependencies: read-ahead, and writeback without the sync flag.
+//! - A request without a dependency starts as long after the previous start as it was recorded.
 
 use assay_load::{Act, Step, Wait};
 use assay_machine::system::{BlockRequest, RequestFlags};
 
 use super::{Scale, step_of};
 
-/// Who starts longer than this after an end did not wait for it.
+/// A request that started later than this after a completion did not depend on it.
 pub const MOST_GAP_NS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// A request of a device of so many bytes, with its times from the beginning; none where it cannot be played.
+    /// A request of a device of this size, with times from the beginning; `None` if it cannot be replayed.
     pub fn of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
         let step = step_of(request, begun_ns, device_bytes)?;
         let flags = request.flags;
@@ -39,7 +37,7 @@ impl Arrived {
         Some(Self { step, ended_ns, is_background })
     }
 
-    /// With times that are counted from so much later on.
+    /// With times relative to a later start.
     pub fn since(self, ns: u64) -> Option<Self> {
         let at_ns = self.step.at_ns.checked_sub(ns)?;
         let ended_ns = self.ended_ns.saturating_sub(ns);
@@ -51,12 +49,12 @@ impl Arrived {
     }
 }
 
-/// What each of these requests waits for in a play of this scale; they are in the order in which they arrived.
+/// Infers the dependency of each request in a replay of this scale; requests are in the order of arrival.
 pub fn guessed(requests: &[Arrived], scale: Scale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
     let mut ended = by_end.into_iter().peekable();
-    // By lane the requests that ended and that nobody waited for, the latest on top.
+    // By lane, completed requests without a dependent, the latest on top.
     let mut free = [Vec::<u32>::new(), Vec::new()];
     let mut before_ns = 0;
     let mut waits = Vec::with_capacity(requests.len());
@@ -73,7 +71,7 @@ pub fn guessed(requests: &[Arrived], scale: Scale) -> Vec<Wait> {
         let gap_ns = |other: &u32| at_ns.saturating_sub(requests[*other as usize].ended_ns);
         let end_of = latest.filter(|other| gap_ns(other) <= MOST_GAP_NS);
         if latest.is_some() && end_of.is_none() {
-            // What lies below it ended still earlier.
+            // All below it completed even earlier.
             free[own.lane()].clear();
         }
         let gap_ns = end_of.as_ref().map_or_else(|| at_ns.saturating_sub(before_ns), gap_ns);
@@ -100,7 +98,7 @@ mod tests {
         arrived(Act::Read, at_us * US, ended_us * US)
     }
 
-    /// By request whose end it waits for, and microseconds from there.
+    /// By request, the one it depends on, and the microseconds after its completion.
     fn told(requests: &[Arrived]) -> Vec<(Option<u32>, u64)> {
         let waits = guessed(requests, Scale::ONE);
         waits.iter().map(|wait| (wait.end_of, wait.gap_ns / US)).collect()
@@ -116,7 +114,7 @@ mod tests {
 
     #[test]
     fn as_many_go_on_beside_each_other_as_there_were() {
-        // Two that start together, and each is followed by one when it ends.
+        // Two that start together, each followed by one at its completion.
         let all = [read(0, 100), read(1, 300), read(110, 200), read(210, 400), read(310, 500)];
         let expected = [(None, 0), (None, 1), (Some(0), 10), (Some(2), 10), (Some(1), 10)];
         assert_eq!(told(&all), expected);
@@ -133,7 +131,7 @@ mod tests {
         let bound = MOST_GAP_NS / US;
         assert_eq!(told(&[read(0, 50), read(50 + bound, 99_999_999)])[1], (Some(0), bound));
         assert_eq!(told(&[read(0, 50), read(51 + bound, 99_999_999)])[1], (None, 51 + bound));
-        // What ended before that is not waited for by anybody later, either.
+        // No later request depends on an earlier completion either.
         let all =
             [read(0, 10), read(1, 50), read(51 + bound, 52 + bound), read(60 + bound, 70 + bound)];
         assert_eq!(told(&all)[3], (Some(2), 8));
@@ -180,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Whatever a recording says, no request waits for a later one, and no end is waited for twice.
+    /// For any recording, no request depends on a later one, and no two on the same one.
     #[test]
     fn hostile_times_make_no_circle() {
         let mut state = 5_u64;

@@ -1,4 +1,4 @@
-//! What rounds count, as it is recorded.
+//! Counters of rounds, in recorded form.
 
 use assay_core::stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct SteadyStateDetail {
     pub cells: Vec<PtsPoint>,
     pub cell_ns: u64,
     pub rounds: Vec<Round>,
-    /// Why it ended before it was steady, where something else than the number of rounds ended it.
+    /// Why it ended before the steady state, unless the number of rounds ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
 }
@@ -22,17 +22,17 @@ pub struct Prepared {
     pub is_device: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
-    /// What the kernel says of its write cache: `write back` or `write through`.
+    /// Mode of its write cache by the kernel: `write back` or `write through`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
-    /// Why it was not purged; it was where nothing stands here.
+    /// Why it was not purged; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_purged: Option<String>,
-    /// Bytes that the rounds go to.
+    /// Bytes of the rounds' range.
     pub range_bytes: u64,
-    /// Bytes that they were to go to.
+    /// Requested bytes of that range.
     pub wanted_bytes: u64,
-    /// Bytes that were written in one piece before the first round.
+    /// Bytes written sequentially before the first round.
     pub filled_bytes: u64,
     pub fill_ns: u64,
 }
@@ -40,9 +40,9 @@ pub struct Prepared {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     pub cells: Vec<Seen>,
-    /// Bytes that were written since the purge, up to its end.
+    /// Bytes written since the purge, up to its end.
     pub written_bytes: u64,
-    /// Nanoseconds from the beginning of the first round to its end.
+    /// Nanoseconds from the start of the first round to its end.
     pub ended_ns: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What it is known by; none of a window without a length, and no time of no operation.
+    /// Its measure; `None` without a window, or without operations for a time.
     pub fn value(&self, measure: Measure) -> Option<f64> {
         let seconds = self.window_ns as f64 / 1e9;
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
@@ -73,7 +73,7 @@ impl SteadyStateDetail {
         self.cells.iter().position(|own| *own == cell)
     }
 
-    /// What a cell was known by in each round; none where one of them has no number.
+    /// The measure of a cell in each round; `None` if one of them has no number.
     pub fn course(&self, cell: PtsPoint, measure: Measure) -> Option<Vec<f64>> {
         let place = self.place(cell)?;
         self.rounds.iter().map(|round| round.cells.get(place)?.value(measure)).collect()
@@ -86,7 +86,7 @@ impl Counts for SteadyStateDetail {
         all.map(|seen| seen.operations).fold(0, u64::saturating_add)
     }
 
-    /// Of fewer rounds nothing is judged: who goes on with the study begins anew.
+    /// With fewer rounds there is no verdict: a resumed study starts over.
     fn keeps_what_it_has(&self) -> bool {
         self.rounds.len() >= SNIA_ROUNDS
     }

@@ -1,5 +1,4 @@
-//! What rounds come to: the window in which they are steady, the numbers of each cell in it, and in what they
-//! part from the specification.
+//! Judges rounds: the steady measurement window, the numbers of each cell in it, and deviations from the specification.
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -9,30 +8,30 @@ use serde::{Deserialize, Serialize};
 use super::{SteadyStateDetail, SteadyStatePlan};
 use assay_core::calc::pts::{Measure, PtsPoint};
 
-/// How long a cell runs by the specification.
+/// Duration of a cell in the specification.
 pub(super) const MINUTE_NS: u64 = 60_000_000_000;
-/// How often the whole is written before the first round.
+/// Number of full writes before the first round.
 pub(super) const FILLS: u64 = 2;
 
-/// The five rounds that count.
+/// The five counted rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
-    /// The first of them, from 1 on.
+    /// The first of them, from 1.
     pub first: usize,
     /// The last one.
     pub last: usize,
-    /// Mean of the cell that is tracked.
+    /// Mean of the tracking cell.
     pub mean: f64,
-    /// Largest less smallest of it, as a share of the mean: 20% at most where it is steady.
+    /// Its range (maximum minus minimum) as a share of the mean: at most 20% in steady state.
     pub range_share: f64,
-    /// What the line through them rises by, as a share of the mean: 10% at most where it is steady.
+    /// Rise of the regression line over the window as a share of the mean: at most 10% in steady state.
     pub slope_share: f64,
     /// Whether both hold.
     pub steady: bool,
 }
 
-/// The first window that is steady, else the last one; none of fewer than five rounds.
+/// The first steady window, else the last one; `None` with fewer than five rounds.
 pub fn window(tracked: &[f64]) -> Option<Window> {
     let of = |first: usize| {
         let found = SniaWindow::of(tracked.get(first..first + SNIA_ROUNDS)?)?;
@@ -49,9 +48,8 @@ pub fn window(tracked: &[f64]) -> Option<Window> {
     (0..=last).filter_map(of).find(|window| window.steady).or_else(|| of(last))
 }
 
-/// The window that counts. A drive that is written from fresh on is steady from the first minute, as long as it
-/// has blocks that were never written: of that test the last five rounds count, and it goes on until all was written
-/// once.
+/// The measurement window. A fresh drive looks steady while it has blocks that were never written: a test without a
+/// fill uses the last five rounds, and continues until every block was written once.
 pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<Window> {
     if planned.fill_bytes.is_some() {
         return window(tracked);
@@ -61,13 +59,13 @@ pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<Wind
     Some(Window { first: own.first + before, last: own.last + before, ..own })
 }
 
-/// What a cell was in the window.
+/// A cell in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InWindow {
     /// Which.
     pub cell: PtsPoint,
-    /// What it is known by: the mean over the rounds of the window, or over all where there is none.
+    /// The mean of its measure over the rounds of the window, or over all rounds without one.
     pub mean: f64,
     /// The slowest of its operations in them, nanoseconds.
     pub slowest_ns: u64,
@@ -96,11 +94,11 @@ pub fn matrix(
 pub struct Judgement {
     pub tracked: Vec<f64>,
     pub window: Option<Window>,
-    /// In what they part from the specification, each a phrase.
+    /// Deviations from the specification, one phrase each.
     pub departures: Vec<String>,
 }
 
-/// What a trial says; none where the cell that is tracked has no numbers.
+/// Judges a trial; `None` if the tracking cell has no numbers.
 pub fn judge_trial(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<Judgement> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
     let window = counted(planned, &tracked);
@@ -108,7 +106,7 @@ pub fn judge_trial(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Opt
     Some(Judgement { tracked, window, departures })
 }
 
-/// In what a trial parts from the text, as far as that was at hand.
+/// Deviations of a trial from the specification, as far as its text was available.
 fn departures(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
@@ -131,7 +129,7 @@ fn of_target(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<Strin
         found.push(format!("the test used a file of {range} instead of a whole device"));
     } else if let Some(whole) = own.device_bytes {
         let wanted = whole / 100 * planned.class.range_percent();
-        // Whole operations of the largest size may leave a little.
+        // Whole operations of the largest size may leave a small rest.
         if own.range_bytes + whole / 1000 < wanted {
             let (range, whole) = (Bytes(own.range_bytes), Bytes(whole));
             found.push(format!("the test used only {range} of a device of {whole}"));
@@ -168,7 +166,7 @@ fn of_fill(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<Stri
     planned.fill_bytes?;
     let own = &detail.prepared;
     let wanted = FILLS * own.wanted_bytes;
-    // Less than one operation at the end may be missing.
+    // Less than one operation may be missing at the end.
     (own.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
         format!(
             "only {} of the required {} were written before the first round",
@@ -221,7 +219,7 @@ mod tests {
         assert_eq!((found.first, found.last, found.steady), (3, 7, true));
         assert!((found.mean - 103.4).abs() < 1e-9, "{found:?}");
         assert!((found.range_share - 10.0 / 103.4).abs() < 1e-9);
-        // Slope -2.3 a round.
+        // Slope -2.3 per round.
         assert!((found.slope_share - 9.2 / 103.4).abs() < 1e-9, "{found:?}");
         let never = window(&[200.0, 170.0, 140.0, 110.0, 80.0, 50.0]).unwrap();
         assert_eq!((never.first, never.last, never.steady), (2, 6, false));
@@ -245,7 +243,7 @@ mod tests {
         assert_eq!(counted(&planned(Test::WriteSaturation), &rounds[..4]), None);
     }
 
-    /// The vectors of the protocol (R9 b), round by round as a run meets them.
+    /// The test vectors of the protocol (R9 b), round by round.
     #[test]
     fn the_vectors_of_the_specification_end_at_their_rounds() {
         let ends = |course: &dyn Fn(i32) -> f64| {
@@ -256,7 +254,7 @@ mod tests {
         assert_eq!(ends(&|at| 100.0 + 100.0 * (-f64::from(at) / 5.0).exp()), Some(13));
         assert_eq!(ends(&|at| 100.0 * 0.98_f64.powi(at)), Some(5));
         assert_eq!(ends(&|at| 100.0 * 0.97_f64.powi(at)), None);
-        // Alternately 9% above and below: no rise, and 18% of range.
+        // Alternately 9% above and below: no slope, and a range of 18%.
         assert_eq!(ends(&|at| if at % 2 == 0 { 109.0 } else { 91.0 }), Some(5));
         assert_eq!(ends(&|at| if at % 2 == 0 { 111.0 } else { 89.0 }), None);
     }

@@ -1,5 +1,5 @@
-//! Rounds of cells until five of them are steady: the tests of the SNIA's performance test specification, and
-//! what is like them.
+//! Rounds of cells until five of them are steady: the tests of the SNIA performance test specification, and similar
+//! ones.
 
 mod detail;
 mod judge;
@@ -30,12 +30,12 @@ pub use planned::SteadyStatePlan;
 pub use tell::SteadyStateFacts;
 
 const CELL: Time = Time(judge::MINUTE_NS);
-/// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
+/// Default time limit of a trial: rounds end earlier.
 const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
 const QUICK: Time = Time(30_000_000_000);
 const MOST_THREADS: u64 = 1024;
 const MOST_DEPTH: u64 = 4096;
-/// The range is whole in pieces of this size, of which all sizes of the tests are parts.
+/// The range is a multiple of this size, which all block sizes of the tests divide.
 const PIECE: u64 = 1 << 20;
 
 keys! {
@@ -118,7 +118,7 @@ const ROUNDS: Metric = lower(
     "last round of the first steady-state measurement window; absent without steady state",
 );
 
-// Bytes, and yet of the nature of a rate: which round it is, rates say.
+// In bytes, but derived from rates: these determine the round.
 const WRITTEN: Metric = lower(
     "written_until_steady_bytes",
     "bytes written until steady state",
@@ -153,7 +153,7 @@ const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
 impl SteadyStateSpec {
-    /// Threads, and operations in flight of each.
+    /// Threads, and operations in flight per thread.
     fn in_flight(&self) -> [u32; 2] {
         let [threads, depth] = self.class.in_flight(self.test);
         [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
@@ -163,7 +163,7 @@ impl SteadyStateSpec {
         running::io_of(self.test, cell, self.in_flight())
     }
 
-    /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
+    /// The supported cells of a target, why others are not, and the plan of one of them.
     fn granted(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::IoPlan>) {
         let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
         for cell in self.test.cells(self.block_size) {

@@ -1,4 +1,4 @@
-//! Rounds as they will be run.
+//! The plan of rounds.
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -12,7 +12,7 @@ use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
-/// What writing is supposed to take on a target that was not tried: 200 MB/s.
+/// Assumed write time per byte on an untested target: 200 MB/s.
 const SUPPOSED_NS_OF_BYTE: u64 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,18 +20,18 @@ pub struct SteadyStatePlan {
     pub test: Test,
     pub class: Class,
     pub engine: Engine,
-    /// Threads, and operations in flight of each.
+    /// Threads, and operations in flight per thread.
     pub in_flight: [u32; 2],
-    /// Operations in flight that were asked for, over all threads.
+    /// Requested number of operations in flight, over all threads.
     pub asked_in_flight: u32,
     pub cells: Vec<PtsPoint>,
-    /// Which are not run, and why, each a phrase.
+    /// Excluded cells and reasons, one phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     pub cell_ns: u64,
     pub most_rounds: u32,
     pub range_bytes: u64,
-    /// Bytes of an operation by which the whole is written before, where it is.
+    /// Block size of the fill before the rounds, if any, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_bytes: Option<u64>,
     pub direct: bool,
@@ -100,7 +100,7 @@ impl PlannedWork for SteadyStatePlan {
         false
     }
 
-    /// With all of its rounds: who waits wants to know the longest.
+    /// With all rounds: an upper bound for the user.
     fn expected_ns(&self, _: u64) -> Option<u64> {
         let filled = self.fill_bytes.map_or(0, |_| FILLS.saturating_mul(self.range_bytes));
         let fill_ns = filled.saturating_mul(SUPPOSED_NS_OF_BYTE);
@@ -151,7 +151,7 @@ impl PlannedWork for SteadyStatePlan {
     }
 }
 
-/// What one of its metrics is: what a view shows and what is compared is one number.
+/// The value of one of its metrics, for views and comparisons alike.
 fn value(
     planned: &SteadyStatePlan,
     metric: &str,

@@ -1,4 +1,4 @@
-//! Rule `not-steady`: what is told of rounds that were never steady.
+//! Rule `not-steady`: the remark on rounds without a steady state.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;

@@ -1,5 +1,4 @@
-//! Purge, two writes of the whole, and round after round without a rest, until five of them are steady or
-//! there is no more time.
+//! Purge, two full writes, and consecutive rounds, until five of them are steady or the time is over.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -19,14 +18,14 @@ use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
 use assay_core::calc::pts::{PtsPoint, Test};
 
-/// In flight while the whole is written before the first round.
+/// Queue depth of the full writes before the first round.
 const FILL_DEPTH: u32 = 32;
-/// Writing it takes at most so much of a time that is limited, in percent.
+/// Largest share of a limited time for the full writes, in percent.
 const FILL_SHARE: u64 = 40;
 
 pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::IoSpec {
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
-    // All mixes of the tests are percentages that add up.
+    // All mixes of the tests are valid percentages.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
     let size = Bytes(cell.size_bytes).into();
     io::IoSpec {
@@ -51,7 +50,7 @@ struct Running<'a> {
     detail: SteadyStateDetail,
 }
 
-/// Runs until it is steady, the time is over, or the user stops it.
+/// Runs until the steady state, the end of the time, or a stop.
 pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<Ran, String> {
     if !run.medium.area.written {
         return Err("cannot overwrite the whole target: no consent given".to_owned());
@@ -70,12 +69,12 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<Ran, Strin
     Ok(own.phases.finish(own.detail))
 }
 
-/// What is known of a target before anything is done to it.
+/// State of a target before the test.
 fn looked_at(run: &Run<'_>, range_bytes: u64) -> Prepared {
     let device = run.system.status(run.path).ok().and_then(|status| status.own_device);
     let of_device = device.map(|number| PathBuf::from(format!("/sys/dev/block/{number}")));
     let told = |name: &str| of_device.as_ref().and_then(|path| read(run.system, &path.join(name)));
-    // A part of a disk has the cache of the disk.
+    // A partition has the cache of its disk.
     let write_cache = told("queue/write_cache").or_else(|| told("../queue/write_cache"));
     Prepared {
         is_device: of_device.is_some(),
@@ -93,7 +92,7 @@ fn read(system: &dyn System, path: &Path) -> Option<String> {
 }
 
 impl Running<'_> {
-    /// Discards all of the target, what the rounds do not use included.
+    /// Discards the whole target, including bytes outside the rounds.
     fn purge(&mut self) {
         let whole = self.phases.run.medium.area;
         let refused = match self.phases.run.medium.file {
@@ -106,13 +105,13 @@ impl Running<'_> {
         self.detail.prepared.not_purged = refused;
         if let Some(file) = self.phases.run.medium.file.filter(|_| !self.detail.prepared.is_device)
         {
-            // Room of a file that is set aside is not looked for while it is written; without, it is.
+            // Preallocation avoids block allocation during writes; it is optional.
             let area = self.phases.area.start..self.phases.area.start + self.phases.area.length;
             let _ = assay_load::set_aside(file.as_fd(), &area);
         }
     }
 
-    /// Writes the whole twice; what the time leaves of the first pass is what rounds go to.
+    /// Writes the whole range twice; a first pass cut short by time determines the range of the rounds.
     fn fill(&mut self) -> Result<(), String> {
         let Some(size_bytes) = self.planned.fill_bytes else { return Ok(()) };
         let began_ns = self.phases.spent_ns();
@@ -136,7 +135,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Rounds go to what was written: elsewhere there is nothing to read.
+    /// Limits rounds to written bytes: elsewhere there is nothing to read.
     fn shrink(&mut self, written: u64) {
         let whole = written / PIECE * PIECE;
         self.phases.area.length = whole.clamp(PIECE, self.phases.area.length);
@@ -182,7 +181,7 @@ impl Running<'_> {
             || self.phases.claims.write.bytes >= self.phases.area.length
     }
 
-    /// One pass over the cells; none where it was stopped before it was whole.
+    /// One pass over the cells; `None` if it was stopped earlier.
     fn round(&mut self) -> Result<Option<Vec<Seen>>, String> {
         let (cells, cell_ns) = (self.detail.cells.clone(), self.detail.cell_ns);
         let mut seen = Vec::with_capacity(cells.len());
@@ -198,7 +197,7 @@ impl Running<'_> {
     }
 }
 
-/// What a run shows of its cell, reads and writes together.
+/// The result of a run for its cell, reads and writes together.
 fn of_outcome(outcome: &Outcome) -> Seen {
     let (mut operations, mut bytes, mut sum_ns, mut most_ns) = (0_u64, 0_u64, 0.0, 0);
     for class in &outcome.classes {

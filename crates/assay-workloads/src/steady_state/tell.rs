@@ -1,5 +1,5 @@
-//! What rounds tell beside their metrics: the window in which they were steady, a table of mixes by sizes, how
-//! they converged, and in what they part from the specification.
+//! Facts and exhibits of rounds: the measurement window, a table of mixes by sizes, the convergence, and deviations
+//! from the specification.
 
 use std::iter;
 
@@ -23,7 +23,7 @@ use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
-/// What rounds say.
+/// Facts of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyStateFacts {
@@ -31,30 +31,30 @@ pub struct SteadyStateFacts {
     pub configuration: Levels,
     pub test: Test,
     pub class: Class,
-    /// The cell by which rounds were judged.
+    /// The tracking cell.
     pub tracking_cell: PtsPoint,
-    /// What it was, round by round.
+    /// Its value in each round.
     pub rounds: Vec<f64>,
-    /// Bytes that were written since the purge, up to the end of each round.
+    /// Bytes written since the purge, up to the end of each round.
     pub written_bytes: Vec<u64>,
-    /// Seconds from the beginning of the first round to the end of each.
+    /// Seconds from the start of the first round to the end of each.
     pub ended_s: Vec<f64>,
-    /// The rounds that count; none of fewer than five.
+    /// The counted rounds; `None` with fewer than five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measurement_window: Option<Window>,
-    /// Each cell in them.
+    /// Each cell in these rounds.
     pub cells: Vec<InWindow>,
-    /// In what it parts from the specification; nothing that shows, where nothing stands here.
+    /// Deviations from the specification; empty without a visible one.
     pub deviations: Vec<String>,
-    /// Which trial that is and of how many, where there are several.
+    /// Index of the trial and number of trials, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<[usize; 2]>,
-    /// It in sentences.
+    /// The same in sentences.
     pub text: String,
 }
 
 impl Tells for SteadyStatePlan {
-    /// Of several trials the last is told: the drive has been through most.
+    /// With several trials, uses the last: the drive is preconditioned most.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let of = |(at, measured): (usize, Option<&Measured>)| {
             let detail = SteadyStateDetail::of(measured?)?.clone();
@@ -251,7 +251,7 @@ impl SteadyStateFacts {
         (!items.is_empty()).then_some(List { title, items })
     }
 
-    /// A row a size, a column a mix.
+    /// One row per size, one column per mix.
     fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
         let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
         for own in &self.cells {
@@ -290,7 +290,7 @@ impl SteadyStateFacts {
         table
     }
 
-    /// A row a round: the first ones, and those that count where there are many.
+    /// One row per round: the first ones, and the counted ones if there are many.
     fn table_of_rounds(&self) -> Table {
         const MOST: usize = 30;
         let all = self.rounds.len();

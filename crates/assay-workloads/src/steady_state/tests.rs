@@ -1,4 +1,4 @@
-//! Rounds on a simulated drive, and what is said of them.
+//! Rounds on a simulated drive, and their sentences.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const SECOND: u64 = 1_000_000_000;
 
-/// A test as it is planned for a whole device of 64 GiB.
+/// The plan of a test for a whole device of 64 GiB.
 pub(super) fn planned(test: Test) -> SteadyStatePlan {
     let asked = SteadyStateSpec { test, ..SteadyStateSpec::default() };
     SteadyStatePlan {
@@ -42,7 +42,7 @@ pub(super) fn planned(test: Test) -> SteadyStatePlan {
     }
 }
 
-/// Rounds of a device of 64 GiB in which each cell was the same in its rate, or in its time.
+/// Rounds of a 64 GiB device in which each cell had this rate or latency.
 pub(super) fn detail(planned: &SteadyStatePlan, rounds: &[f64]) -> SteadyStateDetail {
     let seen = |value: f64, cell: &PtsPoint| match planned.test.measure() {
         Measure::Latency => {
@@ -84,7 +84,7 @@ pub(super) fn measured_of(detail: SteadyStateDetail) -> Measured {
 }
 
 const FALLING: [f64; 8] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0, 3970.0];
-/// The same up to the first five that are steady.
+/// The same up to the first five steady rounds.
 const UNTIL_STEADY: [f64; 7] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0];
 
 #[test]
@@ -98,7 +98,7 @@ fn a_whole_device_with_all_its_rounds_parts_from_the_text_in_nothing_that_shows(
     }
 }
 
-/// What a trial parts in, changed from one that parts in nothing.
+/// Deviations of a changed trial, which has none otherwise.
 fn departures(change: impl Fn(&mut SteadyStatePlan, &mut SteadyStateDetail)) -> String {
     let mut own = planned(Test::Iops);
     let mut detail = detail(&own, &FALLING);
@@ -242,7 +242,7 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
     assert!(of(512, false).unwrap_err().contains("no consent given"));
 }
 
-/// A simulated drive of 64 MiB, with so many nanoseconds an operation.
+/// A simulated 64 MiB drive with this latency in nanoseconds.
 fn ran(asked: &SteadyStateSpec, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
@@ -301,7 +301,7 @@ fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_wri
     let found = ran(&asked, 3600 * SECOND, None);
     let own = SteadyStateDetail::of(&found.measured).unwrap();
     assert_eq!((own.prepared.filled_bytes, own.cells.len()), (0, 1));
-    // It is as steady as can be from the first five rounds on, and goes on until all was written once.
+    // It is steady from the first five rounds on, but continues until everything was written once.
     let before = own.rounds.iter().filter(|round| round.written_bytes < 64 * MIB).count();
     assert!(before > 5 && before + 1 == own.rounds.len(), "{before} of {}", own.rounds.len());
     assert_eq!(found.measured.claims.read.operations, 0);
@@ -311,13 +311,13 @@ fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_wri
 
 #[test]
 fn a_time_that_is_short_shrinks_the_range_and_the_round_and_says_so() {
-    // 2 s are 20,000 operations; all of it twice takes 1,024 of 128 KiB.
+    // 2 s are 20,000 operations; two full writes take 1,024 of 128 KiB.
     let found = ran(&SteadyStateSpec::default(), 2 * SECOND, None);
     let own = SteadyStateDetail::of(&found.measured).unwrap();
     assert!(own.cells.len() < 56 && own.cell_ns < SECOND, "{:?}", own.cells);
     assert!(own.cells.contains(&Test::Iops.tracked(None)));
     assert_eq!(own.rounds.len(), 5);
-    // The fill is cut to two fifths of the time.
+    // The fill is limited to two fifths of the time.
     let cut = ran(&SteadyStateSpec::default(), SECOND / 10, None);
     let own = SteadyStateDetail::of(&cut.measured).unwrap();
     let prepared = &own.prepared;

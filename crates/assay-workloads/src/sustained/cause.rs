@@ -1,56 +1,55 @@
-//! Why a rate fell, as far as it shows: places of the beginning are written once more, at once and after a
-//! rest.
+//! Detects why a rate fell: places at the beginning are written again, immediately and after a rest.
 //!
-//! A fast cache that is full is slow wherever is written, and has room again after a rest. A disk is slow
-//! where its tracks are short, and so fast at its beginning at once. A neighbour who takes the device away
-//! comes and goes by himself: that he goes during the rest, and stays away, is as rare as the rest is short.
+//! A full fast cache is slow everywhere, and has space again after a rest. A hard disk is slow on its inner tracks, and
+//! fast at its beginning immediately. Another user of the device comes and goes: it is unlikely to leave exactly during
+//! the rest, and to stay away.
 
 use serde::{Deserialize, Serialize};
 
 use super::SustainedDetail;
 use super::judge::{Course, Rated, STEP, rated};
 
-/// Slices after the rest that are looked at: what a short rest makes room for is little.
+/// Slices to evaluate after the rest: a short rest only frees a little space.
 const RESTED: usize = 4;
-/// With fewer of either kind, a perfect separation by chance has a probability above 1 in 56.
+/// With fewer of either kind, perfect separation has a probability above 1 in 56 by chance.
 const FEWEST_AT_ONCE: usize = 5;
 const FEWEST_RESTED: usize = 3;
 
-/// Places of the beginning, written once more after the rate had fallen, as it is recorded.
+/// Places at the beginning, written again after the drop of the rate, in recorded form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retried {
-    /// Bytes of a slice: fewer than before, so that slow ones are as many.
+    /// Bytes of a slice: smaller than before, to get as many slow ones.
     pub slice_bytes: u64,
     pub at_once_ns: Vec<u64>,
     pub rest_ns: u64,
     pub rested_ns: Vec<u64>,
 }
 
-/// What that showed.
+/// Result of the retry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Again {
-    /// The rate at once.
+    /// The rate without a rest.
     pub at_once: Rated,
     /// Nanoseconds of the rest.
     pub rest_ns: u64,
-    /// The rate after it.
+    /// The rate after the rest.
     pub rested: Rated,
-    /// Whether it was slow at once: nearer to the rate after the fall than to that before it.
+    /// Whether it was slow without a rest: closer to the rate after the drop than to that before.
     pub slow_at_once: bool,
-    /// Whether each slice after the rest was faster than all before it, by a quarter, and they were nearer
-    /// to the rate before the fall.
+    /// Whether each slice after the rest was faster than all before it by 25%, and they were closer to the rate before
+    /// the drop.
     pub back_after_rest: bool,
 }
 
 impl Again {
-    /// Whether both speak for a cache that was full.
+    /// Whether both indicate a full cache.
     pub const fn is_cache(&self) -> bool {
         self.slow_at_once && self.back_after_rest
     }
 }
 
-/// What writing again showed of a fall; none where nothing was written again, or too little.
+/// Result of the retry after a drop; `None` without a retry, or with too few slices.
 pub(super) fn again(detail: &SustainedDetail, course: &Course) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);
     let first = course.levels.first()?.rate_bytes_per_s;

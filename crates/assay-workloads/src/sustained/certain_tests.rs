@@ -1,5 +1,4 @@
-//! What is said of long writes, of courses drawn at random: each rate and place lies within its own
-//! interval, in the facts and in the sentences made of them.
+//! Sentences on long writes with random courses: each rate and position is within its interval, in facts and sentences.
 
 use assay_core::draws::Draws;
 use assay_core::quantity::metric::Nature;
@@ -11,12 +10,12 @@ use super::*;
 const COURSES: u64 = 1000;
 const MIB: u64 = 1 << 20;
 
-/// About normal, standard deviation 1.
+/// Approximately normal, standard deviation 1.
 fn normal(draws: &mut Draws) -> f64 {
     (0..12).map(|_| draws.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
 }
 
-/// Slices with pauses, falls, correlation, of whatever scatter.
+/// Slices with pauses, drops and correlation, of any spread.
 fn slices(draws: &mut Draws) -> Vec<u64> {
     let sd = [0.0, 0.05, 0.2, 0.5][draws.below(4) as usize];
     let keeps = [0.0, 0.0, 0.8, 0.95][draws.below(4) as usize];
@@ -58,7 +57,7 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
         };
         let found = course(&detail).unwrap();
         let text = words(&found, None);
-        // As a document has it.
+        // As in a document.
         let facts = json!({ "cells": [], "sustained": [{ "course": found, "text": text }] });
         intervals += certain::document_of(&facts).unwrap_or_else(|error| panic!("{seed}: {error}"));
         rested += u32::from(found.rests.is_some());
@@ -68,7 +67,7 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
     assert!((300..900).contains(&rested), "{rested}");
 }
 
-/// What is found by rates is of the speed, also where it is counted in bytes.
+/// Positions found by rates depend on speed, even if counted in bytes.
 #[test]
 fn its_metrics_are_of_the_speed() {
     for metric in SustainedSpec::METRICS.iter().copied().flatten() {

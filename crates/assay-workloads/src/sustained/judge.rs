@@ -1,4 +1,4 @@
-//! The course of a long write: levels of the rate, and where one passes into the next.
+//! The course of a long write: levels of the rate, and the changes between them.
 
 use assay_core::stats::{
     batch_sums, correlated_change_interval, correlated_changes, ratio_of_sums, slope,
@@ -9,58 +9,56 @@ use super::SustainedDetail;
 use super::cause::{self, Again};
 use super::rests::{Rests, rests};
 
-/// p of a change at most: rare long pauses are no normal scatter, and make it too small.
+/// Largest p of a change: rare long pauses are not normally distributed, which makes p too small.
 const SURE: f64 = 1e-4;
-/// p of a line at most.
+/// Largest p of a trend line.
 const SURE_OF_LINE: f64 = 0.001;
-/// Smaller steps of the rate are none that is told.
+/// Smallest reported ratio between rates.
 pub(super) const STEP: f64 = 1.25;
-/// Batches that give a rate its interval (R9 d), and slices of each at least.
+/// Number of batches for the interval of a rate (R9 d), and fewest slices per batch.
 const BATCHES: usize = 10;
 const IN_A_BATCH: usize = 2;
 const ALPHA: f64 = 0.05;
 
-/// A stretch of one rate.
+/// A stretch with a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Bytes written before it.
     pub from_bytes: u64,
-    /// Its beginning, with 95%; of the first one there is none.
+    /// 95% CI of its start; `None` for the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ci95_bytes: Option<[u64; 2]>,
-    /// Bytes per second over all of it.
+    /// Mean rate over it, bytes per second.
     pub rate_bytes_per_s: f64,
-    /// 95% CI of that rate, over ten batches of its slices; none of a short one.
+    /// 95% CI of that rate, over ten batches of its slices; `None` if it is short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ci95: Option<[f64; 2]>,
 }
 
-/// All that was written.
+/// The whole long write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Course {
-    /// Bytes in all.
+    /// Total bytes.
     pub written_bytes: u64,
-    /// Levels in their order, one at least.
+    /// Levels in order, at least one.
     pub levels: Vec<Level>,
-    /// The rates of its first and its last fifth, where it sank little by little: a line describes it
-    /// better than levels do, so that there is no place where it fell.
+    /// The rates of its first and last fifth, if it declined gradually: a line fits better than levels, so there is no
+    /// single drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declines: Option<[Rated; 2]>,
-    /// What the drive rested between the slices, where that is more than 5% of the time: a fall may come
-    /// later then, or not at all.
+    /// Rests of the drive between slices, if above 5% of the time: they may delay or prevent a drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests: Option<Rests>,
-    /// What was seen of the places of the beginning when they were written once more.
+    /// Result of writing the places at the beginning again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
 }
 
 impl Course {
-    /// The level from which on the rate stays below that of the beginning, and before which it did not. A
-    /// rate that comes back, or that came back before, was held up by something else; what sinks little by
-    /// little falls nowhere.
+    /// The first level from which the rate stays below the initial one. A rate that recovers was limited by something
+    /// else; a gradual decline has no such level.
     pub fn fall(&self) -> Option<&Level> {
         let (first, later) = self.levels.split_first().filter(|_| self.declines.is_none())?;
         let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
@@ -68,7 +66,7 @@ impl Course {
         later[at..].iter().all(is_slower).then(|| &later[at])
     }
 
-    /// Whether the rate fell for good, at one place or little by little.
+    /// Whether the rate fell permanently, at one position or gradually.
     pub fn fell(&self) -> bool {
         self.fall().is_some() || self.declines.is_some()
     }
@@ -77,7 +75,7 @@ impl Course {
         self.levels.last()
     }
 
-    /// Bytes that went into a fast cache, where it was seen to be one.
+    /// Bytes that fit into a fast cache, if a cache was detected.
     pub fn fast_cache_bytes(&self) -> Option<u64> {
         let fall = self.fall()?;
         self.again.as_ref().filter(|again| again.is_cache()).map(|_| fall.from_bytes)
@@ -90,12 +88,12 @@ impl Course {
 pub struct Rated {
     /// Bytes per second.
     pub rate_bytes_per_s: f64,
-    /// Its 95% CI; none of a few slices.
+    /// Its 95% CI; `None` with few slices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ci95: Option<[f64; 2]>,
 }
 
-/// The rate of slices of one size. Its interval is that of the same ratio, over batches of neighbours.
+/// The rate of slices of one size. Its interval is that of the ratio, over batches of neighboring slices.
 pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
     let times: Vec<f64> = slices_ns.iter().map(|ns| (*ns).max(1) as f64 / 1e9).collect();
     let bytes = vec![slice_bytes as f64; times.len()];
@@ -105,7 +103,7 @@ pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
     Some(Rated { rate_bytes_per_s: found.ratio, rate_ci95: found.interval })
 }
 
-/// The course of what was written; none of nothing.
+/// The course of a long write; `None` if nothing was written.
 pub fn course(detail: &SustainedDetail) -> Option<Course> {
     let slices = &detail.slices_ns;
     if slices.is_empty() || detail.slice_bytes == 0 {
@@ -120,7 +118,7 @@ pub fn course(detail: &SustainedDetail) -> Option<Course> {
     };
     let level = |(index, pair): (usize, &[usize])| {
         let (from, to) = (pair[0], pair[1]);
-        // Its place is looked for between the changes beside it.
+        // Searches its position between the neighboring changes.
         let around = index.checked_sub(1).map(|before| bounds[before]);
         let place = around.and_then(|start| {
             let found = correlated_change_interval(&logs[start..to], ALPHA)?;
@@ -151,7 +149,7 @@ fn ends(detail: &SustainedDetail) -> Option<[Rated; 2]> {
     Some([of(&slices[..fifth])?, of(&slices[slices.len() - fifth..])?])
 }
 
-/// Whether the rate sinks along a line that fits better than its levels, tested over batches.
+/// Whether the rate declines along a line that fits better than its levels, tested over batches.
 fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
     let squares = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
@@ -172,7 +170,7 @@ fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
     })
 }
 
-/// Means of batches of neighbours, as equally long as can be.
+/// Means of batches of neighboring values, with lengths as equal as possible.
 fn batch_means(series: &[f64], batches: usize) -> Option<Vec<f64>> {
     let sums = batch_sums(series, batches)?;
     let counts = batch_sums(&vec![1.0; series.len()], batches)?;

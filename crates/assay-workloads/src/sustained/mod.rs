@@ -1,4 +1,4 @@
-//! What a drive writes for long: where its rate falls, and what is left then.
+//! Long writes: where the rate of a drive falls, and the sustained rate.
 
 mod cause;
 #[cfg(test)]
@@ -33,12 +33,12 @@ pub use rests::Rests;
 pub(crate) use tell::words;
 pub use tell::{Several, SustainedFacts};
 
-/// Time of a trial where neither the workload nor a budget sets one.
+/// Default time of a trial.
 const TRIAL: Time = Time(300_000_000_000);
 const QUICK: Time = Time(30_000_000_000);
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Seconds that are told apart: a day.
+/// Limit on separate seconds: a day.
 const MOST_SECONDS: u64 = 86_400;
 
 keys! {
@@ -59,7 +59,7 @@ static OPTION: CheckOption = CheckOption {
     help: "Measure sustained writes instead of speed: when the rate drops, and how far",
     values: None,
     examples: &[],
-    // What others wrote would lie in the cache already.
+    // Writes of other work would already fill the cache.
     goes_first: true,
     gates: &[],
 };
@@ -76,7 +76,7 @@ const BURST: Metric = higher(
     "write bandwidth before the first rate change",
 );
 
-// Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
+// In bytes, but derived from rates: these determine the position.
 const FALL: Metric = higher(
     "fall_after_bytes",
     "bytes before the drop",
@@ -151,14 +151,14 @@ impl WorkloadSpec for SustainedSpec {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SustainedDetail {
-    /// Bytes that were written before the first slice, to see how fast it is.
+    /// Bytes written before the first slice, to measure the speed.
     pub before_bytes: u64,
     pub slice_bytes: u64,
     pub slices_ns: Vec<u64>,
-    /// Nanoseconds between them in which nothing was written; none of versions that did not count them.
+    /// Nanoseconds between slices without writes; `None` in older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rests_ns: Option<u64>,
-    /// Places of the beginning, written once more after the rate had fallen.
+    /// Places at the beginning, written again after the drop of the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried: Option<Retried>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

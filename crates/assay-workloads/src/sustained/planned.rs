@@ -1,4 +1,4 @@
-//! Writing for long as it will be done.
+//! The plan of a long write.
 
 use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 pub struct SustainedPlan {
     pub engine: Engine,
     pub bytes: u64,
-    /// Whether each slice is synced within its time: it goes through the page cache.
+    /// Whether each slice is synced within its time, because it uses the page cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synced: bool,
 }
@@ -84,7 +84,7 @@ fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> 
     Some(bytes(metric, &course))
 }
 
-/// Where the rate fell, and what of that is known to be a cache.
+/// The position of the drop, and the part known to be a cache.
 fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
     if course.declines.is_some() {
         return Err("the rate decreased gradually".to_owned());

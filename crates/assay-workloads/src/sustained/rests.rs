@@ -1,7 +1,7 @@
-//! What the drive rested between the slices of a long write, and rule `write-gaps`, which says so.
+//! Rests of the drive between slices of a long write, and rule `write-gaps`, which reports them.
 //!
-//! Nobody rests on purpose: making threads and rings, syncing and keeping what was measured takes a moment
-//! between two jobs. Where slices are short, moments add up, and a drive may make room in them.
+//! They are not intended: creating threads and rings, syncing and storing results takes time between two jobs. With
+//! short slices they add up, and a drive may free cache space during them.
 
 use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
@@ -12,7 +12,7 @@ use super::SustainedDetail;
 use crate::tell::{Doubt, OwnRule};
 use crate::{Judged, Measured};
 
-/// Of less of the time nothing is said.
+/// Smaller shares of the time are not reported.
 const TOLD: f64 = 0.05;
 
 pub(super) const RESTED: OwnRule = OwnRule {
@@ -30,11 +30,11 @@ pub(super) const RESTED: OwnRule = OwnRule {
     doubt,
 };
 
-/// Rests that are more than 5% of the time.
+/// Rests of more than 5% of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rests {
-    /// As a share of the time of slices and rests together.
+    /// Share of the time of slices and rests together.
     pub share: f64,
     /// Bytes per second over all of that time.
     pub whole_bytes_per_s: f64,
@@ -46,10 +46,10 @@ impl Rests {
     }
 }
 
-/// What the drive rested between the slices, where that is worth telling and was kept.
+/// Rests of the drive between slices, if recorded and considerable.
 pub(super) fn rests(detail: &SustainedDetail) -> Option<Rests> {
     let rests_ns = detail.rests_ns? as f64;
-    // A record may say anything, also what no sum of whole numbers holds.
+    // An untrusted record may overflow an integer sum.
     let whole_ns = rests_ns + detail.slices_ns.iter().map(|ns| *ns as f64).sum::<f64>();
     let bytes = detail.slice_bytes as f64 * detail.slices_ns.len() as f64;
     let share = rests_ns / whole_ns;
@@ -77,7 +77,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A hundred slices of 8 MiB in 4 ms each, with so many nanoseconds between them in all.
+    /// A hundred slices of 8 MiB in 4 ms each, with this total rest in nanoseconds.
     fn detail(rests_ns: Option<u64>) -> SustainedDetail {
         SustainedDetail {
             slice_bytes: 8 * MIB,
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn few_rests_and_rests_that_nobody_kept_are_not_told() {
-        // A hundredth of the time, just what is not told yet, none, and a result of an older version.
+        // 1% of the time, just below the limit, none, and a result of an older version.
         for rests_ns in [Some(4_000_000), Some(21_000_000), Some(0), None] {
             assert_eq!(rests(&detail(rests_ns)), None, "{rests_ns:?}");
         }

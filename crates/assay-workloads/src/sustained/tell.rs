@@ -1,5 +1,4 @@
-//! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
-//! it; and how that is shown.
+//! Facts and exhibits of long writes; a cause is only named with evidence.
 
 use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use assay_core::presence::Presence;
@@ -12,39 +11,39 @@ use super::{
 use crate::Measured;
 use crate::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
 
-/// What writing for long says.
+/// Facts of long writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SustainedFacts {
     pub workload: String,
     pub configuration: Levels,
-    /// The course of the rate: that of one trial, where there are several.
+    /// The course of the rate: of one trial, if there are several.
     pub timeline: Course,
-    /// Which trial that is, and what the others say; none of one trial alone.
+    /// The chosen trial, and totals of the others; `None` for a single trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub several: Option<Several>,
-    /// It in a sentence.
+    /// The same in a sentence.
     pub text: String,
 }
 
-/// Several trials, of which one has its course told.
+/// Several trials; the facts contain the course of one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Several {
-    /// The one, among those that count, from 1 on.
+    /// Its number among the counted trials, from 1.
     pub trial: usize,
-    /// How many count.
+    /// Number of counted trials.
     pub trials: usize,
-    /// In how many of them the rate fell for good.
+    /// Number of trials in which the rate fell permanently.
     pub fell: usize,
-    /// The least and the most of their sustained rates.
+    /// The lowest and the highest of their sustained rates.
     pub trials_bytes_per_s: [f64; 2],
     /// The number of their row.
     pub sustained_bytes_per_s: Option<f64>,
 }
 
 impl Tells for SustainedPlan {
-    /// Of several trials the gravest is told, since courses are not averaged.
+    /// Of several trials, uses the worst, because courses cannot be averaged.
     fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
         let mut trials = trials(seen);
         let gravest = gravest(&trials)?;
@@ -70,7 +69,7 @@ struct SustainedTrial<'a> {
 }
 
 impl SustainedTrial<'_> {
-    /// What it wrote at last, bytes per second.
+    /// Its final rate, bytes per second.
     fn at_last(&self) -> f64 {
         self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
     }
@@ -84,7 +83,7 @@ fn trials<'a>(seen: &Seen<'a>) -> Vec<SustainedTrial<'a>> {
     seen.trials.iter().copied().enumerate().filter_map(of).collect()
 }
 
-/// The index of the trial with the gravest result, then the slowest at last.
+/// The index of the trial with the worst result, then with the lowest final rate.
 fn gravest(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     (0..trials.len()).max_by(|one, other| {
         let [one, other] = [one, other].map(|at| &trials[*at]);
@@ -93,7 +92,7 @@ fn gravest(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     })
 }
 
-/// What several trials say beside the one at `at`; of one alone there is nothing to say.
+/// Totals over several trials besides the one at `at`; `None` for a single one.
 fn several(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Several> {
     let rates = || trials.iter().map(SustainedTrial::at_last);
     let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
@@ -162,7 +161,7 @@ impl Shows for SustainedFacts {
 }
 
 impl OfRow for SustainedFacts {
-    /// Of several trials, replaces the rates of one by the numbers of the row.
+    /// With several trials, adds the number of the row.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if let Some(several) = &mut self.several {
             several.sustained_bytes_per_s = number(SUSTAINED.name);
@@ -177,7 +176,7 @@ impl OfRow for SustainedFacts {
 }
 
 impl SustainedFacts {
-    /// A row for each level, for all of the time if the drive rested, and for all trials.
+    /// A row per level, for the whole time if the drive rested, and for all trials.
     fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
@@ -192,7 +191,7 @@ impl SustainedFacts {
         self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
     }
 
-    /// The line of all of the time, where the drive rested in it.
+    /// The row of the whole time, if the drive rested during it.
     fn of_rests(&self) -> Option<Row> {
         let rests = self.timeline.rests?;
         let what = format!("with gaps, {} of the time", rests.percent());
@@ -210,8 +209,8 @@ impl SustainedFacts {
 
 const THROTTLED: &str = "throttled";
 
-/// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
-/// came to the temperature from which it slows down. A rate that did not fall needs no cause.
+/// Whether heat slowed it down: the rule's remark; without it, the distance of the hottest part from its throttling
+/// temperature. A constant rate needs no cause.
 fn heat(
     throttled: Option<&str>,
     near_limit: Option<&Presence<NearLimit>>,
@@ -231,7 +230,7 @@ fn heat(
     })
 }
 
-/// A rate with its interval, where it has one.
+/// A rate with its interval, if any.
 fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
     let interval = ends.map(|ends| ends.map(show::rate));
     let interval =
@@ -301,7 +300,7 @@ fn seen(course: &Course) -> String {
     )
 }
 
-/// What rests between the slices mean for what was seen.
+/// Effect of rests between slices on the result.
 fn rested(course: &Course, rests: &Rests) -> String {
     let percent = rests.percent();
     let written = show::bytes(course.written_bytes);
@@ -478,7 +477,7 @@ mod tests {
         assert_eq!(facts.resting().unwrap().unsaid, Some("The sustained rate is unknown."));
     }
 
-    /// Writing of so many MiB per second, a hundred slices a rate, each a little off.
+    /// Writes at these rates in MiB per second, a hundred slices per rate, with slight variation.
     fn measured(rates: &[u64]) -> Measured {
         let slice = |rate: u64, at: u64| {
             let whole = 64_000_000_000 / rate;
@@ -496,7 +495,7 @@ mod tests {
         })
     }
 
-    /// The same, with so much of the time between the slices.
+    /// The same, with this share of the time between slices.
     fn with_rests(rates: &[u64], share: f64) -> Measured {
         let measured = measured(rates);
         let mut detail = SustainedDetail::of(&measured).unwrap().clone();
@@ -515,7 +514,7 @@ mod tests {
         assert_eq!((table.rows.len(), table.notes.len()), (1, 1));
     }
 
-    /// What trials say, with 300 MiB/s as the number of their row.
+    /// Facts of trials, with 300 MiB/s as the number of their row.
     fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> SustainedFacts {
         let planned =
             SustainedPlan { engine: crate::io::Engine::IoUring, bytes: 1 << 40, synced: false };
@@ -527,7 +526,7 @@ mod tests {
         facts
     }
 
-    /// One trial is its row: nothing is said of others, and no line is one of all.
+    /// A single trial is its row: no text on others, and no row for all trials.
     #[test]
     fn one_trial_is_told_as_it_is() {
         let one = facts(&[&measured(&[400, 200])], &[]);

@@ -1,4 +1,4 @@
-//! Courses of long writes, and what is said of them.
+//! Courses of long writes, and their sentences.
 
 use assay_core::draws::Draws;
 
@@ -16,7 +16,7 @@ pub(super) fn measured_of(detail: SustainedDetail) -> Measured {
     Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
-/// Slices of 64 MiB at so many MiB a second, each a little off.
+/// Slices of 64 MiB at these rates in MiB per second, with slight variation.
 fn slices(parts: &[(usize, f64)]) -> Vec<u64> {
     let of = |(count, rate): &(usize, f64)| {
         let rate = *rate;
@@ -36,12 +36,12 @@ fn written(parts: &[(usize, f64)]) -> Course {
 fn slices_are_spread_over_the_seconds_that_they_took() {
     let bytes = |slices_ns: &[u64]| detail(slices_ns.to_vec()).bytes_by_second();
     let (second, half) = (SECOND_NS, SECOND_NS / 2);
-    // One in half a second, one over the two that follow.
+    // One in half a second, one over the next two seconds.
     assert_eq!(bytes(&[half, 2 * second]), [80 * MIB, 32 * MIB, 16 * MIB]);
-    // What ends with a second has nothing in the next one.
+    // A slice that ends with a second adds nothing to the next one.
     assert_eq!(bytes(&[half, half, second]), [128 * MIB, 64 * MIB, 0]);
     assert!(bytes(&[]).is_empty());
-    // A slice without a time and one without an end, as damaged records may have them.
+    // A slice with zero time and one with a huge time, as in damaged records.
     assert_eq!(bytes(&[0]), [64 * MIB]);
     assert_eq!(bytes(&[second, u64::MAX]), [64 * MIB, 0]);
 }
@@ -95,7 +95,7 @@ fn what_sinks_little_by_little_falls_nowhere() {
     let [first, last] = found.declines.unwrap().map(|own| own.rate_bytes_per_s / MIB as f64);
     assert!((170.0..195.0).contains(&first) && (95.0..115.0).contains(&last), "{found:?}");
     assert_eq!((found.fall(), found.fast_cache_bytes()), (None, None));
-    // What rises, and what goes by less than a step, does not sink.
+    // Neither an increase nor a change below the limit is a decline.
     let rising: Vec<(usize, f64)> = sinking.iter().rev().copied().collect();
     assert_eq!(written(&rising).declines, None);
     let hardly: Vec<(usize, f64)> =
@@ -110,7 +110,7 @@ fn nothing_is_said_of_next_to_nothing() {
     assert_eq!((one.levels.len(), one.levels[0].rate_ci95), (1, None));
 }
 
-/// What is written once more after a fall, in slices of 8 MiB.
+/// The retry after a drop, in slices of 8 MiB.
 fn retried(at_once: f64, rested: f64) -> Retried {
     let ns = |rate: f64| (8.0 / rate * 1e9) as u64;
     Retried {
@@ -130,14 +130,14 @@ fn only_what_is_slow_at_once_and_back_after_a_rest_is_a_cache() {
     let fell = [(40, 800.0), (60, 120.0)];
     let cache = of(&fell, retried(118.0, 700.0));
     assert_eq!(cache.fast_cache_bytes(), Some(40 * 64 * MIB));
-    // As fast at once as it was: the place, or a neighbour who left.
+    // As fast as before without a rest: a property of the place, or another user who left.
     let place = of(&fell, retried(780.0, 790.0));
     assert!(!place.again.unwrap().slow_at_once);
     assert_eq!(place.fast_cache_bytes(), None);
     let stays = of(&fell, retried(118.0, 121.0));
     assert!(!stays.again.unwrap().back_after_rest);
     assert_eq!(stays.fast_cache_bytes(), None);
-    // A few slices prove nothing, and neither does a cache where nothing fell.
+    // Few slices prove nothing, and without a drop there is no cache.
     let short = Retried { at_once_ns: vec![1_000_000_000; 4], ..retried(118.0, 700.0) };
     assert_eq!(of(&fell, short).again, None);
     let short = Retried { rested_ns: vec![10_000_000; 2], ..retried(118.0, 700.0) };
@@ -148,7 +148,7 @@ fn only_what_is_slow_at_once_and_back_after_a_rest_is_a_cache() {
     assert!(!of(&fell, one_slow).again.unwrap().back_after_rest);
 }
 
-/// Draws of a normal distribution.
+/// Normally distributed draws.
 struct Noise(Draws);
 
 impl Noise {
@@ -169,12 +169,12 @@ impl Noise {
 }
 
 const STUDIES: u64 = 1000;
-/// Of each of the many kinds that have no cache.
+/// Number of draws of each kind without a cache.
 const OF_A_KIND: u64 = 500;
 const SLICES: usize = 1200;
 
-/// How often the interval of the sustained rate holds the rate in the long run, and whether the rate always
-/// lies in its own interval. A slice takes a quarter of a second times what is drawn, `mean` on average.
+/// How often the interval of the sustained rate contains the true rate, and whether each rate is within its interval. A
+/// slice takes 0.25 s times a random factor with this mean.
 fn covered(name: &str, mean: f64, draw: &dyn Fn(&mut Noise, usize) -> f64) -> f64 {
     let truth = SLICE_BYTES as f64 / (0.25 * mean);
     let mut held = 0;
@@ -215,8 +215,8 @@ fn a_simulation_of_the_interval_of_the_sustained_rate() {
     assert!((0.93..=0.97).contains(&by_turns), "each eighth: {by_turns}");
 }
 
-/// How often a fast cache is claimed of what has none. `draw` gives the time of a slice; it is asked for all
-/// that pass, those of the rest too; `place` is the share of the device at which the slice lies.
+/// How often a cache is detected without one. `draw` returns the time of a slice, for all slices including the retries;
+/// `place` is its relative position on the device.
 fn claimed(name: &str, slices: usize, draw: &dyn Fn(&mut Noise, &mut f64, f64) -> f64) -> f64 {
     let parts = [17, 1, 1, 1].map(|share| slices * share / 20);
     let mut claims = 0;
@@ -277,7 +277,7 @@ fn a_simulation_of_what_has_no_cache() {
     }
 }
 
-/// A cache that is one is found as such.
+/// A real cache is detected.
 #[test]
 fn a_simulation_of_what_has_a_cache() {
     let found = (0..200).filter(|seed| {

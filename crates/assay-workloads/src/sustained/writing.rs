@@ -1,8 +1,8 @@
-//! Slice after slice, until the time is over: the time rules, never the amount.
+//! Slice after slice, until the time is over: the time decides, never the amount.
 //!
-//! A drive that rests between slices has time to make room, and is told too fast. So slices follow each other
-//! in one job of about a second, in which each write that ends is followed by another; what lies between two
-//! jobs (threads and rings that are made, what is kept) is counted as rest.
+//! A drive with rests between slices can free cache space, and looks too fast. Therefore slices follow each other in
+//! one job of about 1 s, which replaces each completed write immediately; the time between two jobs (creating threads
+//! and rings, storing results) counts as rest.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -20,38 +20,38 @@ use crate::place::Run;
 
 pub(super) const MIB: u64 = 1 << 20;
 pub(super) const DEPTH: u32 = 8;
-/// A slice lasts about so long at first: the start of its threads is little of that.
+/// Initial duration of a slice: long compared with the start of its threads.
 const SLICE_NS: u64 = 250_000_000;
 pub(super) const FIRST_BYTES: u64 = 16 * MIB;
 const LARGEST_SLICE: u64 = 1 << 30;
-/// A fall to a hundredth of the rate still has some slices before and after it.
+/// After a drop to 1% of the rate, there are still slices on both sides.
 const SLICES: u64 = 256;
-/// All that is in flight at once: of less, several slices would end at the same time.
+/// All bytes in flight: with less, several slices would complete at once.
 const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
-/// Slices begin one behind the other for so long: what lies between two jobs is little of that.
+/// Duration of a job with consecutive slices: long compared with the time between jobs.
 const JOB_NS: u64 = 1_000_000_000;
 const MOST_IN_A_ROW: u64 = 4096;
 const KEEP_NS: u64 = 5_000_000_000;
-/// A slice that the time cut off after so many times as long as the others take.
+/// A slice that the time limit cut off counts as hung beyond this multiple of the mean duration.
 const HUNG: u64 = 4;
-/// Shares of the time, in twentieths: where the rate fell, the rest of it shows why.
+/// Shares of the time, in twentieths: after a drop, the rest is for its cause.
 const TWENTIETHS: u64 = 20;
 const WRITING: u64 = 17;
 const AT_ONCE: u64 = 18;
 const RESTED: u64 = 19;
 
-/// Bytes of a slice of so many in all, at most.
+/// Maximum bytes of a slice for a total of this many bytes.
 fn most_of_slice(room: u64) -> u64 {
     in_pieces(room / SLICES).clamp(SMALLEST_SLICE, LARGEST_SLICE)
 }
 
-/// Rounded down to what is in flight at once, and below that to whole operations.
+/// Rounded down to the bytes in flight, or below that to whole operations.
 fn in_pieces(bytes: u64) -> u64 {
     let piece = if bytes < SMALLEST_SLICE { MIB } else { SMALLEST_SLICE };
     bytes / piece * piece
 }
 
-/// Where slices of one size go: one behind the other, and from the beginning again.
+/// Offsets of equal slices: one after the other, then from the beginning again.
 struct Walk {
     room: u64,
     bytes: u64,
@@ -59,7 +59,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes up to so many consecutive slices; returns their place and their number.
+    /// Takes up to this many consecutive slices; returns their range and their number.
     fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
         if self.place + self.bytes > self.room {
             self.place = 0;
@@ -73,7 +73,7 @@ impl Walk {
         ((self.room - self.place) / self.bytes).max(1)
     }
 
-    /// Goes on behind the slices that were written of those.
+    /// Advances past the written slices.
     fn pass(&mut self, written: u64) {
         let after = if self.place == 0 { written % self.fits() } else { written };
         self.place += after * self.bytes;
@@ -81,9 +81,9 @@ impl Walk {
 }
 
 struct Leg {
-    /// Nanoseconds of each whole one.
+    /// Nanoseconds of each complete slice.
     slices_ns: Vec<u64>,
-    /// Nanoseconds since the end of the job before in which nothing was written.
+    /// Nanoseconds since the end of the previous job without writes.
     rest_ns: u64,
 }
 
@@ -103,12 +103,12 @@ struct Writing<'a> {
     phases: PhaseRunner<'a>,
     ended_ns: u64,
     mib_ns: u64,
-    /// When what was measured so far was last kept.
+    /// Time of the last stored intermediate result.
     kept_ns: u64,
     detail: SustainedDetail,
 }
 
-/// Writes until the time is over, or the user stops it.
+/// Writes until the time is over, or the user stops.
 pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<Ran, String> {
     let room = run.medium.area.length / MIB * MIB;
     if room < FIRST_BYTES {
@@ -127,7 +127,7 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<Ran, String>
         },
     };
     if let Some(file) = run.medium.file {
-        // Room that is set aside is not looked for while it is written; without, it is.
+        // Preallocation avoids block allocation during writes; it is optional.
         let area = run.medium.area;
         let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
     }
@@ -145,7 +145,7 @@ impl Writing<'_> {
         !self.phases.stopped && self.phases.spent_ns() < self.phases.end_ns(twentieths)
     }
 
-    /// Writes lap after lap, and, where the rate fell for good, the beginning once more.
+    /// Writes pass after pass, and after a permanent drop, the beginning again.
     fn laps(&mut self, room: u64) -> Result<(), String> {
         let place = self.write(room, FIRST_BYTES, WRITING)?;
         let fall = course(&self.detail).and_then(|course| {
@@ -161,7 +161,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Writes slices up to a share of the time; the place that is next.
+    /// Writes slices up to a share of the time; returns the next offset.
     fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
         let mut walk = Walk { room, bytes: self.detail.slice_bytes, place: from };
         while self.may_go_on(twentieths) {
@@ -177,7 +177,7 @@ impl Writing<'_> {
         Ok(walk.place)
     }
 
-    /// Keeps the slices so far, should the program be killed; not after each, as that is written, too.
+    /// Stores the slices so far, in case of an abort; not after each one, because storing writes, too.
     fn keep(&mut self) {
         let spent_ns = self.phases.spent_ns();
         if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
@@ -187,7 +187,7 @@ impl Writing<'_> {
         self.phases.checkpoint(&self.detail, " or slightly later");
     }
 
-    /// Writes the places of the beginning again, at once and after a rest, in slices as long.
+    /// Writes the places at the beginning again, immediately and after a rest, in slices of equal duration.
     fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
         let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
@@ -203,7 +203,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Nanoseconds of the slices that are written once more up to a share of the time.
+    /// Nanoseconds of the slices written again up to a share of the time.
     fn again(&mut self, walk: &mut Walk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.may_go_on(twentieths) {
@@ -213,7 +213,7 @@ impl Writing<'_> {
         Ok(slices_ns)
     }
 
-    /// Writes slices one behind the other until about then, as many as one job takes.
+    /// Writes consecutive slices until about that time, as many as one job takes.
     fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
         let within_ns = until_ns.saturating_sub(self.phases.spent_ns()).min(JOB_NS);
         let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
@@ -222,7 +222,7 @@ impl Writing<'_> {
         Ok(leg)
     }
 
-    /// Slices in one job: one alone if each is synced or several are in flight.
+    /// Slices per job: one if each is synced or several are in flight.
     fn in_a_row(&self, bytes: u64, within_ns: u64) -> u64 {
         if self.planned.synced || bytes < SMALLEST_SLICE {
             return 1;
@@ -231,7 +231,7 @@ impl Writing<'_> {
         within_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
     }
 
-    /// Writes up to so many slices; none begins after `within_ns`. Returns those that were whole.
+    /// Writes up to this many slices; none starts after `within_ns`. Returns the complete ones.
     fn job(
         &mut self,
         part: Range<u64>,
@@ -247,7 +247,7 @@ impl Writing<'_> {
             (start + part.start..start + part.end, run.seed ^ self.phases.claims.write.bytes);
         let job = Job {
             depth: DEPTH,
-            // What is not whole by then says nothing of its rate.
+            // An incomplete slice does not show its rate.
             time: Duration::from_nanos(left_ns.max(1)),
             operations: Some(slices * of_slice),
             slices: Some(Slices {
@@ -269,7 +269,7 @@ impl Writing<'_> {
         self.phases.stopped |= run.stop.load(Ordering::Relaxed);
         self.mib_ns = busy_ns / (written / MIB).max(1);
         let now_ns = run.system.monotonic_ns();
-        // Between the jobs of a simulated drive no time passes for it.
+        // A simulated drive has no time between jobs.
         let is_simulated = run.medium.law.is_some();
         let passed_ns = if is_simulated { 0 } else { now_ns.saturating_sub(self.ended_ns) };
         self.ended_ns = now_ns;
@@ -281,7 +281,7 @@ impl Writing<'_> {
         Ok(Leg { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
     }
 
-    /// Syncs what was written, where it goes through the page cache; nanoseconds.
+    /// Syncs the writes if they use the page cache; returns nanoseconds.
     fn sync(&self) -> Result<u64, String> {
         let run = self.phases.run;
         let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
@@ -291,7 +291,7 @@ impl Writing<'_> {
         Ok(run.system.monotonic_ns().saturating_sub(began_ns))
     }
 
-    /// The time ended in the middle of a slice: only of one that hung, that is worth telling.
+    /// The time ended within a slice: this only gets a note if the slice hung.
     fn cut(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
         let before_ns = &self.detail.slices_ns;
         let all = || before_ns.iter().chain(beside_ns);
@@ -323,7 +323,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A drive of 64 MiB that takes so long for each MiB, written for some seconds.
+    /// A 64 MiB drive with this time per MiB, written for some seconds.
     fn written(ns: u64, seconds: u64, stop: bool) -> Ran {
         kept(ns, seconds, stop, None)
     }
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn slices_follow_each_other_in_one_job_and_go_round() {
         let mut walk = Walk { room: 100, bytes: 8, place: 16 };
-        // Ten fit behind the place, and what is left at the end is none.
+        // Ten fit after the offset, and the rest at the end is not a slice.
         let mut next = |wanted: u64, written: u64| {
             let found = walk.next(wanted);
             walk.pass(written);
@@ -415,7 +415,7 @@ mod tests {
         // It became slow: four of six were written.
         assert_eq!(next(99, 4), (48..96, 6));
         assert_eq!(next(99, 2), (80..96, 2));
-        // Twelve fit into all of it: two laps and one more.
+        // Twelve fit in total: two passes and one more.
         assert_eq!(next(25, 25), (0..96, 25));
         assert_eq!(next(1, 1), (8..16, 1));
         assert_eq!(walk.place, 16);

@@ -1,5 +1,5 @@
-//! Entries of a systemd journal as `journalctl -o json` and `-o export` write them. Whatever lies in
-//! such a text was written by others: what cannot be read is counted and passed over.
+//! Entries of a systemd journal as written by `journalctl -o json` and `-o export`. The content is not trusted:
+//! unreadable entries are counted and skipped.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,32 +9,32 @@ use serde_json::Value;
 
 pub use assay_machine::system::machine::plain_id as id;
 
-/// Bytes of an entry at most: what is longer is no message about a boot.
+/// Maximum bytes of an entry: messages on boots are shorter.
 const LONGEST_ENTRY: usize = 1 << 20;
 const LONGEST_MESSAGE: usize = 8 << 10;
-/// Bytes of a name that are kept: of a unit, a kernel, a device.
+/// Maximum bytes to store of the name of a unit, a kernel or a device.
 const LONGEST_NAME: usize = 300;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Id of the boot, 32 hexadecimal digits.
     pub boot: String,
-    /// Microseconds of the kernel's own clock when the journal took it.
+    /// Monotonic kernel clock at the time of logging, microseconds.
     pub monotonic_us: u64,
     /// Microseconds since 1970 of the wall clock at that moment.
     pub wall_us: Option<u64>,
-    /// Which count of entries it is of, and its number there: they go on over boots.
+    /// Sequence of the entry and its number in it, which continues over boots.
     pub sequence: Option<(String, u64)>,
     pub machine: String,
-    /// What kind of message it is, 32 hexadecimal digits; empty where it does not say.
+    /// ID of the message type, 32 hexadecimal digits; empty if missing.
     pub message_id: String,
     pub message: String,
     pub unit: String,
-    /// How it came: `kernel`, `journal`, `driver`, ...
+    /// Transport: `kernel`, `journal`, `driver`, ...
     pub transport: String,
     pub process: Option<u32>,
     pub job_result: String,
-    /// Microseconds of the phases that systemd counted, where it is the message about them.
+    /// Durations of the phases that systemd counted, microseconds; set in its message on them.
     pub kernel_us: Option<u64>,
     pub initrd_us: Option<u64>,
     pub userspace_us: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Read {
     pub faults: usize,
 }
 
-/// Fields that are asked of journalctl; those that begin with two underscores always come.
+/// Fields to request from journalctl; those with two leading underscores are always included.
 pub const FIELDS: &str = "_BOOT_ID,_MACHINE_ID,_TRANSPORT,_PID,MESSAGE_ID,MESSAGE,UNIT,JOB_RESULT,\
                           KERNEL_USEC,INITRD_USEC,USERSPACE_USEC";
 
@@ -59,11 +59,11 @@ pub fn read(bytes: &[u8]) -> Read {
     }
 }
 
-/// One JSON object a line.
+/// One JSON object per line.
 pub fn json(bytes: &[u8]) -> Read {
     let mut read = Read::default();
     for line in bytes.split(|byte| *byte == b'\n') {
-        // RFC 7464 puts a sign before each of them (`-o json-seq`).
+        // RFC 7464 puts a separator before each of them (`-o json-seq`).
         let line = line.strip_prefix(b"\x1e").unwrap_or(line).trim_ascii();
         if line.is_empty() {
             continue;
@@ -87,7 +87,7 @@ fn json_entry(line: &[u8]) -> Option<Entry> {
     entry.whole()
 }
 
-/// journalctl writes bytes that are no UTF-8 as a list, and repeated fields as a list of texts.
+/// journalctl writes invalid UTF-8 as a list of bytes, and repeated fields as a list of texts.
 fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -117,13 +117,13 @@ pub fn export(bytes: &[u8]) -> Read {
     read
 }
 
-/// The first entry of a text, the rest, and whether it could be read.
+/// The first entry of a text, the rest, and whether the entry was readable.
 fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
     let mut entry = None;
     let mut rest = bytes;
     loop {
         let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
-            // A text that was cut off has no end of its last line.
+            // A truncated text has no end of its last line.
             return (None, &[], rest.is_empty() && entry.is_none());
         };
         let (line, after) = (&rest[..end], &rest[end + 1..]);
@@ -146,7 +146,7 @@ fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
     }
 }
 
-/// A value with its length before it, and what comes after its line.
+/// A value with a length prefix, and the rest after its line.
 fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -191,20 +191,20 @@ impl Entry {
         }
     }
 
-    /// It, if it says of which boot it is and when it came.
+    /// The entry, if it has a boot and a time.
     fn whole(self) -> Option<Self> {
         (!self.boot.is_empty() && self.monotonic_us != u64::MAX).then_some(self)
     }
 }
 
-/// Which count a cursor is of and its number there: `s=COUNT;i=NUMBER;b=...`, both hexadecimal.
+/// Sequence and number of a cursor: `s=COUNT;i=NUMBER;b=...`, both hexadecimal.
 fn sequence(cursor: &str) -> Option<(String, u64)> {
     let part = |name: &str| cursor.split(';').find_map(|part| part.strip_prefix(name));
     let count = id(part("s=")?)?;
     Some((count, u64::from_str_radix(part("i=")?, 16).ok()?))
 }
 
-/// The beginning of a text from outside, without signs that a terminal obeys.
+/// The beginning of an untrusted text, without control characters.
 fn kept(text: &str, most: usize) -> String {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -253,7 +253,7 @@ mod tests {
             ("a b", "one.service")
         );
         assert_eq!(read.entries[1].monotonic_us, 8);
-        // Cut off in the middle of a field: the first entry is there, the other is told.
+        // Truncated within a field: the first entry is complete, the other is counted as a fault.
         let cut = export(&bytes[..bytes.len() - 9]);
         assert_eq!((cut.entries.len(), cut.faults), (1, 1));
     }
@@ -274,7 +274,7 @@ mod tests {
             let _ = export(&bytes);
         }
 
-        /// A sound text with bytes changed: whatever comes out has its boot and its time.
+        /// A valid text with changed bytes: every returned entry has its boot and its time.
         #[test]
         fn no_damage_ends_the_reader(changes in proptest::collection::vec((0_usize..700, any::<u8>()), 0..20)) {
             let mut bytes = line().repeat(2).into_bytes();
@@ -329,7 +329,7 @@ mod tests {
             userspace_us: Some(10),
         };
         assert_eq!((found.entries, found.faults), (vec![wanted], 0));
-        // Without its boot it is none; without a time it came at the beginning.
+        // Without a boot the entry is invalid; without a time it counts as logged at the start.
         for left_out in ["_BOOT_ID", "__MONOTONIC"] {
             let lines = text.split_inclusive('\n').filter(|line| !line.starts_with(left_out));
             let lines: String = lines.collect();

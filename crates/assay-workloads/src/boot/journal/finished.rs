@@ -1,5 +1,5 @@
-//! The message with which systemd says that a start-up is over. Kernel, initrd and userspace are fields
-//! of it; firmware and loader stand in its sentence alone.
+//! systemd's message on a completed boot. Kernel, initrd and userspace are separate fields; firmware and loader are
+//! only in its text.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Before {
@@ -28,7 +28,7 @@ pub(super) fn before(message: &str) -> Before {
     told().unwrap_or_default()
 }
 
-/// Microseconds of a time as systemd writes it: `1min 30.123s`, `815ms`, `2.5s`.
+/// Microseconds of a duration in systemd's format: `1min 30.123s`, `815ms`, `2.5s`.
 fn timespan_us(text: &str) -> Option<u64> {
     const UNITS: [(&str, f64); 9] = [
         ("month", 2_629_800e6),
@@ -48,7 +48,7 @@ fn timespan_us(text: &str) -> Option<u64> {
         let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
         sum += number.parse::<f64>().ok()? * size;
     }
-    // What no machine lives through is no time of a boot.
+    // A longer time cannot be that of a boot.
     (sum.is_finite() && sum < 1e15).then_some(sum.round() as u64)
 }
 

@@ -1,5 +1,5 @@
-//! What the systemd journal tells of boots: texts of its entries become entries, and entries become boots with their
-//! phases and their slowest units.
+//! Boots from the systemd journal: parses its text to entries, and groups entries into boots with their phases and
+//! slowest units.
 
 pub mod entry;
 mod finished;

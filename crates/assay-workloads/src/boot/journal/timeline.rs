@@ -1,5 +1,4 @@
-//! From entries to boots. The clock of a boot is the kernel's own: what the wall clock did meanwhile
-//! changes no time here.
+//! Groups entries into boots. Times come from the monotonic kernel clock: wall clock changes do not affect them.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::finished;
 
-/// The slowest units that are kept of a boot; means over boots need the quick ones, too.
+/// Number of slowest units to store per boot; means over boots also need quick ones.
 pub const MOST_UNITS: usize = 40;
-/// Steps of the wall clock during a boot that are worth a remark, microseconds.
+/// Smallest step of the wall clock during a boot that gets a note, microseconds.
 const TELLING_STEP_US: i64 = 2_000_000;
 
-/// Messages of systemd, by the ids that its own catalogue gives them.
+/// IDs of systemd messages, from its catalog.
 pub mod ids {
     pub const FINISHED: &str = "b07a249cd024414a82dd00cd181378ff";
-    /// The same of a container, or of one user's services.
+    /// The same for a container, or for the services of a user.
     pub const USER_FINISHED: &str = "eed00a68ffd84e31882105fd973abdd1";
     pub const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
     pub const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
@@ -31,16 +30,16 @@ pub struct Boot {
     pub id: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
-    /// Microseconds since 1970 of the wall clock at its first entry.
+    /// Wall clock at the first entry, microseconds since 1970.
     pub began_wall_us: Option<u64>,
     pub kernel: Presence<String>,
-    /// The device that the kernel was told to take its root from.
+    /// The root device on the kernel's command line.
     pub root: Presence<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub end: End,
     pub phases: Phases,
-    /// Microseconds until the named unit had started, where one was named.
+    /// Microseconds until the named unit had started, if a unit was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Presence<u64>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +52,7 @@ pub struct Boot {
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     Finished,
-    /// It never was: why, as far as the journal tells.
+    /// It never finished, with the reason if the journal contains one.
     Unfinished(String),
 }
 
@@ -79,7 +78,7 @@ impl Phases {
         }
     }
 
-    /// From the kernel's start to the end, microseconds: the part that every machine tells.
+    /// From the kernel's start to the end, microseconds: the part available on every machine.
     pub fn from_kernel_us(&self) -> Presence<u64> {
         let both = self.kernel_us.both(&self.userspace_us, |one, other| one.saturating_add(*other));
         both.map(|sum| sum.saturating_add(self.initrd_us.value().copied().unwrap_or(0)))
@@ -89,11 +88,11 @@ impl Phases {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     pub name: String,
-    /// Microseconds from the message that it is being started to the one that it was.
+    /// Microseconds from the message "Starting" to the message "Started".
     pub took_us: u64,
 }
 
-/// The boots that entries tell of, in the order of time. `until` is a unit whose start is looked for.
+/// The boots in these entries, in time order. `until`: a unit whose start time is wanted.
 pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
     let mut found: Vec<(&str, Vec<&Entry>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -108,14 +107,14 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
     let last = found.len();
     let boot = |(place, (id, mut own)): (usize, (&str, Vec<&Entry>))| {
         own.sort_by_key(|entry| (entry.monotonic_us, entry.sequence.as_ref().map(|one| one.1)));
-        // Files that overlap have the same entry twice.
+        // Overlapping files contain the same entry twice.
         own.dedup_by(|one, other| one.sequence.is_some() && one.sequence == other.sequence);
         boot(id, &own, place + 1 == last, until)
     };
     found.into_iter().enumerate().map(boot).collect()
 }
 
-/// Sorts boots by the count of entries, which does not depend on the wall clock.
+/// Sorts boots by sequence number, which does not depend on the wall clock.
 fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
     let first = |own: &[&Entry]| {
         own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1)
@@ -167,7 +166,7 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     }
 }
 
-/// Whether a message ends the start-up of the system, and not of one user's services.
+/// Whether a message ends the boot of the system, rather than the start of a user's services.
 fn is_end(entry: &Entry) -> bool {
     let by_init = entry.process.is_none_or(|process| process == 1);
     match entry.message_id.as_str() {
@@ -254,7 +253,7 @@ fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
     }
 }
 
-/// A remark where the wall clock was set during the start-up: no time here is taken from it.
+/// A note if the wall clock was set during the boot: no time depends on it.
 fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
     let offset = |entry: &&Entry| {
@@ -407,7 +406,7 @@ mod tests {
         for entry in &mut entries[..3] {
             entry.wall_us = Some(entry.monotonic_us);
         }
-        // The second boot had a clock of long ago all the time.
+        // The second boot had a wrong, much earlier clock throughout.
         let later = whole(TWO).into_iter().map(|entry| Entry {
             wall_us: Some(entry.monotonic_us),
             sequence: Some(("s".to_owned(), 200_000_000 + entry.monotonic_us)),

@@ -1,4 +1,4 @@
-//! What is taken of a run beside its time: the numbers that it tells, and a hash of what it produced.
+//! Results of a run besides its time: numbers from its output, and a hash of its output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -19,10 +19,10 @@ use crate::command::tally::Taken;
 type Texts = BTreeMap<Option<String>, (String, u64)>;
 
 const READING: Duration = Duration::from_secs(600);
-/// Clocks of file systems go in steps: what was written longer ago than this has another time.
+/// File system clocks have steps: a file written longer ago than this has another time.
 const STEP: Duration = Duration::from_millis(20);
 
-/// What a file was before a run: its inode, size and time; none where it was not there.
+/// State of a file before a run: its inode, size and time; `None` if it did not exist.
 type Stamp = Option<(u64, u64, i64)>;
 
 impl<'a> Course<'a> {
@@ -33,7 +33,7 @@ impl<'a> Course<'a> {
         How { heard_bytes, hashed, ..how }
     }
 
-    /// The files that numbers are read from, by their names in this trial.
+    /// The files with numbers, by their names in this trial.
     fn files(&self) -> BTreeSet<String> {
         let named = self.readers.iter().filter_map(|reader| reader.from());
         named.map(|from| line::filled(from, &self.levels)).collect()
@@ -53,7 +53,7 @@ impl<'a> Course<'a> {
         Some((status.inode, status.size_bytes, status.modified_ns))
     }
 
-    /// Whether something lies there that may have no end, or never begin.
+    /// Whether a path is not a regular file: reading it might block or never end.
     fn is_no_file(&self, name: &str) -> bool {
         let status = self.run.system.status(&self.place().join(name));
         status.is_ok_and(|status| status.kind != FileKind::File)
@@ -91,7 +91,7 @@ impl<'a> Course<'a> {
         Ok(Taken { read, written, sum: self.produced(executed)? })
     }
 
-    /// All numbers, each under a name of its own.
+    /// All numbers, with unique names.
     fn numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
         let mut all = ToolOutput::default();
         for reader in &self.readers {
@@ -130,14 +130,13 @@ impl<'a> Course<'a> {
         Ok(sum.as_ref().map(hexadecimal))
     }
 
-    /// How what was written is looked at: by who runs the command, who may see no more than that.
+    /// How to read output files: with the user of the command, who may see no more.
     fn aside_how(&self) -> How<'a> {
         How { shell: true, ..How::silent(Some(READING), self.run.stop) }
     }
 
-    /// What a line prints that looks at what was written; messages call it by `what`, as nobody typed it. Its
-    /// exit code tells whether that is all: shells complain of much that means nothing here, such as a locale
-    /// that is not installed.
+    /// Runs a line that reads output files; messages call it `what`, because the user did not type it. Only its exit
+    /// code counts: shells print harmless warnings, such as on a missing locale.
     fn looked_at(&mut self, text: &str, what: &str, how: &How<'_>) -> Result<Executed, Break> {
         let executed = self.execute(text, how)?;
         self.tally.aside(&executed);

@@ -1,4 +1,4 @@
-//! Numbers in what a program wrote: by a pattern, by a place in JSON, or in a format of another tool.
+//! Parses numbers from a program's output: by a pattern, a JSON pointer, or another tool's format.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,13 +12,13 @@ use super::{
     MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, ToolOutput, compiled, named,
 };
 
-/// The last bytes of a text, which a pattern searches; more would take many seconds.
+/// Bytes at the end of a text that a pattern searches; more would take many seconds.
 const SEARCHED_BYTES: usize = 512 << 10;
-/// Bytes of a line that a pattern is held against: its last ones.
+/// Bytes at the end of a line that a pattern searches.
 const LINE_BYTES: usize = 16 << 10;
-/// Signs of a line that a message quotes.
+/// Characters of a line that a message quotes.
 const QUOTED: usize = 120;
-/// Bytes of the name of a number, which a format may take from what the program prints.
+/// Maximum bytes of the name of a number, which may come from the output.
 const NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug)]
@@ -43,14 +43,14 @@ impl Text<'_> {
 pub struct Reader {
     reading: Reading,
     how: How,
-    /// Metrics by the order of its groups; none where only the text tells.
+    /// Metrics in the order of its groups; empty if they depend on the text.
     names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 enum How {
     Format(String),
-    /// The groups that are numbers; the first, or the whole, where none has a name.
+    /// The numeric groups; if none has a name, the first one, or the whole match.
     Pattern(Regex, Vec<Option<String>>),
     Json(String),
 }
@@ -70,7 +70,7 @@ impl Reader {
         Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
     }
 
-    /// The file that it reads; the program's output where there is none.
+    /// Its file; `None` for standard output.
     pub fn from(&self) -> Option<&str> {
         self.reading.file.as_deref()
     }
@@ -131,7 +131,7 @@ fn sound(name: &str, value: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of the last match, searching lines from the last one on.
+/// The numbers of the last match, searching from the last line backwards.
 fn by_pattern(
     regex: &Regex,
     groups: &[Option<String>],
@@ -165,7 +165,7 @@ fn not_searched(text: &Text<'_>, searched: &str) -> String {
     }
 }
 
-/// The last match within a line; counts the work, as each search may read the whole line.
+/// The last match within a line; limits the work, because each search may read the whole line.
 fn last_match<'l>(
     regex: &Regex,
     line: &'l str,
@@ -203,7 +203,7 @@ fn one(found: &Captures<'_>, group: Option<&str>, line: &str) -> Result<f64, Str
     })
 }
 
-/// The number at a place of the last document that has it.
+/// The number at a pointer in the last document that has it.
 fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     let Some(start) = start_of_json(text) else {
         let last = last_line(text)
@@ -227,7 +227,7 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
                 }
             }
         }
-        // Where the document begins that is broken.
+        // Offset of the broken document.
         let at = documents.byte_offset();
         rest = failed.as_ref().and_then(|error| beyond(own, at, error.line()));
         broken = broken.or(failed.map(|error| error.to_string()));
@@ -244,7 +244,7 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     })
 }
 
-/// What follows a line that is no JSON; nothing inside of a broken document.
+/// The text after a line that is not JSON; `None` inside a broken document.
 fn beyond(text: &str, at: usize, line: usize) -> Option<&str> {
     let (before, from) = text.split_at_checked(at)?;
     if before.matches('\n').count() + 1 != line {
@@ -254,7 +254,7 @@ fn beyond(text: &str, at: usize, line: usize) -> Option<&str> {
     start_of_json(after).map(|start| &after[start..])
 }
 
-/// Where JSON begins: where a line begins with it.
+/// Start of JSON: at the beginning of a line.
 fn start_of_json(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -267,7 +267,7 @@ fn start_of_json(text: &str) -> Option<usize> {
     None
 }
 
-/// A number as programs write it; commas between thousands are left out.
+/// Parses a number in a program's output; removes thousands separators.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(',').collect();
@@ -281,12 +281,12 @@ fn number(text: &str) -> Option<f64> {
         return None;
     }
     let written = parts.concat();
-    // Words such as `inf` and `nan` are read as numbers otherwise.
+    // Otherwise, words such as `inf` and `nan` would be numbers.
     let is_digits = written.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     written.parse().ok().filter(|_| is_digits)
 }
 
-/// The end of a text, as many bytes of it at most.
+/// The end of a text with at most this many bytes.
 fn end_of(text: &str, most: usize) -> &str {
     let from = text.len().saturating_sub(most);
     let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
@@ -327,7 +327,7 @@ mod tests {
         read(spec, text).unwrap_err()
     }
 
-    /// The ends of what five programs print, as their sources write them.
+    /// The last output lines of five programs, from their sources.
     #[test]
     fn what_well_known_programs_print_is_read() {
         let pgbench = "latency average = 11.013 ms\nlatency stddev = 7.351 ms\ninitial connection time = \
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(value("[0-9]+::higher", "a 12 b 13"), 13.0);
         assert_eq!(value("/a::higher", "{\"a\": 1}\n{\"a\": 2}\n{\"b\": 3}\n"), 2.0);
         assert_eq!(value("/a/0::higher", "warning: x\n{\"a\": [\"12.5\"]}"), 12.5);
-        // Lines of a log stand before and between documents, and some of them begin as those do.
+        // Log lines before and between documents, some of which begin like JSON.
         let logged =
             "[info] x\n{\"a\": 1}\nend of the first\n[1] 2 done\n{\n  \"a\": 2\n}\n[info] y\n";
         assert_eq!(value("/a::higher", logged), 2.0);
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(why("/a/b::higher", "{\"a\": 1}"), "the JSON has no value at /a/b");
         assert_eq!(why("/a::higher", "{\"a\": null}"), "the value at /a is not a number: `null`");
         assert!(why("/a::higher", "{\"a\": ").starts_with("cannot parse the JSON: "));
-        // Of a broken document no part is taken for a whole one.
+        // Parts of a broken document do not count as documents.
         let broken = "{\"all\": [\n{\"a\": 1},\n{\"a\": 2},\n";
         assert!(why("/a::higher", broken).starts_with("cannot parse the JSON: EOF"));
         assert_eq!(why("/a::higher", "oh no"), "no JSON found; the last line is `oh no`");
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// Much of it, in one line or in very many.
+    /// A lot of output, in one line or in many.
     #[test]
     #[ignore = "nightly: 1 s"]
     fn a_flood_is_gone_through_once() {
@@ -422,7 +422,7 @@ mod tests {
         assert!(why(spec, &"x".repeat(size)).contains("x..."));
         let matches = "1 ops/s\n".repeat(size / 8);
         assert_eq!(value(spec, &matches), 1.0);
-        // A pattern that looks to the end of the line from each place in it.
+        // A pattern that searches to the end of the line from each position.
         let short = "a".repeat(LINE_BYTES);
         assert!(why("(a+)+b::higher", &short).contains("no line"));
         let cut = Text { text: "{}", bytes: READ_BYTES + 1 };
@@ -472,14 +472,14 @@ mod tests {
         assert!(why(spec, "a line").ends_with("ops/s`; the last line is `a line`"));
     }
 
-    /// Each of its matches looks to the end of the line.
+    /// Each of its matches searches to the end of the line.
     #[test]
     fn a_line_that_matches_too_often_is_refused_and_an_ordinary_one_is_not() {
         let spec = "a(?:.*z)?::higher";
         let told = why(spec, &"a".repeat(LINE_BYTES));
         assert!(told.contains("matches too often in one long line"), "{told}");
         assert_eq!(value("[0-9]+::higher", &"12 ".repeat(200)), 12.0);
-        // The last match is the same one that all of them end with.
+        // The last match is the common end of all of them.
         assert_eq!(value("(?:x|)([0-9]*)y?::higher", "x1y x22y"), 22.0);
     }
 

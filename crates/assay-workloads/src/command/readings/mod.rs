@@ -1,4 +1,4 @@
-//! Numbers that a program tells of itself: where they stand, what they are called, and how they are read.
+//! Numbers in a program's output: their location, names and parsing.
 
 mod found;
 mod named;
@@ -15,11 +15,11 @@ pub use found::{Reader, Text};
 pub use named::slug;
 pub use plain::plain;
 
-/// What names of metrics begin with that programs tell of themselves: none of ours does.
+/// Prefix of metrics from programs' output: Assay's metrics do not have it.
 pub const TOLD: &str = "reported_";
 
-/// Formats of other tools that the whole of what a program writes may be in, as `assay list importers` has
-/// them. Tables of trials are studies by themselves, and no number of one run.
+/// Other tools' formats for a program's whole output, as in `assay list importers`. Tables of trials are complete
+/// studies, not numbers of one run.
 pub const FORMATS: [&str; 16] = [
     "fio-json",
     "fio-log",
@@ -40,15 +40,15 @@ pub const FORMATS: [&str; 16] = [
 ];
 
 pub const MOST_NUMBERS: usize = 64;
-/// Bytes of what a program writes that numbers are looked for in: its last ones.
+/// Bytes at the end of the output that are searched for numbers.
 pub const READ_BYTES: u64 = 8 << 20;
 pub const MOST_READINGS: usize = 32;
-/// Size of a compiled pattern: about a thousand states, each looked at for each byte.
+/// Size limit of a compiled pattern: about a thousand states, each checked per byte.
 const PATTERN_BYTES: usize = 32 << 10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Its metric, without what all such names begin with.
+    /// Its metric, without the common prefix.
     pub name: String,
     pub better: Better,
     pub value: f64,
@@ -57,15 +57,15 @@ pub struct Number {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportEvidence {
-    /// Operations in flight: how many were requested, and how many there were on average at most.
+    /// Operations in flight: the requested number, and an upper bound of their mean.
     Depth { requested: f64, reached: f64 },
-    /// Requests or bytes that the disks counted, and that the run needed at least.
+    /// Requests or bytes counted by the disks, and required by the run.
     Disk { counted: f64, needed: f64, what: Cow<'static, str> },
-    /// Bytes per second that were read, and that were written in the same way.
+    /// Bytes per second of reads, and of equal writes.
     Directions { read: f64, written: f64 },
-    /// Bytes that may have passed through the page cache, and bytes per second.
+    /// Bytes that the page cache may have absorbed, and bytes per second.
     Buffered { bytes: f64, bytes_per_s: f64 },
-    /// A known fault of this version of the tool, and its effect.
+    /// A known bug of this version of the tool, and its effect.
     Fault(Cow<'static, str>),
 }
 
@@ -77,7 +77,7 @@ pub struct ToolOutput {
 
 pub type ReadFormat = fn(format: &str, text: &str) -> Result<ToolOutput, String>;
 
-/// Where numbers of a program stand, as a study asks for them: exactly one of format, pattern and JSON.
+/// Location of a program's numbers in a study: exactly one of format, pattern and JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
@@ -91,10 +91,10 @@ pub struct Reading {
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Which direction is better; of a format, that of numbers whose names do not tell it.
+    /// The better direction; for a format, that of numbers whose names do not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// The file that it is written to; its standard output where there is none.
+    /// Its file; `None` for standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -107,7 +107,7 @@ impl FromStr for Reading {
         if FORMATS.contains(&text) {
             return Ok(Self { format: Some(text.to_owned()), ..Self::default() });
         }
-        // From the right: patterns have colons of their own.
+        // From the right: patterns may contain colons.
         let mut parts = text.rsplitn(3, ':');
         let better = match parts.next() {
             Some("higher") => Some(Better::Higher),
@@ -152,7 +152,7 @@ impl Reading {
         what + &from.unwrap_or_default()
     }
 
-    /// Metrics that it gives, by name; none where only the text tells which these are.
+    /// Names of its metrics; empty if they depend on the output.
     pub fn metrics(&self) -> Vec<String> {
         let own = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
         if let Some(json) = &self.json_pointer {
@@ -167,11 +167,11 @@ impl Reading {
     }
 }
 
-/// A pattern, ready to be matched in time that grows with the text alone.
+/// Compiles a pattern, with matching in linear time.
 pub fn compiled(pattern: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
     let regex = built.map_err(|error| format!("invalid regular expression: {error}"))?;
-    // The whole of a match is a group, too.
+    // The whole match is a group, too.
     let groups = regex.captures_len() - 1;
     if groups > MOST_NUMBERS {
         return Err(format!("the pattern has {groups} groups; the limit is {MOST_NUMBERS}"));

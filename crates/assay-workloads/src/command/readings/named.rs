@@ -1,11 +1,10 @@
-//! Names of metrics that programs tell of themselves: small letters, with the unit at their end, as the names
-//! of all metrics have it.
+//! Names of metrics from programs' output: lower case, with the unit at the end like all metrics.
 
 use regex_lite::Regex;
 
 const UNNAMED: &str = "number";
 
-/// How names of metrics end, and what people write for that.
+/// Suffixes of metric names, and their usual spellings.
 const UNITS: [(&str, &[&str]); 9] = [
     ("percent", &["%"]),
     ("ns", &["nsec", "nanoseconds"]),
@@ -18,7 +17,7 @@ const UNITS: [(&str, &[&str]); 9] = [
     ("per_s", &["1/s"]),
 ];
 
-/// A text as a part of the name of a metric: small letters, digits and single underscores.
+/// A text as a part of a metric name: lower case, digits and single underscores.
 pub fn slug(text: &str) -> String {
     let text = text.replace('/', " per ").to_lowercase();
     let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
@@ -32,7 +31,7 @@ pub fn slug(text: &str) -> String {
     whole
 }
 
-/// The name of a metric, by what its number is called and its unit.
+/// The name of a metric from the name and unit of its number.
 pub(super) fn metric(name: &str, unit: Option<&str>) -> String {
     let stem = slug(name);
     let end = unit.map(unit_end).unwrap_or_default();
@@ -60,7 +59,7 @@ pub(super) fn groups(regex: &Regex) -> Vec<Option<String>> {
     if named.is_empty() { vec![None] } else { named }
 }
 
-/// The last key of a JSON pointer that is none of a list.
+/// The last key of a JSON pointer, skipping list indices.
 pub(super) fn last_token(pointer: &str) -> &str {
     let is_key = |token: &&str| !token.is_empty() && token.parse::<u64>().is_err();
     pointer.rsplit('/').find(is_key).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! What a program wrote as plain text: what only a terminal obeys is left out, and so is what is no text.
+//! Program output as plain text, without terminal control sequences and invalid characters.
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
-/// Bytes of a sequence that ends only with a mark, such as the title of a window: more is none.
+/// Maximum bytes of a sequence with a terminator, such as a window title: a longer one is not a sequence.
 const LONGEST_TITLE: usize = 4096;
 
 /// Text without escape sequences and control characters; invalid UTF-8 is replaced.
@@ -18,7 +18,7 @@ pub fn plain(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&kept).chars().filter(is_text).collect()
 }
 
-/// Bytes of the sequence that a text begins with; what is none is its first byte alone.
+/// Length of the escape sequence at the start of a text; 1 if it is not a sequence.
 fn sequence(text: &[u8]) -> usize {
     match text.get(1) {
         Some(b'[') => {
@@ -36,7 +36,7 @@ fn sequence(text: &[u8]) -> usize {
                 _ => 2,
             }
         }
-        // One that chooses among sets of signs: `ESC ( B`.
+        // Selects a character set: `ESC ( B`.
         Some(0x20..=0x2f) => text.len().min(3),
         Some(0x30..=0x7e) => 2,
         _ => 1,

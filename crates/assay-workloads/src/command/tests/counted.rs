@@ -1,4 +1,4 @@
-//! What is counted of runs beside their times.
+//! Counters of runs besides their times.
 
 use assay_machine::system::execute::Counting;
 
@@ -19,7 +19,7 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     };
     fake.put_executions("sh -c ", [counts(100, 50, MS)]);
     fake.put_executions("sh -c work", [counts(1000, 150, 11 * MS), counts(1200, 350, 11 * MS)]);
-    // What is only prepared does not count.
+    // Runs of the setup do not count.
     fake.put_executions("sh -c before", [counts(7000, 7000, MS)]);
     let asked = CommandSpec {
         runs_per_trial: Some(2),
@@ -31,7 +31,7 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     assert_eq!(ran.measured.absent["cycles"], "no such counter");
     assert_eq!(CommandDetail::of(&ran.measured).unwrap().counting, how);
     assert!(ran.measured.notes.iter().any(|note| note.contains("exclude the kernel")));
-    // Where nothing is counted there are faults all the same, and no words of counters.
+    // Without CPU counters there are still page faults, and no notes on counters.
     let ran = trial(&super::fake(), &asked, 1000 * MS).unwrap();
     assert_eq!(value(&ran, "minor_faults"), 0.0);
     assert_eq!(ran.measured.absent["instructions"], "no counters");
@@ -49,7 +49,7 @@ fn results_of_older_versions_say_why_they_have_no_counts() {
     let told = planned.value("minor_faults", &ran.measured).unwrap().unwrap_err();
     assert!(told.contains("not counted by the Assay version"), "{told}");
     assert_eq!(planned.value("iops", &ran.measured), None);
-    // Their detail says nothing of it either.
+    // Their detail does not have it either.
     let mut detail = serde_json::to_value(CommandDetail::of(&ran.measured).unwrap()).unwrap();
     assert!(detail.as_object_mut().unwrap().remove("counting").is_none());
     let detail: CommandDetail = serde_json::from_value(detail).unwrap();

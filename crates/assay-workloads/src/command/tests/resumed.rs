@@ -1,4 +1,4 @@
-//! What is done before a study goes on.
+//! Steps before a study is resumed.
 
 use super::*;
 

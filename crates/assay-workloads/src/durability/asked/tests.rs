@@ -1,4 +1,4 @@
-//! What a study may ask for, and what becomes of it.
+//! Valid requests of a study, and the resulting plans.
 
 use super::*;
 use crate::workload::DeclaredKeys as _;
@@ -132,7 +132,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     assert!(made.words().contains("`my-db`, checked by `my-db --verify`"), "{}", made.words());
     let lines = made.own.unwrap();
     assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
-    // However many cuts there are, each run of it has its own time.
+    // Each run has a separate time, for any number of crash points.
     let mut settled = DurabilitySpec { crash_points: 3000, ..own.clone() };
     settled.settle();
     assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);

@@ -1,4 +1,4 @@
-//! What is in a file: bytes that say which file it is, and whether all of it is there.
+//! Content of a file: bytes that identify the file and show whether it is complete.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::durability::log::SECTOR_BYTES;
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
     Whole(u32),
-    /// What begins as a file and does not go on as it does.
+    /// The beginning of a file, followed by other data.
     Part(u32),
     /// Nothing, or zeros.
     Empty,
@@ -23,7 +23,7 @@ pub enum Content {
 pub type Listing = BTreeMap<String, Content>;
 
 impl Script {
-    /// The bytes of a file; `run` tells it from those of all other runs.
+    /// The bytes of a file; `run` distinguishes it from those of all other runs.
     pub fn contents(&self, run: u64, file: u32) -> Vec<u8> {
         let bytes = self.lengths.get(file as usize).copied().unwrap_or_default();
         let sectors = bytes.div_ceil(SECTOR_BYTES);

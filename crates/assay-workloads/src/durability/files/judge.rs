@@ -1,4 +1,4 @@
-//! What of the promises is there: names that do not stand for what they must, and files that are not whole.
+//! Judges acknowledged file operations: names that do not refer to their file, and incomplete files.
 
 use super::contents::{Content, Listing};
 use super::script::{Moment, Name, Script};
@@ -8,12 +8,12 @@ use crate::durability::judge::{self, Found, Missing, Unpromised};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     pub name: Name,
-    /// The file that was promised under it; none where it was promised to be free.
+    /// The acknowledged file of the name; `None` if the removal of the name was acknowledged.
     pub wanted: Option<u32>,
     pub found: Found,
-    /// The file that is there instead, where it is one of the run.
+    /// The file found instead, if it belongs to the run.
     pub other: Option<u32>,
-    /// The call that made the name stand for what was promised.
+    /// The call that gave the name its acknowledged state.
     pub made: usize,
     pub promised: usize,
 }
@@ -28,16 +28,16 @@ pub type Judgement = judge::Judgement<Lost>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Nothing of it was under way.
+    /// None of its calls was in progress.
     Sure,
     There,
     Gone,
-    /// The contents are those of no call.
+    /// The content matches no call.
     Torn,
 }
 
 impl Script {
-    /// What is there of what had been promised when it was cut.
+    /// Compares the directory after a power loss with the acknowledged operations.
     pub fn judged(&self, listing: &Listing, moment: Moment) -> Judgement {
         let standing = Standing::of(self, moment);
         let mut own = Judgement { lost: Vec::new(), unpromised: Unpromised::default() };
@@ -66,7 +66,7 @@ impl Script {
         own
     }
 
-    /// What is there where nothing can be reached: all that was promised is missing.
+    /// The judgment if nothing is readable: everything acknowledged is missing.
     pub fn without_any(&self, moment: Moment) -> Judgement {
         let standing = Standing::of(self, moment);
         let is_promised = |states: &[State]| states.iter().all(|own| own.file.is_some());
@@ -79,10 +79,10 @@ impl Script {
 }
 
 impl Standing {
-    /// Whether what is under a name may be there, and what it then says of what was under way.
+    /// Whether the content under a name is allowed, and what it shows of calls in progress.
     fn way(&self, name: Name, states: &[State], seen: Option<Content>) -> Result<Way, Found> {
         let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
-        // A file whose contents were not promised may hold anything.
+        // A file whose content was not acknowledged may contain anything.
         let open = states.iter().any(|state| state.file.is_some_and(|own| !self.is_synced(own)));
         let is_free = states.iter().all(|state| state.file.is_none());
         match seen {
@@ -127,7 +127,7 @@ impl Standing {
         Lost { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
     }
 
-    /// A file that was moved and is under none of its names.
+    /// A renamed file that exists under none of its names.
     fn gone(&self, moved: &Moved) -> Option<Lost> {
         Some(Lost {
             name: *moved.names.first()?,
@@ -140,7 +140,7 @@ impl Standing {
     }
 }
 
-/// Counts what was under way, by the order in which it was done.
+/// Counts calls in progress, in the order of the calls.
 fn told_apart(mut ways: Vec<(usize, Way)>) -> Unpromised {
     ways.sort_by_key(|(call, _)| *call);
     let mut told = Unpromised::default();
@@ -169,8 +169,8 @@ mod tests {
         Name::find(text).unwrap()
     }
 
-    /// `file-00` is created and replaced, `file-01` created, `file-00` moved to `file-02`, `file-01` removed; files 0, 1, 2
-    /// are synced, and file 3 is not.
+    /// `file-00` is created and replaced, `file-01` created, `file-00` renamed to `file-02`, `file-01` removed; files
+    /// 0, 1, 2 are synced, file 3 is not.
     fn script() -> Script {
         let [a, beside, b, c, d] =
             ["file-00", "file-00.new", "file-01", "file-02", "file-03"].map(name);
@@ -232,7 +232,7 @@ mod tests {
             promised: 6,
         };
         assert_eq!((gone.lost.clone(), gone.outcome()), (vec![wanted], Outcome::Lost));
-        // Before the sync of the names returned, the names may be missing; the contents may not.
+        // Before the sync of the names returned, names may be missing, but not contents.
         assert_eq!(found(&judged(&[], 6, 7)), []);
         assert_eq!(found(&judged(&[("file-01", WHOLE[1])], 6, 7)), []);
         let torn = judged(&[("file-00", Content::Part(0))], 6, 7);
@@ -307,7 +307,7 @@ mod tests {
         {
             assert_eq!(told(&[("file-03", content)]), (Outcome::Torn, [0, 0, 1, 0]));
         }
-        // The removal is there although the rename before it is not.
+        // The removal survived although the earlier rename did not.
         let ahead = judged(&[("file-00", WHOLE[2])], 12, 15);
         assert_eq!((ahead.lost, ahead.unpromised.out_of_order), (vec![], 1));
         let others = judged(&[kept, ("lost+found", Content::Strange)], 15, 15);

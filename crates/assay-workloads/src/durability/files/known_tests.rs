@@ -1,4 +1,4 @@
-//! Known answers: a file system that does what is documented is not accused, and each that does not is found.
+//! Known answers: a correct file system is not accused, and each defective one is detected.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ fn script(sync: Sync, seed: u64) -> Script {
     Script::of(&Shape { sync, rounds: 60, most_bytes: 700, seed })
 }
 
-/// Cuts of a program, each at a moment of its own.
+/// Power losses of a program, each at a different moment.
 fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
     let script = script(sync, seed);
     let mut draws = Draws::new(seed, "cuts of files");
     let mut tally = Tally::default();
     for _ in 0..cuts {
-        // What returned last may have been heard of or not: then more was begun than is known.
+        // The last returned call may be unreported: more calls started than are known.
         let calls = 1 + draws.below(script.calls.len() as u64) as usize;
         let seen = calls - draws.below(2) as usize;
         let heard = script.tells().take_while(|told| *told <= seen).last().unwrap_or_default();

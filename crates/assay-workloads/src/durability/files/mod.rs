@@ -1,14 +1,13 @@
-//! Files that are created, replaced, renamed and removed in one directory: what a program does, what each call
-//! promises, and whether that is there after a cut.
+//! Files created, replaced, renamed and removed in one directory: the calls of a program, the guarantees of each, and
+//! whether they survive a power loss.
 //!
-//! A call promises what is documented of it, and no more, whatever a file system does beside that: `fsync` of a file
-//! that its contents are there, wherever its name is; `fsync` of the directory that its names are as they were;
-//! `rename` over a file that either it or the new one is under the name, and never neither; `rename` to a free name
-//! that the file is under one of both. Each file is written once, so that what is under a name says which file it is.
-//! What no call promised may be anything, and is told apart.
+//! A call guarantees only what is documented: `fsync` of a file its content under any name; `fsync` of the directory
+//! its names; `rename` over a file that the name refers to the old or the new file; `rename` to a free name that the
+//! file has one of both names. Each file is written once, so the content under a name identifies the file. Unguaranteed
+//! state may be anything, and is counted separately.
 //!
-//! [`Script`] is what is done, [`Directory`] where, [`Moment`] what is known of a cut, [`Content`] what is
-//! under a name afterwards.
+//! [`Script`] contains the calls, [`Directory`] their place, [`Moment`] the time of a power loss, [`Content`] the
+//! content of a name afterwards.
 
 pub mod contents;
 pub mod judge;

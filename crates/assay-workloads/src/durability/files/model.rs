@@ -1,4 +1,4 @@
-//! A small file system in memory that loses its power, honest or not.
+//! A small in-memory file system that loses its power, correct or defective.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,21 +11,21 @@ use super::script::Script;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// What is documented, and of all else anything.
+    /// Documented guarantees only; everything else is random.
     Honest,
     /// A sync of a file does nothing.
     NoContents,
     /// A sync of the directory does nothing.
     NoNames,
-    /// A rename removes what had the name before it gives it.
+    /// A rename removes the target name before it renames the file.
     RenameInTwo,
-    /// A rename takes the old name away before it gives the new one.
+    /// A rename removes the old name before it adds the new one.
     MoveInTwo,
-    /// A removal comes back.
+    /// A removed file comes back.
     ComesBack,
-    /// A name that was given anew stands for what it stood for before.
+    /// A reassigned name refers to its previous file.
     ShowsOlder,
-    /// Contents that were synced miss their end.
+    /// Synced contents miss their end.
     Tears,
 }
 
@@ -65,7 +65,7 @@ pub struct Model {
     synced: Vec<bool>,
     through: bool,
     names: Names,
-    /// The names that are on the medium, those before the last sync of the directory, and what was done since.
+    /// The names on the medium, those before the last sync of the directory, and later changes.
     kept: Names,
     older: Names,
     pending: Vec<Change>,
@@ -124,7 +124,7 @@ impl Directory for Model {
 }
 
 impl Model {
-    /// It after so many calls of a script.
+    /// The file system after these calls of a script.
     pub fn after(script: &Script, run: u64, calls: usize) -> Self {
         let begun = Script { calls: script.calls[..calls].to_vec(), ..script.clone() };
         let mut own = Self::default();
@@ -158,7 +158,7 @@ impl Model {
         own
     }
 
-    /// Changes that no sync covers, each or not, as far as those of the same names before them are there.
+    /// Applies each unsynced change randomly, if earlier changes of the same names are applied.
     fn apply(&mut self, keeps: Keeps, draws: &mut Draws) {
         let mut missing: Vec<&String> = Vec::new();
         let pending = std::mem::take(&mut self.pending);
@@ -206,7 +206,7 @@ impl Model {
     }
 }
 
-/// Contents that nothing promised: all, none, a beginning, zeros, or a hole.
+/// Unsynced content: complete, empty, truncated, zeros, or with a hole.
 fn lose(bytes: &mut Vec<u8>, draws: &mut Draws) {
     let at = draws.below(bytes.len() as u64 + 1) as usize;
     match draws.below(5) {

@@ -1,4 +1,4 @@
-//! Doing it, and reading what is there afterwards.
+//! Runs the calls, and reads the files afterwards.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use crate::durability::sync::Sync;
 
 pub use assay_load::Directory;
 
-/// Bytes of a file that nobody wrote which are read at most: more are none of ours.
+/// Limit on bytes read of a foreign file: Assay's files are smaller.
 const MOST_READ_BYTES: u64 = 2 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,14 +18,14 @@ pub struct Done {
     pub calls: u64,
     pub files: u64,
     pub written_bytes: u64,
-    /// Calls that synced, or writes that went through.
+    /// Syncing calls, or write-through writes.
     pub syncs: u64,
     pub rounds: u64,
 }
 
 impl Script {
-    /// Makes all its calls in an empty directory; `told` hears each time that is to be told how many have returned, and
-    /// may end it.
+    /// Runs all calls in an empty directory; `told` is called at each report with the number of returned calls, and may
+    /// end it.
     pub fn run(
         &self,
         run: u64,
@@ -71,7 +71,7 @@ impl Script {
     }
 }
 
-/// What is under each name of a directory; of names that no script gives nothing is read.
+/// The content under each name of a directory; names outside the script are not read.
 pub fn read_back(
     script: &Script,
     run: u64,

@@ -1,4 +1,4 @@
-//! What a program does with its files, call by call, drawn by seed.
+//! The calls of a program with files, drawn by seed.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::durability::sync::Sync;
 
 pub const NAMES: u32 = 16;
-/// What is behind the name of a file that is to replace another.
+/// Suffix of a file that is to replace another.
 const BESIDE: &str = ".new";
 const MOST_OF_ROUND: u64 = 3;
-/// The shortest file: one that says which it is.
+/// The shortest file that identifies itself.
 pub const LEAST_BYTES: u64 = 64;
 
-/// A name in the directory: one that a file has for good, or the one beside it.
+/// A name in the directory: a permanent one, or the temporary one of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(u32);
 
 impl Name {
-    /// The name beside it, of what is to replace it.
+    /// The temporary name of a replacement.
     const fn beside(self) -> Self {
         Self(self.0 + NAMES)
     }
@@ -38,19 +38,19 @@ impl std::fmt::Display for Name {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Opens a new file, empty, under a name that is free.
+    /// Opens a new, empty file under a free name.
     Create {
         name: Name,
         file: u32,
     },
-    /// Writes all of the file that was opened last.
+    /// Writes the whole content of the last opened file.
     Write {
         file: u32,
     },
     SyncFile {
         file: u32,
     },
-    /// Gives a file another name; what had that one is gone.
+    /// Renames a file, replacing an existing one.
     Rename {
         from: Name,
         to: Name,
@@ -74,22 +74,22 @@ impl Call {
     }
 }
 
-/// How much is done with files, and by what it is synced.
+/// Number and size of operations with files, and how they are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     pub sync: Sync,
     pub rounds: u32,
-    /// Bytes of a file at most, [`LEAST_BYTES`] at least.
+    /// Maximum bytes of a file, at least [`LEAST_BYTES`].
     pub most_bytes: u64,
     pub seed: u64,
 }
 
-/// When the power went, as far as the program's calls go.
+/// Time of the power loss in terms of the program's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// So many calls had returned, as was heard off the drive.
+    /// Returned calls, as reported outside the drive.
     pub returned: usize,
-    /// So many may have been begun.
+    /// Calls that may have started.
     pub begun: usize,
 }
 
@@ -98,7 +98,7 @@ pub struct Script {
     pub sync: Sync,
     pub calls: Vec<Call>,
     pub lengths: Vec<u64>,
-    /// How many calls were made when each round had ended.
+    /// Number of calls at the end of each round.
     pub rounds: Vec<usize>,
 }
 
@@ -115,7 +115,7 @@ impl Script {
         writer.script
     }
 
-    /// Whether a call promises something once it has returned.
+    /// Whether a returned call guarantees something.
     pub fn promises(&self, at: usize) -> bool {
         match self.calls.get(at) {
             Some(Call::SyncFile { .. } | Call::SyncNames) => true,
@@ -133,7 +133,7 @@ impl Script {
         self.promises(calls - 1) || self.rounds.binary_search(&calls).is_ok()
     }
 
-    /// A cut after so many reported calls; the program went no further than its next report.
+    /// A power loss after this many reported calls; the program went no further than its next report.
     pub fn cut(&self, returned: usize) -> Moment {
         let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
         Moment { returned, begun: next.unwrap_or(self.calls.len()) }
@@ -153,7 +153,7 @@ impl Writer {
         self.draws.shuffle(&mut names);
         for _ in 0..=self.draws.below(MOST_OF_ROUND) {
             let Some(name) = names.pop() else { break };
-            // Of a name that is used only where it is free: of several files of a round none has two changes.
+            // A free name is used once per round, so no file of a round changes twice.
             let free = names.iter().position(|own| !self.live.contains_key(own));
             match (self.live.contains_key(&name), self.draws.below(4), free) {
                 (false, ..) => self.create(name),
@@ -168,7 +168,7 @@ impl Writer {
                 }
             }
         }
-        // Now and then nothing is promised of names before the next round.
+        // Occasionally nothing is guaranteed for names before the next round.
         if self.script.sync != Sync::None && self.draws.below(4) > 0 {
             self.call(Call::SyncNames);
         }

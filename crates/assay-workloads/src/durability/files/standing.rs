@@ -1,41 +1,41 @@
-//! What may be there after a cut: what was promised, and what was done since.
+//! Possible states after a power loss: the guaranteed one, and those since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::script::{Call, Moment, Name, Script};
 
-/// What a name may stand for, and which call made it so.
+/// A possible state of a name, and the call that led to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     pub file: Option<u32>,
     pub call: usize,
 }
 
-/// A file that was promised under a name and has been given others since.
+/// A file with a guaranteed name that was renamed later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub file: u32,
-    /// The call that made it stand under the name that was promised.
+    /// The call that gave the file its guaranteed name.
     pub call: usize,
-    /// The promised name first.
+    /// The guaranteed name first.
     pub names: Vec<Name>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// What each name that was ever used may stand for: first what was promised, then what it has been since.
+    /// Possible states of each used name: the guaranteed one first, then the later ones.
     pub names: BTreeMap<Name, Vec<State>>,
-    /// The call that promised the names last.
+    /// The last call that guaranteed the names.
     pub names_promised: Option<usize>,
-    /// The files whose contents were promised, and by which call.
+    /// Files with guaranteed content, and the call that guaranteed it.
     pub synced: BTreeMap<u32, usize>,
-    /// Those that must be under one of their names.
+    /// Files that must exist under one of their names.
     pub moved: Vec<Moved>,
     pub ever: BTreeSet<(Name, u32)>,
 }
 
 impl Standing {
-    /// After a cut of a program. What was begun and did not return by then may be there or not.
+    /// After a power loss of a program. Calls that started without returning may have had an effect or not.
     pub fn of(script: &Script, moment: Moment) -> Self {
         let mut own = Self::default();
         let mut live: BTreeMap<Name, u32> = BTreeMap::new();
@@ -77,7 +77,7 @@ impl Standing {
         self.ever.extend(state.file.map(|file| (name, file)));
     }
 
-    /// A file goes from a name to another, where it may take the place of another file.
+    /// Renames a file, possibly replacing another one.
     fn leave(&mut self, from: Name, to: Name) {
         self.over(to);
         let own = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
@@ -86,12 +86,12 @@ impl Standing {
         }
     }
 
-    /// What is under a name goes away: nothing says any more where it is.
+    /// The file of a name is removed: it need not exist any more.
     fn over(&mut self, name: Name) {
         self.moved.retain(|moved| moved.names.last() != Some(&name));
     }
 
-    /// Of each name the newest state is what was promised.
+    /// The newest state of each name becomes the guaranteed one.
     fn promise_names(&mut self, at: usize) {
         self.names_promised = Some(at);
         self.moved.clear();
@@ -117,7 +117,7 @@ mod tests {
         Name::find(text).unwrap()
     }
 
-    /// A file is created, replaced, moved and removed, each followed by a sync of the names.
+    /// A file is created, replaced, renamed and removed, each followed by a sync of the names.
     fn script() -> Script {
         let [own, beside, other] = ["file-00", "file-00.new", "file-01"].map(name);
         let calls = vec![

@@ -1,4 +1,4 @@
-//! The shortest story of a file that was lost.
+//! The shortest counterexample of a lost file.
 
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -7,30 +7,30 @@ use super::judge::Lost;
 use super::script::{Call, Moment, Script};
 use crate::durability::judge::Found;
 
-/// What was promised, when, and what is there.
+/// The guarantee, its time, and the state found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Story {
     pub name: String,
-    /// The number of the file that was promised under it, from 1 on; none where the name was promised to be free.
+    /// The number of the guaranteed file from 1; `None` if the name was guaranteed to be free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<u64>,
-    /// The call that made it so and the one that promised it, from 1 on, and what they were.
+    /// The calls that caused and guaranteed the state, from 1, and their descriptions.
     pub made_call: u64,
     pub made_by: String,
     pub acknowledged_call: u64,
     pub acknowledged_by: String,
-    /// Calls that had returned when the power went; none where nothing was cut.
+    /// Returned calls at the power loss; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash_call: Option<u64>,
     pub found: Found,
-    /// The number of the file that is there, from 1 on.
+    /// The number of the file found, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<u64>,
 }
 
 impl Story {
-    /// Of a promise that was not kept; no moment where nothing was cut.
+    /// For a broken guarantee; without a moment, there was no power loss.
     pub fn of(script: &Script, lost: &Lost, moment: Option<Moment>) -> Self {
         let by = |at: usize| script.calls.get(at).map_or("", |own: &Call| own.words()).to_owned();
         let number = |file: u32| u64::from(file) + 1;
@@ -47,7 +47,7 @@ impl Story {
         }
     }
 
-    /// Calls from the one that made it so to the end of the story.
+    /// Calls from the causing one to the end.
     pub fn length(&self) -> u64 {
         self.crash_call.unwrap_or(u64::MAX).saturating_sub(self.made_call)
     }

@@ -1,4 +1,4 @@
-//! Trials on a machine of text, whose power goes after a promise that is chosen.
+//! Trials on a fake machine that loses its power after a chosen acknowledgment.
 
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -87,7 +87,7 @@ fn ran_until(
     Plug { course, peer: "192.168.1.2:7710", ground }.run()
 }
 
-/// Takes its power when the peer has heard of so many rounds, and starts it again.
+/// Cuts the power after the peer received this many rounds, and restarts the machine.
 fn cut(fake: &Fake, course: &Course, at: u64) -> Noted {
     let notes = Noted::default();
     fake.cut_power_at(at);
@@ -114,7 +114,7 @@ fn what_was_promised_is_there_after_an_honest_cut() {
                 tally.counterexample
             );
             assert!(fake.kept().is_empty(), "its file is gone");
-            // Whoever asks once more, as after another cut, hears the same without a peer or a file.
+            // A repeated question, as after another power loss, gets the same answer without a peer or a file.
             fake.lose_peer("no way there");
             assert_eq!(ran(&fake, &notes, &course).unwrap(), own);
         }
@@ -127,7 +127,7 @@ fn a_file_that_lacks_what_was_promised_is_found_with_its_story() {
         let (fake, course) = (machine(), course(pattern, SyncBy::Fdatasync));
         let notes = cut(&fake, &course, 20);
         let (_, file) = fake.kept().remove(0);
-        // As a drive that lost what it had in its cache: the file has its length and none of its bytes.
+        // Like a drive that lost its cache: the file has its length, but none of its bytes.
         let length = file.metadata().unwrap().len();
         file.write_all_at(&vec![0; length as usize], 0).unwrap();
         let own = ran(&fake, &notes, &course).unwrap();
@@ -193,7 +193,7 @@ fn what_was_under_way_is_nobody_s_loss() {
         };
         Plug { course: &course, peer: "", ground }.written(20).unwrap()
     };
-    // All of the round after the last one that was heard of lies there already.
+    // The round after the last reported one is already complete.
     let (written, known, _) = plug(&fake);
     let Some(Note::Begun(begun)) =
         notes.last().and_then(|text| serde_json::from_str::<Note>(&text).ok())
