@@ -32,7 +32,6 @@ use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 use assay_core::exhibit::{Exhibit, Subject};
 use assay_core::quantity::played::Class;
-use assay_machine::system::network::Shaped;
 use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
@@ -176,16 +175,6 @@ impl WorkPlan {
         matches!(self, Self::Io(own) if own.can_be_cut())
     }
 
-    /// Returns how to shape the egress of an interface for the work.
-    pub fn shaping(&self) -> Option<Shaped> {
-        if let Self::Network(own) = self { own.shaping() } else { None }
-    }
-
-    /// Returns the commands that apply the settings of the work permanently, where no factor does.
-    pub fn permanent_commands(&self) -> Vec<String> {
-        if let Self::Network(own) = self { own.permanent_commands() } else { Vec::new() }
-    }
-
     pub fn is_others(&self) -> bool {
         matches!(self, Self::Production(_))
     }
@@ -211,7 +200,7 @@ impl WorkPlan {
 
     /// Whether others recorded its trials: then no trust rule applies to them.
     pub fn is_recorded(&self) -> bool {
-        matches!(self, Self::Boot(_))
+        self.kind().recording.is_some()
     }
 }
 

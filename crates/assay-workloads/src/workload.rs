@@ -6,6 +6,7 @@ use std::fmt;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields};
 use assay_core::quantity::{Bytes, Metric, Time};
+use assay_machine::system::network::Shaped;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -364,6 +365,16 @@ pub trait PlannedWork {
         _is_level: &dyn Fn(&str) -> bool,
     ) -> Option<String> {
         None
+    }
+
+    /// How to shape the egress of an interface for the work.
+    fn shaping(&self) -> Option<Shaped> {
+        None
+    }
+
+    /// The commands that apply the settings of the work permanently, where no factor does.
+    fn permanent_commands(&self) -> Vec<String> {
+        Vec::new()
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;

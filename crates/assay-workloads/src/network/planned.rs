@@ -48,32 +48,6 @@ pub struct NetworkPlan {
 }
 
 impl NetworkPlan {
-    pub(crate) fn shaping(&self) -> Option<Shaped> {
-        let in_lab = self.peer.as_deref() == Some(LAB);
-        let interface = self.interface.clone()?;
-        Some(Shaped {
-            namespace: in_lab.then(|| lab::CLIENT.to_owned()),
-            interface,
-            shaper: self.shaper.clone(),
-            base: self.rate,
-        })
-    }
-
-    /// The commands for this machine, for an interface outside the lab.
-    pub(crate) fn permanent_commands(&self) -> Vec<String> {
-        let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
-        let in_lab = self.peer.as_deref() == Some(LAB);
-        let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
-        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
-        let mut lines: Vec<String> =
-            self.shaper.candidates(self.rate).into_iter().map(line).collect();
-        lines.push(format!(
-            "on a router with sqm-scripts: option upload '{}', option script 'piece_of_cake.qos'",
-            rate.0 / 1000
-        ));
-        lines
-    }
-
     fn jobs(&self) -> Vec<PhaseJob> {
         let job = |load: &Load| PhaseJob {
             load: *load,
@@ -152,6 +126,32 @@ pub(super) fn no_peer() -> String {
 }
 
 impl PlannedWork for NetworkPlan {
+    fn shaping(&self) -> Option<Shaped> {
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.clone()?;
+        Some(Shaped {
+            namespace: in_lab.then(|| lab::CLIENT.to_owned()),
+            interface,
+            shaper: self.shaper.clone(),
+            base: self.rate,
+        })
+    }
+
+    /// The commands for this machine, for an interface outside the lab.
+    fn permanent_commands(&self) -> Vec<String> {
+        let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
+        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
+        let mut lines: Vec<String> =
+            self.shaper.candidates(self.rate).into_iter().map(line).collect();
+        lines.push(format!(
+            "on a router with sqm-scripts: option upload '{}', option script 'piece_of_cake.qos'",
+            rate.0 / 1000
+        ));
+        lines
+    }
+
     fn words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
         let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
