@@ -1,9 +1,9 @@
-//! Many configurations at a glance: a row each, a column a workload, the best of each marked.
+//! Many configurations, or the targets of a check, at a glance.
 
 use super::numbers::{heading, under_heading};
 use super::study::{self, StudyPage};
 use super::study_tables::{ComparedCell, Workload, add_factors, workloads};
-use super::{Block, Cell, Column, Detail, NONE, Section, Table, Tone};
+use super::{Block, Cell, Column, Detail, Large, NONE, Section, Table, Tone, large};
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -12,8 +12,12 @@ use assay_study::results::plan::{Arm, arm_in_words};
 const FEW: usize = 4;
 const MOST_WORKLOADS: usize = 8;
 
-/// The results of a study of several workloads with more than a few configurations.
+/// The results of a check of several targets, or of a study of several workloads with more than a few configurations.
 pub fn matrix(findings: &Findings) -> Option<Section> {
+    let large = large(findings);
+    if large.len() > 1 {
+        return Some(side_by_side(&large));
+    }
     let is_plain = findings.race.is_none() && !findings.are_windows();
     if !is_plain || !study::is_one(findings) || findings.study.kind == "compare" {
         return None;
@@ -42,6 +46,28 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     Some(Section::titled(caption, vec![Block::Table(table)]))
 }
 
+fn side_by_side(targets: &[Large]) -> Section {
+    let mut workloads: Vec<&str> = Vec::new();
+    for number in targets.iter().flat_map(|target| &target.numbers) {
+        if !workloads.contains(&number.workload.as_str()) {
+            workloads.push(&number.workload);
+        }
+    }
+    let mut table = Table::default();
+    table.add(Column::left("workload"), &workloads, |name| *name);
+    for target in targets {
+        let column = Column::right(target.target.clone().unwrap_or_default());
+        table.add(column, &workloads, |name| {
+            let number = target.numbers.iter().find(|number| number.workload == **name);
+            number.map_or_else(
+                || NONE.into(),
+                |number| marked(&number.value, Some(number.stands.trust), ""),
+            )
+        });
+    }
+    Section::titled("results (? suspect, \u{2717} invalid)", vec![Block::Table(table)])
+}
+
 /// The best result of a workload; invalid ones do not count.
 fn best(workload: &Workload<'_>) -> Option<f64> {
     let is_sound =
@@ -62,10 +88,14 @@ fn cell(workload: &Workload<'_>, arm: &Arm, best: Option<f64>) -> Cell {
     };
     let text = under_heading(workload.metric, value);
     let star = if best == Some(value) { " \u{2605}" } else { "" };
-    match line.cell.trust {
+    marked(&text, line.cell.trust, star)
+}
+
+fn marked(text: &str, trust: Option<Trust>, star: &str) -> Cell {
+    match trust {
         Some(Trust::Invalid) => Cell::toned(format!("{text} \u{2717}"), Tone::Bad),
         Some(Trust::Suspect) => Cell::toned(format!("{text}{star} ?"), Tone::Doubtful),
-        _ if star.is_empty() => text.into(),
-        _ => Cell::toned(text + star, Tone::Good),
+        _ if star.is_empty() => text.to_owned().into(),
+        _ => Cell::toned(format!("{text}{star}"), Tone::Good),
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
             } @else {
                 @if is_answered { p.answer { (answer) } }
                 (trust(&document::standing(findings), tells_single))
-                div.targets { @for one in &large { (numbers(one)) } }
+                @if let [one] = large.as_slice() { (numbers(one)) }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in rest { li { (sentence.text) } } }
             }
@@ -64,17 +64,14 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
 
 fn numbers(large: &Large) -> Markup {
     html! {
-        section.target {
-            @if let Some(name) = &large.target { h2 { (name) } }
-            ul.tiles {
-                @for number in &large.numbers {
-                    li class=(tone(number.stands)) {
-                        span.of { (number.workload) }
-                        b.value { (number.value) }
-                        @if let Some(other) = &number.other { span.other { (other) } }
-                        span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
-                        span.mark { (mark(number.stands)) " " (number.stands.words()) }
-                    }
+        ul.tiles {
+            @for number in &large.numbers {
+                li class=(tone(number.stands)) {
+                    span.of { (number.workload) }
+                    b.value { (number.value) }
+                    @if let Some(other) = &number.other { span.other { (other) } }
+                    span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
+                    span.mark { (mark(number.stands)) " " (number.stands.words()) }
                 }
             }
         }
