@@ -6,8 +6,8 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::measured::{Measured, Ran};
-use super::place::{Area, Medium, Run};
+use super::measured::{Measured, RunResult};
+use super::place::{Area, Run, TestMedium};
 use super::{PlannedWork, WorkPlan, io};
 
 /// How much longer than the measured work the background may run; it is stopped long before.
@@ -22,7 +22,7 @@ pub struct Background {
     pub note: Option<String>,
 }
 
-pub struct Load<'a> {
+pub struct BackgroundLoad<'a> {
     pub work: &'a io::IoPlan,
     /// A separate handle, because only one of the two jobs may use the page cache.
     pub file: Option<File>,
@@ -33,14 +33,14 @@ pub struct Load<'a> {
 pub fn run(
     work: &WorkPlan,
     own: &Run<'_>,
-    background: Option<&Load<'_>>,
-) -> Result<(Ran, Option<Measured>), String> {
+    background: Option<&BackgroundLoad<'_>>,
+) -> Result<(RunResult, Option<Measured>), String> {
     let Some(load) = background else { return work.run(own).map(|ran| (ran, None)) };
     // The simulated drive has a separate clock, on which both last equally long.
     let simulated = own.medium.law.is_some();
     let over = AtomicBool::new(false);
     let other = Run {
-        medium: Medium { file: load.file.as_ref(), area: load.area, ..own.medium },
+        medium: TestMedium { file: load.file.as_ref(), area: load.area, ..own.medium },
         time_ns: if simulated { own.time_ns } else { own.time_ns.saturating_add(SLACK_NS) },
         seed: own.seed.rotate_left(32),
         stop: &over,
@@ -58,7 +58,7 @@ pub fn run(
 }
 
 /// Splits the CPU time of the process between the two.
-fn apart(mut own: Ran, other: Ran) -> (Ran, Measured) {
+fn apart(mut own: RunResult, other: RunResult) -> (RunResult, Measured) {
     let taken_ns = own.measured.cpu_ns.saturating_sub(other.threads_cpu_ns);
     own.measured.cpu_ns = taken_ns.max(own.threads_cpu_ns);
     let mut measured = Measured { cpu_ns: other.threads_cpu_ns, ..other.measured };

@@ -2,7 +2,7 @@
 
 use assay_core::failure::Failure;
 
-use super::{Entry, KINDS, Needs, Work, WorkFacts};
+use super::{KINDS, KindEntry, Needs, Work, WorkFacts};
 
 /// An option of `assay check`. Its name is that of the kind and of its bundled study.
 #[derive(Debug)]
@@ -11,10 +11,10 @@ pub struct CheckOption {
     pub help: &'static str,
     /// Allowed values; `None` for a switch.
     pub values: Option<Values>,
-    pub examples: &'static [Example],
+    pub examples: &'static [OptionExample],
     /// Whether its work runs before that of other options.
     pub goes_first: bool,
-    pub gates: &'static [Gate],
+    pub gates: &'static [OptionGate],
 }
 
 #[derive(Debug)]
@@ -36,21 +36,21 @@ impl Values {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Example {
+pub struct OptionExample {
     pub line: &'static str,
     pub does: &'static str,
 }
 
 /// A condition on the facts of a place, and the resulting exit of the command.
 #[derive(Debug)]
-pub struct Gate {
+pub struct OptionGate {
     pub is_met: fn(&WorkFacts) -> bool,
     /// The failure of the command, given the names of the places.
     pub failure: fn(&str) -> Failure,
 }
 
 /// Kinds whose bundled study has an option, each with it, in the order of [`KINDS`].
-pub fn by_option() -> impl Iterator<Item = (&'static Entry, &'static CheckOption)> {
+pub fn by_option() -> impl Iterator<Item = (&'static KindEntry, &'static CheckOption)> {
     KINDS.iter().filter_map(|kind| Some((*kind, kind.check_option?)))
 }
 
@@ -60,7 +60,7 @@ pub fn taking_all() -> Option<&'static str> {
     kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)
 }
 
-pub fn takes_all(kind: &Entry) -> bool {
+pub fn takes_all(kind: &KindEntry) -> bool {
     (kind.sample)().needs() == Needs::Whole
 }
 
@@ -73,7 +73,7 @@ mod tests {
         for (kind, option) in by_option() {
             let name = kind.about.name;
             assert!(!option.help.is_empty() && !option.help.ends_with('.'), "{name}");
-            for Example { line, does } in option.examples {
+            for OptionExample { line, does } in option.examples {
                 assert!(line.contains(&format!("assay check --{name}")), "{name}: {line}");
                 assert!(!does.is_empty() && !does.ends_with('.'), "{name}: {does}");
             }

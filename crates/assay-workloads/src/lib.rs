@@ -36,11 +36,11 @@ use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
 pub use keys::is_default;
-pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, SeriesRow};
-pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
+pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, RunResult, SeriesRow};
+pub use place::{Area, DirectUse, EngineUse, Offer, Programs, Run, TestMedium};
 pub use workload::{
-    ByHand, CommandLine, Complaints, Entry, InStudy, Judged, LinkNeeds, Needs, OwnParameter,
-    Parameter, PlannedWork, Touch, WorkloadKind, WorkloadSpec,
+    Basis, Complaints, InStudy, KindEntry, LinkNeeds, ManualCommand, ManualRun, Needs,
+    OwnParameter, Parameter, PlannedWork, Touch, WorkloadKind, WorkloadSpec,
 };
 
 kinds! {
@@ -239,7 +239,7 @@ pub fn key(parameter: &str) -> Option<&'static Field> {
 }
 
 /// Work of a kind with one parameter at a level; `None` without this parameter.
-pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
+pub fn at_level(kind: &KindEntry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
     let mut work = (kind.sample)();
     let set = work.set(parameter, level)?;
     Some(set.map(|()| work))
@@ -270,7 +270,7 @@ mod tests {
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{name}");
             assert!(text.ends_with('.'), "{name}");
             assert_eq!(kind.keys.label, name);
-            assert!(kind.judged.contains(&Judged::Machine), "{name}: a machine is always there");
+            assert!(kind.judged.contains(&Basis::Machine), "{name}: a machine is always there");
             assert!(!kind.metrics.is_empty(), "{name} measures nothing");
             assert_eq!((kind.sample)().kind().about.name, name);
         }
@@ -329,7 +329,7 @@ mod tests {
     /// A page finds the rows of a kind by that metric alone.
     #[test]
     fn what_rows_of_a_kind_are_known_by_no_other_kind_has() {
-        let has = |kind: &&&Entry, name: &str| {
+        let has = |kind: &&&KindEntry, name: &str| {
             kind.metrics.iter().copied().flatten().any(|metric| metric.name == name)
         };
         let who = |metric: &str| -> Vec<&str> {

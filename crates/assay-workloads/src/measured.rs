@@ -89,7 +89,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    pub fn of(detail: impl Into<WorkDetail>) -> Self {
+    pub fn from_detail(detail: impl Into<WorkDetail>) -> Self {
         Self {
             window_ns: 0,
             elapsed_ns: 0,
@@ -160,7 +160,7 @@ pub trait Counts {
     fn operations(&self) -> u64;
 
     /// Metrics from programs' output, in the order of parsing.
-    fn told(&self) -> &[OwnMetric] {
+    fn own_metrics(&self) -> &[OwnMetric] {
         &[]
     }
 
@@ -196,7 +196,7 @@ pub struct SeriesRow {
 }
 
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct RunResult {
     pub measured: Measured,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
@@ -205,9 +205,9 @@ pub struct Ran {
     pub stopped: bool,
 }
 
-impl Ran {
+impl RunResult {
     /// A trial without histograms, with CPU time of its threads only.
-    pub fn of(measured: Measured, stopped: bool) -> Self {
+    pub fn new(measured: Measured, stopped: bool) -> Self {
         let (histograms, threads_cpu_ns) = (Histograms::new(), measured.cpu_ns);
         Self { measured, histograms, series: Vec::new(), threads_cpu_ns, stopped }
     }

@@ -4,7 +4,7 @@ use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side, 
 use assay_core::quantity::{Better, Metric, direction};
 
 use super::KINDS;
-use super::workload::{Entry, Judged};
+use super::workload::{Basis, KindEntry};
 
 pub use super::command::readings::TOLD;
 
@@ -32,8 +32,8 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
 }
 
 /// All metrics that trials of a kind of work may have.
-pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
-    let claims_bytes = kind.judged.contains(&Judged::Bytes);
+pub fn of_kind(kind: &'static KindEntry) -> impl Iterator<Item = &'static Metric> {
+    let claims_bytes = kind.judged.contains(&Basis::Bytes);
     let shared = SHARED.iter().filter(move |one| claims_bytes || is_of_energy(one.name));
     kind.metrics.iter().copied().flatten().chain(shared)
 }

@@ -11,9 +11,9 @@ use assay_load::MicroOutcome;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{keys, runtime};
-use super::measured::{Counts, Measured, Ran};
+use super::measured::{Counts, Measured, RunResult};
 use super::place::{Offer, Run, own_program, patient_answer};
-use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, ManualCommand, ManualRun, PlannedWork, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
 pub use assay_load::Micro as Operation;
@@ -69,7 +69,7 @@ impl WorkloadKind for MicroSpec {
     };
     const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[RATE, COST]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
 }
 
 impl WorkloadSpec for MicroSpec {
@@ -120,7 +120,7 @@ impl PlannedWork for MicroPlan {
         format!("{}, one at a time in a single thread", words(self.operation))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
         let time_ns = run.ramp_ns.saturating_add(run.time_ns);
         let pieces = time_ns.div_ceil(PIECE_NS).max(1);
@@ -137,7 +137,7 @@ impl PlannedWork for MicroPlan {
         RATE.name
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let seconds = how.seconds().to_string();
         let stressed = |words: [&str; 2]| {
             let more = ["--timeout", seconds.as_str(), "--metrics-brief"];
@@ -150,11 +150,11 @@ impl PlannedWork for MicroPlan {
             Operation::Syscall => ["perf", "bench", "syscall", "basic"].map(str::to_owned).to_vec(),
         };
         let remark = "this program runs another operation; do not compare its numbers with Assay's";
-        CommandLine { words, remarks: vec![remark.to_owned()] }
+        ManualCommand { words, remarks: vec![remark.to_owned()] }
     }
 }
 
-fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
+fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> RunResult {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
     let (operations, window_ns, cpu_ns) =
         (sum(|one| one.operations), sum(|one| one.elapsed_ns), sum(|one| one.cpu_ns));
@@ -165,14 +165,14 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
         values.insert(COST.name.to_owned(), each_ns);
         values.insert(RATE.name.to_owned(), 1e9 / each_ns);
     }
-    Ran::of(
+    RunResult::new(
         Measured {
             window_ns,
             elapsed_ns,
             cpu_ns,
             waited_ns,
             values,
-            ..Measured::of(MicroDetail { operations, processes: done.len() as u64 })
+            ..Measured::from_detail(MicroDetail { operations, processes: done.len() as u64 })
         },
         stopped,
     )

@@ -8,7 +8,7 @@ use assay_load::{Job, Outcome, Pattern};
 
 use super::WorkDetail;
 use super::io::{self, Engine};
-use super::measured::{Claims, Measured, Ran};
+use super::measured::{Claims, Measured, RunResult};
 use super::place::{Area, Run};
 
 pub(super) trait PhaseRecord: Clone + Into<WorkDetail> {
@@ -116,12 +116,12 @@ impl<'a> PhaseRunner<'a> {
         keep(&self.measured(record));
     }
 
-    pub fn finish(self, mut record: impl PhaseRecord) -> Ran {
+    pub fn finish(self, mut record: impl PhaseRecord) -> RunResult {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);
             *record.ended() = Some(format!("the user stopped the trial after {after}"));
         }
-        Ran::of(self.measured(record), self.stopped)
+        RunResult::new(self.measured(record), self.stopped)
     }
 
     fn measured(&self, mut record: impl PhaseRecord) -> Measured {
@@ -131,7 +131,7 @@ impl<'a> PhaseRunner<'a> {
             cpu_ns: self.cpu_ns,
             claims: self.claims,
             notes: record.ended().iter().chain(&self.notes).cloned().collect(),
-            ..Measured::of(record)
+            ..Measured::from_detail(record)
         }
     }
 }

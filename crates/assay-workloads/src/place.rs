@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::durability::plug::Notes;
+use crate::durability::plug::NoteStore;
 use assay_core::presence::Presence;
 use assay_load::{Bystanders, Law, Target};
 use assay_machine::system::between::Between;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::command::ReadFormat;
 use super::io::Engine;
 use super::measured::Measured;
-use super::production::{Limits, Lookout};
+use super::production::{HarmLimits, Lookout};
 use super::replay::{self, Recall};
 
 const MIB: u64 = 1 << 20;
@@ -83,7 +83,7 @@ pub struct Offer<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub struct Medium<'a> {
+pub struct TestMedium<'a> {
     /// The open file; absent for the simulated engine.
     pub file: Option<&'a File>,
     pub area: Area,
@@ -92,7 +92,7 @@ pub struct Medium<'a> {
     pub law: Option<Law>,
 }
 
-impl<'a> Medium<'a> {
+impl<'a> TestMedium<'a> {
     pub fn target(&self) -> Target<'a> {
         Target { file: self.file.map(AsFd::as_fd), memory_alignment: self.memory_alignment }
     }
@@ -126,7 +126,7 @@ pub struct Programs<'a> {
     pub formats: ReadFormat,
     pub recall: Recall,
     /// Notes on the trial that survive a power loss.
-    pub notes: Option<&'a dyn Notes>,
+    pub notes: Option<&'a dyn NoteStore>,
 }
 
 impl Programs<'_> {
@@ -143,7 +143,7 @@ impl Programs<'_> {
 pub struct Run<'a> {
     pub system: &'a dyn System,
     /// The medium; its area is only for this work.
-    pub medium: Medium<'a>,
+    pub medium: TestMedium<'a>,
     /// The directory, file or device of the target; empty if simulated.
     pub path: &'a Path,
     pub ramp_ns: u64,
@@ -161,7 +161,7 @@ pub struct Run<'a> {
     /// Stores intermediate results, in case of an abort.
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
     /// Limits beyond which the settings harm production work.
-    pub limits: Option<&'a Limits>,
+    pub limits: Option<&'a HarmLimits>,
     pub programs: Programs<'a>,
 }
 

@@ -1,5 +1,5 @@
 //! Work that Assay does not run: the machine did, and its journal describes each trial. A kind of such work declares it
-//! in its row ([`Recording`], as data) and has methods for reading ([`RecordedWork`]): plan, runner and command line
+//! in its row ([`RecordingNames`], as data) and has methods for reading ([`RecordedWork`]): plan, runner and command line
 //! only see groups, times and results.
 
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use assay_core::failure::Outcome;
 use assay_machine::system::System;
 
 use super::boot;
-use super::check_option::Example;
-use super::{Entry, KINDS, Measured};
+use super::check_option::OptionExample;
+use super::{KINDS, KindEntry, Measured};
 
 pub type RecordedWork = boot::BootSpec;
 
 /// The names of a kind of recorded work; its bundled study has the name of the kind.
 #[derive(Debug)]
-pub struct Recording {
+pub struct RecordingNames {
     pub one: &'static str,
     pub many: &'static str,
     pub told_by: &'static str,
     /// Why a trial with only a logged start has no number.
     pub cut_off: &'static str,
-    pub example: Example,
+    pub example: OptionExample,
     pub labels: RecordLabels,
 }
 
@@ -40,12 +40,12 @@ pub struct RecordLabels {
 }
 
 /// The kind of recorded work; the command line uses the options of the first.
-pub fn kind() -> Option<(&'static Entry, &'static Recording)> {
+pub fn kind() -> Option<(&'static KindEntry, &'static RecordingNames)> {
     KINDS.iter().find_map(|kind| Some((*kind, kind.recording?)))
 }
 
 /// The recorded kind and trials that a word names: `KIND` or `KIND:WHICH`; `None` if it names none.
-pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&str>)> {
+pub fn named(word: &str) -> Option<(&'static KindEntry, &'static RecordingNames, Option<&str>)> {
     let (entry, recording) = kind()?;
     let rest = word.strip_prefix(entry.about.name)?;
     let which = rest.strip_prefix(':');
@@ -53,7 +53,7 @@ pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum RecordSource {
     #[default]
     Own,
     /// A file or directory: exported text, or a journal.
@@ -88,7 +88,7 @@ fn wall_us(text: &str) -> Option<u64> {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct RecordList {
     /// The trials in time order, the newest last.
     pub records: Vec<Record>,
     /// Number of older trials that were not read.

@@ -137,7 +137,7 @@ macro_rules! kinds {
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
-        pub static KINDS: &[&Entry] = &[$(&<$module::$spec as WorkloadKind>::ENTRY,)+];
+        pub static KINDS: &[&KindEntry] = &[$(&<$module::$spec as WorkloadKind>::ENTRY,)+];
 
         pub static WORKLOAD: Fields = Fields {
             label: "a workload",
@@ -155,7 +155,7 @@ macro_rules! kinds {
         };
 
         impl Work {
-            pub fn kind(&self) -> &'static Entry {
+            pub fn kind(&self) -> &'static KindEntry {
                 match self {
                     $(Self::$variant(_) => &<$module::$spec as WorkloadKind>::ENTRY,)+
                 }
@@ -170,7 +170,7 @@ macro_rules! kinds {
         }
 
         impl WorkPlan {
-            pub fn kind(&self) -> &'static Entry {
+            pub fn kind(&self) -> &'static KindEntry {
                 match self {
                     $(Self::$variant(_) => &<$module::$spec as WorkloadKind>::ENTRY,)+
                 }
@@ -185,7 +185,7 @@ macro_rules! kinds {
         )+
 
         impl WorkFacts {
-            pub fn kind(&self) -> &'static Entry {
+            pub fn kind(&self) -> &'static KindEntry {
                 match self {
                     $($(Self::$variant($module::$facts { .. }) => {
                         &<$module::$spec as WorkloadKind>::ENTRY
@@ -202,7 +202,7 @@ macro_rules! kinds {
             }
 
             /// The exhibit of all facts of the first one's kind; `None` without facts.
-            pub fn exhibit(all: &[Self], rows: &dyn tell::Rows) -> Option<Exhibit> {
+            pub fn exhibit(all: &[Self], rows: &dyn tell::RowSource) -> Option<Exhibit> {
                 match all.first()? {
                     $($(Self::$variant($module::$facts { .. }) => {
                         let own: Vec<&$module::$facts> =

@@ -13,9 +13,9 @@ use assay_machine::system::{System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{choice, keys};
-use super::measured::{Counts, KnownAndAbsent, Measured, Ran, known_and_absent};
+use super::measured::{Counts, KnownAndAbsent, Measured, RunResult, known_and_absent};
 use super::place::{Offer, Run, own_program, patient_answer};
-use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, ManualCommand, ManualRun, PlannedWork, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
 const MOST_THREADS: u64 = 10_000;
@@ -96,7 +96,7 @@ impl WorkloadKind for StacksSpec {
     const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
     const METRICS: &'static [&'static [Metric]] =
         &[&[RESIDENT, PROPORTIONAL, VIRTUAL, COMMITTED, PAGE_TABLES, STARTING]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
 }
 
 impl WorkloadSpec for StacksSpec {
@@ -131,20 +131,20 @@ impl PlannedWork for StacksPlan {
         format!("{} idle threads, each with a stack of {limit}", self.threads)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
         let going = || !run.stop.load(Ordering::Relaxed);
         let processes = (0..PROCESSES).take_while(|_| going()).map(|_| held(run.system, self));
-        let held = processes.collect::<Result<Vec<Held>, String>>()?;
+        let held = processes.collect::<Result<Vec<StackMemory>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         let (values, absent) = values(&held);
-        Ok(Ran::of(
+        Ok(RunResult::new(
             Measured {
                 window_ns: held.iter().map(|one| one.start_ns).sum(),
                 elapsed_ns,
                 values,
                 absent,
-                ..Measured::of(StacksDetail { held })
+                ..Measured::from_detail(StacksDetail { held })
             },
             !going(),
         ))
@@ -167,7 +167,7 @@ impl PlannedWork for StacksPlan {
         self.threads
     }
 
-    fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, _: &ManualRun<'_>) -> ManualCommand {
         let kibibytes = self.limit_bytes >> 10;
         let line = format!(
             "ulimit -s {kibibytes}; python3 -c 'import threading, time; [threading.Thread(target=time.sleep, \
@@ -175,13 +175,13 @@ impl PlannedWork for StacksPlan {
             self.threads
         );
         let remark = "the values include the interpreter's own memory";
-        CommandLine::new(&["sh", "-c", &line], &[remark])
+        ManualCommand::new(&["sh", "-c", &line], &[remark])
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StacksDetail {
-    pub held: Vec<Held>,
+    pub held: Vec<StackMemory>,
 }
 
 impl Counts for StacksDetail {
@@ -192,15 +192,15 @@ impl Counts for StacksDetail {
 
 /// Memory of a process before the start of its threads, and while all of them ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    pub before: Memory,
-    pub after: Memory,
+pub struct StackMemory {
+    pub before: ProcessBytes,
+    pub after: ProcessBytes,
     pub start_ns: u64,
 }
 
 /// Memory of a process, and memory committed to all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct ProcessBytes {
     /// Reserved (VmSize).
     pub reserved: Presence<u64>,
     /// Used (Rss, else VmRSS).
@@ -213,7 +213,7 @@ pub struct Memory {
     pub committed: Presence<u64>,
 }
 
-impl Memory {
+impl ProcessBytes {
     fn now(system: &dyn System) -> Self {
         let status = |name| own_bytes(system, "/proc/self/status", name);
         Self {
@@ -235,9 +235,9 @@ fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
 }
 
 /// The memory that the threads added, as the mean over processes, by metric, and reasons for missing ones.
-fn values(held: &[Held]) -> KnownAndAbsent {
+fn values(held: &[StackMemory]) -> KnownAndAbsent {
     let processes = held.len().max(1) as f64;
-    let grown = |pick: fn(&Memory) -> &Presence<u64>| {
+    let grown = |pick: fn(&ProcessBytes) -> &Presence<u64>| {
         let each = held.iter().map(|one| {
             pick(&one.after).both(pick(&one.before), |after, before| after.saturating_sub(*before))
         });
@@ -258,7 +258,7 @@ fn values(held: &[Held]) -> KnownAndAbsent {
     known_and_absent(all)
 }
 
-fn held(system: &dyn System, planned: &StacksPlan) -> Result<Held, String> {
+fn held(system: &dyn System, planned: &StacksPlan) -> Result<StackMemory, String> {
     let own = own_program(system)?;
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator with one arena per thread would reserve more than the stacks.
@@ -270,8 +270,8 @@ fn held(system: &dyn System, planned: &StacksPlan) -> Result<Held, String> {
 }
 
 /// Starts threads with stacks in this process, and reads its memory while they run.
-pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<Held> {
-    let before = Memory::now(system);
+pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<StackMemory> {
+    let before = ProcessBytes::now(system);
     let all = Arc::new(Barrier::new(threads as usize + 1));
     let over = Arc::new(Barrier::new(threads as usize + 1));
     let began_ns = system.monotonic_ns();
@@ -285,9 +285,9 @@ pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Res
     }
     all.wait();
     let start_ns = system.monotonic_ns().saturating_sub(began_ns);
-    let after = Memory::now(system);
+    let after = ProcessBytes::now(system);
     over.wait();
-    Ok(Held { before, after, start_ns })
+    Ok(StackMemory { before, after, start_ns })
 }
 
 #[cfg(test)]
@@ -299,8 +299,8 @@ mod tests {
 
     const KIB: u64 = 1 << 10;
 
-    fn memory(reserved: u64, resident: u64) -> Memory {
-        Memory {
+    fn memory(reserved: u64, resident: u64) -> ProcessBytes {
+        ProcessBytes {
             reserved: Presence::Present(reserved),
             resident: Presence::Present(resident),
             proportional: Presence::absent("not permitted"),
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_the_threads_added_is_told_and_what_is_not_there_is_absent() {
-        let held = |reserved, resident| Held {
+        let held = |reserved, resident| StackMemory {
             before: memory(100, 20),
             after: memory(reserved, resident),
             start_ns: 2_000_000_000,
@@ -336,7 +336,7 @@ mod tests {
             "55-7f ---p 00 00:00 0 [rollup]\nRss: 4 kB\nPss: 3 kB\n",
         );
         fake.put("/proc/meminfo", "Committed_AS:  77 kB\n");
-        let now = Memory::now(&fake);
+        let now = ProcessBytes::now(&fake);
         let told =
             [&now.reserved, &now.resident, &now.proportional, &now.page_tables, &now.committed];
         assert_eq!(told.map(|one| *one.value().unwrap()), [1024, 4, 3, 2, 77].map(|n| n * KIB));

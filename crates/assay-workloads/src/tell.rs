@@ -9,18 +9,18 @@ use assay_core::exhibit::{Exhibit, Subject};
 use assay_core::presence::Presence;
 use assay_core::quantity::metric::Nature;
 
-use super::{Judged, Measured, WorkFacts, WorkPlan};
+use super::{Basis, Measured, WorkFacts, WorkPlan};
 
 pub trait Tells {
     /// Facts of a row's trials; `None` without any.
-    fn facts(&self, seen: &Seen<'_>) -> Option<WorkFacts>;
+    fn facts(&self, seen: &RowView<'_>) -> Option<WorkFacts>;
 
     /// A metric of its kind whose value the trust rules may change; `None` for all others.
     fn as_judged(
         &self,
         _metric: &str,
         _measured: &Measured,
-        _spoken: &[Spoken<'_>],
+        _spoken: &[TriggeredRule<'_>],
     ) -> Option<Result<f64, String>> {
         None
     }
@@ -28,19 +28,19 @@ pub trait Tells {
 
 /// A row of a study, as passed to a kind of work.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct RowView<'a> {
     pub subject: &'a Subject,
     /// Results of its counted trials, in the order of the plan.
     pub trials: &'a [Option<&'a Measured>],
     /// Results of trials left out by design.
     pub left_out: &'a [&'a Measured],
     pub failed: &'a [Failed<'a>],
-    pub spoken: &'a [Spoken<'a>],
+    pub spoken: &'a [TriggeredRule<'a>],
     /// For each counted trial: the part closest to its throttling temperature.
     pub near_limits: &'a [Option<Presence<NearLimit>>],
 }
 
-impl<'a> Seen<'a> {
+impl<'a> RowView<'a> {
     pub const fn bare(subject: &'a Subject, trials: &'a [Option<&'a Measured>]) -> Self {
         Self { subject, trials, left_out: &[], failed: &[], spoken: &[], near_limits: &[] }
     }
@@ -54,7 +54,7 @@ pub struct Failed<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spoken<'a> {
+pub struct TriggeredRule<'a> {
     pub rule: &'a str,
     /// Whether it invalidates the numbers.
     pub invalid: bool,
@@ -76,7 +76,7 @@ pub trait Shows: OfRow + Sized {
     const KEY: &'static str;
     const FIGURE: Option<&'static FactsFigure> = None;
 
-    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
+    fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit;
 }
 
 /// A kind of figure of facts, contained in their exhibits.
@@ -105,14 +105,14 @@ pub trait OfRow {
     }
 }
 
-pub trait Rows {
+pub trait RowSource {
     fn name(&self, of: &Subject) -> String;
 
-    fn numbers(&self, of: &Subject) -> Vec<Number<'_>>;
+    fn numbers(&self, of: &Subject) -> Vec<RowNumber<'_>>;
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Number<'a> {
+pub struct RowNumber<'a> {
     pub metric: &'a str,
     pub n: usize,
     pub mean: Option<f64>,
@@ -185,7 +185,7 @@ pub struct TrialPhase {
 #[derive(Clone, Copy, Debug)]
 pub struct OwnRule {
     pub about: About,
-    pub looks_at: Judged,
+    pub looks_at: Basis,
     /// Affected natures of metrics: it does not judge others.
     pub changes: &'static [Nature],
     /// Reasons to doubt the numbers of a row.
@@ -207,12 +207,12 @@ pub struct Doubt {
 pub(crate) struct Bare;
 
 #[cfg(test)]
-impl Rows for Bare {
+impl RowSource for Bare {
     fn name(&self, of: &Subject) -> String {
         of.workload.clone()
     }
 
-    fn numbers(&self, _: &Subject) -> Vec<Number<'_>> {
+    fn numbers(&self, _: &Subject) -> Vec<RowNumber<'_>> {
         Vec::new()
     }
 }

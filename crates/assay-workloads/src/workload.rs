@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::measured::{Measured, Ran};
+use super::measured::{Measured, RunResult};
 use super::place::{Area, Offer, Run};
-use super::recorded::Recording;
+use super::recorded::RecordingNames;
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Background, Work, WorkPlan};
 
@@ -39,7 +39,7 @@ pub trait WorkloadKind:
     const ABOUT: About;
     /// Its metrics besides those of all work, in reporting order.
     const METRICS: &'static [&'static [Metric]];
-    const JUDGED: &'static [Judged];
+    const JUDGED: &'static [Basis];
 
     /// Whether it runs programs of a study: those of an untrusted result never run.
     const RUNS_PROGRAMS: bool = false;
@@ -48,7 +48,7 @@ pub trait WorkloadKind:
     const CHECK_OPTION: Option<&'static CheckOption> = None;
 
     /// Names of its trials, if they are read from a journal instead of run.
-    const RECORDING: Option<&'static Recording> = None;
+    const RECORDING: Option<&'static RecordingNames> = None;
 
     /// Exhibits of its metrics alone, if it has a separate table.
     const SHOWN: Option<&'static ShownNumbers> = None;
@@ -59,7 +59,7 @@ pub trait WorkloadKind:
     /// Its key with an example value, as in a file.
     const EXAMPLE: &'static str;
 
-    const ENTRY: Entry = Entry {
+    const ENTRY: KindEntry = KindEntry {
         about: Self::ABOUT,
         keys: &Fields { label: Self::ABOUT.name, rows: Self::KEYS },
         metrics: Self::METRICS,
@@ -74,23 +74,23 @@ pub trait WorkloadKind:
     };
 }
 
-pub struct Entry {
+pub struct KindEntry {
     /// Its description; the name is its key in study files.
     pub about: About,
     pub keys: &'static Fields,
     pub metrics: &'static [&'static [Metric]],
-    pub judged: &'static [Judged],
+    pub judged: &'static [Basis],
     pub runs_programs: bool,
     /// The option of `assay check` that runs its bundled study.
     pub check_option: Option<&'static CheckOption>,
-    pub recording: Option<&'static Recording>,
+    pub recording: Option<&'static RecordingNames>,
     pub shown: Option<&'static ShownNumbers>,
     pub rules: &'static [OwnRule],
     pub sample: fn() -> Work,
     pub parameters: fn() -> Vec<Parameter>,
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for KindEntry {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(self.about.name)
     }
@@ -118,7 +118,7 @@ pub struct Parameter {
 
 /// Evidence that a trust rule judges; a kind of work declares what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum Basis {
     Machine,
     /// Claimed bytes to and from the target.
     Bytes,
@@ -176,7 +176,7 @@ pub struct InStudy<'a> {
 }
 
 impl<'a> InStudy<'a> {
-    pub const fn of(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
+    pub const fn new(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
         Self { factors, area: None, has_budget: false, finds_rate: false }
     }
 }
@@ -253,7 +253,7 @@ pub trait WorkloadSpec {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct ByHand<'a> {
+pub struct ManualRun<'a> {
     /// A possible name: the workload and its levels.
     pub name: &'a str,
     /// All usable bytes; the background load has the second half.
@@ -266,7 +266,7 @@ pub struct ByHand<'a> {
     pub background: Option<&'a Background>,
 }
 
-impl ByHand<'_> {
+impl ManualRun<'_> {
     /// Whole seconds of a trial, at least one.
     pub fn seconds(&self) -> u64 {
         self.time_ns.div_ceil(1_000_000_000).max(1)
@@ -282,14 +282,14 @@ impl ByHand<'_> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
+pub struct ManualCommand {
     /// The words, the program first, unquoted.
     pub words: Vec<String>,
     /// Remaining differences to the work.
     pub remarks: Vec<String>,
 }
 
-impl CommandLine {
+impl ManualCommand {
     pub fn new(words: &[&str], remarks: &[&str]) -> Self {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Self { words: owned(words), remarks: owned(remarks) }
@@ -304,7 +304,7 @@ pub trait PlannedWork {
         Touch::default()
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String>;
 
     /// Prepares again for a resumed study; returns what it ran.
     fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
@@ -377,7 +377,7 @@ pub trait PlannedWork {
         Vec::new()
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand;
 
     fn not_said(&self) -> &'static [&'static str] {
         &[]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_workloads::command::{Number, ToolOutput, slug};
+use assay_workloads::command::{ParsedNumber, ToolOutput, slug};
 
 use super::run::{Run, RunMetric, name_places};
 use super::{Reads, find, grouped};
@@ -27,14 +27,14 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
         one.workload == other.workload && one.settings == other.settings
     });
     let firsts: Vec<&Run> = groups.iter().map(|group| group[0]).collect();
-    let mut numbers: Vec<Number> = Vec::new();
+    let mut numbers: Vec<ParsedNumber> = Vec::new();
     for group in &groups {
         let start = apart(group[0], &firsts);
         for told in &group[0].values {
             let Some(value) = mean(group, told) else { continue };
             let name = slug(&format!("{start} {}", told.metric));
             if numbers.iter().all(|known| known.name != name) {
-                numbers.push(Number { name, better: told.better, value });
+                numbers.push(ParsedNumber { name, better: told.better, value });
             }
         }
     }

@@ -9,7 +9,7 @@ use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRo
 use assay_study::results::plan::arm_in_words;
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::production::ProductionDetail;
-use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
+use assay_workloads::tell::{Failed, NearLimit, Resting, RowView, TriggeredRule};
 use assay_workloads::{Measured, WorkFacts};
 
 use super::rows::WorkloadTrials;
@@ -26,7 +26,7 @@ pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
     let left_out = of(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
     let left_out: Vec<&Measured> = left_out.collect();
     let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
-    let seen = Seen {
+    let seen = RowView {
         subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
         trials: &trials,
         left_out: &left_out,
@@ -51,10 +51,10 @@ pub(super) fn as_judged(
 }
 
 /// The remarks on a row in the form for kinds of work.
-fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<Spoken<'a>> {
+fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<TriggeredRule<'a>> {
     let of = |(rule, remark): &'a (&'static str, Remark)| {
         let invalid = remark.trust == Trust::Invalid;
-        Spoken { rule, invalid, text: &remark.text }
+        TriggeredRule { rule, invalid, text: &remark.text }
     };
     row.remarks.iter().map(of).collect()
 }
@@ -158,7 +158,7 @@ mod tests {
     use assay_core::exhibit::Levels;
     use assay_machine::probes::not_recorded;
     use assay_machine::probes::temperature::Sensor;
-    use assay_workloads::sustained::{self, Course, Level};
+    use assay_workloads::sustained::{self, RateLevel, WriteTimeline};
     use assay_workloads::{WorkPlan, recorded};
 
     use super::super::rows::row;
@@ -170,13 +170,13 @@ mod tests {
         let told = |trust: Trust| {
             let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
             let mut found = bench.findings();
-            let level = Level {
+            let level = RateLevel {
                 from_bytes: 0,
                 from_ci95_bytes: None,
                 rate_bytes_per_s: 4e6,
                 rate_ci95: None,
             };
-            let course = Course {
+            let course = WriteTimeline {
                 written_bytes: 1,
                 levels: vec![level],
                 declines: None,

@@ -12,7 +12,7 @@ use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_study::results::surroundings::is_not_watched;
 use assay_study::results::tally::Tally;
 use assay_workloads::metrics::{is_of_energy, is_told};
-use assay_workloads::{Judged, io};
+use assay_workloads::{Basis, io};
 
 use super::kinds;
 use super::rows::{Measured, WorkloadTrials};
@@ -99,7 +99,7 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
         _ if row.workload.work.is_only_watched() => false,
         _ if is_own() => true,
         // Metrics per byte need a number of bytes.
-        _ => is_shared() && kind.judged.contains(&Judged::Bytes),
+        _ => is_shared() && kind.judged.contains(&Basis::Bytes),
     }
 }
 

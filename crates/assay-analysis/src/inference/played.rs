@@ -92,7 +92,7 @@ mod tests {
     use assay_workloads::Count;
     use assay_workloads::io::Engine;
     use assay_workloads::replay::{
-        Clock, Fidelity, Fitted, Placing, ReplayDetail, ReplayPlan, Scale, Source,
+        Clock, Fidelity, Fitted, Placing, ReplayDetail, ReplayPlan, TimeScale, TraceSource,
     };
 
     use super::super::tests::{Bench, cell};
@@ -102,14 +102,14 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn planned(clock: Clock) -> ReplayPlan {
-        let mut source = Source { length_ns: 1_000 * MS, ..Source::default() };
+        let mut source = TraceSource { length_ns: 1_000 * MS, ..TraceSource::default() };
         for act in [Act::Read, Act::Write, Act::Flush] {
             source.acts[act as usize].operations = 2_000;
         }
         ReplayPlan {
             source,
             clock,
-            scale: Scale::ONE,
+            scale: TimeScale::ONE,
             length_ns: 1_000 * MS,
             engine: Engine::IoUring,
             depth: 128,

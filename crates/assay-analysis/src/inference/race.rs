@@ -40,7 +40,7 @@ fn measured(
 }
 
 fn direction(metric: &str, trial: &Trial) -> Better {
-    let mut told = trial.measured.iter().flat_map(|measured| measured.detail.told());
+    let mut told = trial.measured.iter().flat_map(|measured| measured.detail.own_metrics());
     told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 

@@ -128,7 +128,7 @@ impl<'a> WorkloadTrials<'a> {
     pub fn told(&self) -> Vec<&OwnMetric> {
         let mut found: Vec<&OwnMetric> = Vec::new();
         let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
-        for own in measured.flat_map(|measured| measured.detail.told()) {
+        for own in measured.flat_map(|measured| measured.detail.own_metrics()) {
             if is_told(&own.name) && found.iter().all(|known| known.name != own.name) {
                 found.push(own);
             }

@@ -7,7 +7,7 @@ use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::Trial;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::io::{self, Pattern};
 
 use super::cached::is_loop_in_memory;
@@ -51,7 +51,7 @@ pub static RULE: Rule = Rule {
                announces no cache, because its cache may be absent or protected. If the rule is not triggered, a cache \
                may still be in use.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

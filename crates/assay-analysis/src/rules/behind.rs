@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::io::{Pace, tolerance};
-use assay_workloads::{Judged, io};
+use assay_workloads::{Basis, io};
 
 use super::{Case, Check, Remark, Rule};
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
                suspect: Assay counts their wait up to that point, which is a lower bound. The limit is 1 ms because a \
                sleeping thread wakes within 0.1 ms if a CPU is free.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::evidence::MIB;
 use super::{Case, Check, Remark, Rule};
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
                is 90% because true direct writes dirty only metadata pages. Assay does not judge other filesystems, \
                because other programs also dirty pages.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

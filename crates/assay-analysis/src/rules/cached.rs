@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::CachedPages;
 use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use assay_study::results::record::Trial;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::{self, Pattern};
 
@@ -49,7 +49,7 @@ pub static RULE: Rule = Rule {
                less than half of the requests, reads are a hundred times as fast as the same writes, or a run that \
                fits in memory is faster through the page cache than SATA allows.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     changes: MOVED,
     check: Check::Custom(judge),
     judge_import,

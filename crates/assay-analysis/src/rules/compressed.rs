@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::io::Content;
 
 use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
                number describes this content and not the drive: it is suspect. If the content is incompressible or the \
                study states its compressibility, Assay only adds a note. Metadata can explain up to 10%.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::command::ImportEvidence;
-use assay_workloads::{Judged, io};
+use assay_workloads::{Basis, io};
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
                completes part of its queue immediately. Assay judges all trials together, because CPU delays in one \
                trial can hide the true queue depth. For numbers imported from fio, Assay uses iodepth_level.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     judge_import,
     ..Rule::NONE

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::Trust;
 use assay_study::results::record::Traffic;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::evidence::{
     Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
@@ -30,7 +30,7 @@ pub static RULE: Rule = Rule {
                the number is suspect. The limit is 90% because a drive's queue or the end of a trial can hide a few \
                percent.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -198,9 +198,9 @@ mod tests {
             let bench = producing(["aa", "aa", "bb"]).workload(|workload| {
                 let own = command::CommandPlan::of_mut(&mut workload.work).unwrap();
                 own.same_output = Some(product);
-                own.parse = vec![command::Reading {
+                own.parse = vec![command::ParseSpec {
                     file: from.map(str::to_owned),
-                    ..command::Reading::default()
+                    ..command::ParseSpec::default()
                 }];
             });
             bench.judge(&RULE).unwrap().text

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::io::{Apart, Class};
 
 use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
                less. Reads of trimmed blocks do not reach the device; the rule triggers if the device delivers less \
                than 90% of the bytes read. In both cases the number is suspect. Use a larger area or fewer operations.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -1,7 +1,7 @@
 //! `missing-hosts`: hosts of a fleet were lost while it ran.
 
 use assay_core::catalogue::About;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, MOVED, Remark, Rule};
 
@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
                replicate in which it lost the host. Assay also names each host that did not send its rule results at \
                the end, because that host may have been disturbed.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -6,7 +6,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::probes::is_not_recorded;
 use assay_study::results::record::Trial;
-use assay_workloads::{Judged, Measured};
+use assay_workloads::{Basis, Measured};
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
 use super::{Case, Check, MOVED, Remark, Rule};
@@ -30,7 +30,7 @@ pub static RULE: Rule = Rule {
                targets or resync traffic that the study observes. The limit is 1% because such traffic changes a rate \
                by about 1%, a fifth of the usual margin. Journals and logs of an idle machine write up to 1 MiB/s.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     minds_others: true,
     check: Check::Custom(judge),

@@ -7,7 +7,7 @@ use assay_machine::system::site::{Backing, Drive, Site};
 use assay_study::findings::LENT;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::Trial;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::io;
 
 use super::evidence::{in_trials, seconds};
@@ -42,7 +42,7 @@ pub static RULE: Rule = Rule {
                reports it. Writes that are faster than reads are not proof on their own, and neither is the announced \
                cache type.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_study::findings::measurements::Series;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::metrics::nature;
 
@@ -42,7 +42,7 @@ pub static TOOL_FAULT: Rule = Rule {
         text: "The number is suspect. Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a \
                multi-threaded test.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     judge_import,
     ..Rule::NONE

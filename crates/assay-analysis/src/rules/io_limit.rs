@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::system::io_limits::{Counted, IoLimit};
 use assay_study::results::record::{Traffic, Trial};
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, Check, MOVED, Remark, Rule};
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
                80% of such a limit in a trial, the row is invalid because it measures the limit. Assay reports the \
                limit and its file. The threshold is 80% because the kernel applies limits in time slices.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::system::site::{Link, Site};
-use assay_workloads::{Judged, Measured, io};
+use assay_workloads::{Basis, Measured, io};
 
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, Check, MOVED, Remark, Rule};
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
                drive is unknown. The tolerance of 1% allows for inexact clocks and windows; no real drive reaches the \
                ceiling.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

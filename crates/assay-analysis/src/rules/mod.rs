@@ -50,7 +50,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::command::{self, ImportEvidence};
 use assay_workloads::metrics::nature;
 use assay_workloads::tell::OwnRule;
-use assay_workloads::{Judged, KINDS, Measured, io};
+use assay_workloads::{Basis, KINDS, Measured, io};
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
@@ -147,7 +147,7 @@ impl Remark {
 pub struct Rule {
     pub about: About,
     /// Kind of evidence that it needs: it does not judge work without this evidence.
-    looks_at: Judged,
+    looks_at: Basis,
     /// It does not judge metrics of another nature.
     changes: &'static [Nature],
     check: Check,
@@ -176,7 +176,7 @@ impl Rule {
     /// Defaults: on the machine's speed, without a remark.
     const NONE: Self = Self {
         about: About { name: "", summary: "", text: "" },
-        looks_at: Judged::Machine,
+        looks_at: Basis::Machine,
         changes: SPEED,
         check: Check::Custom(|_| None),
         disturbance: None,
@@ -437,14 +437,14 @@ mod tests {
 
     #[test]
     fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
-        use assay_workloads::{Judged, KINDS};
+        use assay_workloads::{Basis, KINDS};
         let of_medium = |name: &str| {
             let writers =
                 ["io", "files", "capacity", "sustained", "steady_state", "burst", "replay"];
             writers.contains(&name)
         };
         for kind in KINDS {
-            let judged = kind.judged.contains(&Judged::Medium);
+            let judged = kind.judged.contains(&Basis::Medium);
             assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);
         }
         let in_memory =

@@ -22,7 +22,7 @@ pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
 #[cfg(test)]
 mod tests {
     use assay_workloads::KINDS;
-    use assay_workloads::files::{FileAct, FilesDetail, FilesSpec, Phase};
+    use assay_workloads::files::{FileAct, FilePhase, FilesDetail, FilesSpec};
 
     use super::super::RULES;
     use super::super::testing::Bench;
@@ -33,7 +33,7 @@ mod tests {
         let mut bench = Bench::command();
         bench.workload.work = FilesSpec::default().planned().into();
         for (trial, left) in bench.trials.iter_mut().zip(each) {
-            let phase = Phase {
+            let phase = FilePhase {
                 act: FileAct::Create,
                 operations: 10_000 - left,
                 bytes: 0,

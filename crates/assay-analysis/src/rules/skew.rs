@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_study::results::fleet::{Share, Together};
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, Remark, Rule};
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
                windows share. If the shared time is less than 95% of the longest window, fewer hosts loaded the \
                storage for a while, and the sum is suspect. Assay reports when the first and the last host finished.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_core::stats::median;
 use assay_study::results::fleet::{Share, Together, words};
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, Remark, Rule};
 
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
                median rate of the other hosts in four of five trials (at least three trials). Check the host's cable, \
                port, path and disk. The number stays trusted.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

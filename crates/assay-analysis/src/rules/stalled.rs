@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
-use assay_workloads::{Judged, Measured, io};
+use assay_workloads::{Basis, Measured, io};
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, Check, Remark, Rule};
@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
                these workloads, Assay checks only the time of each operation. Histograms and figures show when the \
                stall occurred.",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

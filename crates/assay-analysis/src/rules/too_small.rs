@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, MOVED, Remark, Rule};
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
                little. Even small drives have a 16 MiB cache. If the standard deviation equals the mean, 30 operations \
                determine the mean only with a precision of about ±35%.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_core::stats::geometric_mean;
 use assay_study::results::record::{Status, Trial};
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, Remark, Rule};
 
@@ -27,7 +27,7 @@ pub static RULE: Rule = Rule {
                not correctness. The number is suspect: run more replicates or stop other load (rule R4c of the \
                method).",
     },
-    looks_at: Judged::Operations,
+    looks_at: Basis::Operations,
     check: Check::Custom(judge),
     ..Rule::NONE
 };

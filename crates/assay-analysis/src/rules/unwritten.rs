@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 
 use super::{Case, Check, MOVED, Remark, Rule};
 
@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
                drives do the same for zeroed blocks. If more than 5% of the area is affected, the read speed is \
                invalid: such reads are much faster, and a share of 5% changes the speed by the usual margin.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: MOVED,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_workloads::Judged;
+use assay_workloads::Basis;
 use assay_workloads::io::{IoDetail, verify};
 
 use super::evidence::in_trials;
@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
                and the command exits with code 1. If Assay cannot read back an area at all, the number is suspect. \
                Assay adds a note about blocks that it could not judge. Intact blocks do not trigger the rule.",
     },
-    looks_at: Judged::Bytes,
+    looks_at: Basis::Bytes,
     changes: ALL,
     check: Check::Custom(judge),
     ..Rule::NONE

@@ -4,11 +4,11 @@ use super::{Block, Column, Measurement, Section, Table, text_beside};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
-use assay_workloads::files::{FILES, Of, of};
+use assay_workloads::files::{ActMetrics, FILES, acts};
 
 pub(super) const FILES_PER_S: &str = FILES.name;
 
-type Pick = fn(&Of) -> Metric;
+type Pick = fn(&ActMetrics) -> Metric;
 
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
                       are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
@@ -58,10 +58,10 @@ fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
 }
 
 fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
-    let phase = |own: Of| {
+    let phase = |own: ActMetrics| {
         let one =
             |(heading, pick): &(&str, Pick)| (format!("{}{heading}", own.act.name()), pick(&own));
         each.iter().map(one).collect::<Vec<_>>()
     };
-    of().flat_map(phase).collect()
+    acts().flat_map(phase).collect()
 }

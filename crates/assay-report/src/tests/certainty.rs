@@ -25,7 +25,7 @@ use assay_study::results::record::{Repeats, Status};
 use assay_testkit::certain;
 use assay_testkit::needs::sample;
 use assay_workloads::WorkFacts;
-use assay_workloads::sustained::{self, Course, Level, Rests};
+use assay_workloads::sustained::{self, RateLevel, Rests, WriteTimeline};
 
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
@@ -464,7 +464,7 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
             let at = from_bytes;
             from_bytes += draws.below(1 << 40);
             let low = at - draws.below(at / 2 + 1);
-            Level {
+            RateLevel {
                 from_bytes: at,
                 from_ci95_bytes: (at > 0).then(|| [low, at + draws.below(at)]),
                 rate_bytes_per_s: rate,
@@ -479,7 +479,13 @@ fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
         let facts = sustained::SustainedFacts {
             workload: "sustained".to_owned(),
             configuration: Arm::new(),
-            timeline: Course { written_bytes: 1 << 41, levels, declines: None, rests, again: None },
+            timeline: WriteTimeline {
+                written_bytes: 1 << 41,
+                levels,
+                declines: None,
+                rests,
+                again: None,
+            },
             several: None,
             text: "It was written to.".to_owned(),
         };

@@ -15,7 +15,7 @@ use assay_machine::system::{AreaFile, Caching, Consent, System};
 use assay_study::file::{SMALLEST_AREA_BYTES, presets};
 use assay_study::plan::design::Uses;
 use assay_study::results::plan::{Area, DirectUse};
-use assay_workloads::Medium;
+use assay_workloads::TestMedium;
 use assay_workloads::check_option;
 use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
 
@@ -126,8 +126,8 @@ impl<'a> OpenTarget<'a> {
         self.direct.value().map_or(4096, |direct| direct.memory_alignment.max(4096) as usize)
     }
 
-    pub fn medium(&self, area: Area) -> Medium<'_> {
-        Medium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
+    pub fn medium(&self, area: Area) -> TestMedium<'_> {
+        TestMedium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
     }
 
     fn alignment(&self, site: &Site) -> Presence<DirectUse> {

@@ -19,7 +19,7 @@ pub struct Notes<'a> {
     pub trial: u32,
 }
 
-impl plug::Notes for Notes<'_> {
+impl plug::NoteStore for Notes<'_> {
     fn result(&self) -> &str {
         self.result
     }

@@ -11,7 +11,7 @@ use assay_machine::system::System;
 use assay_machine::system::devices::{self, Counters};
 use assay_study::results::series;
 use assay_workloads::SeriesRow;
-use assay_workloads::production::{Glance, Lookout, Served, Waited};
+use assay_workloads::production::{ClassRequests, DevicePressure, Glance, Lookout};
 
 /// The quantile of a second that has a limit.
 const TAIL: f64 = 0.99;
@@ -32,7 +32,7 @@ struct Inner<'a> {
 struct Sighting {
     at_ns: u64,
     devices: Presence<BTreeMap<String, Device>>,
-    pressure: Presence<Waited>,
+    pressure: Presence<DevicePressure>,
     processors: Presence<Vec<(u32, Ticks)>>,
 }
 
@@ -126,7 +126,7 @@ impl Inner<'_> {
             in_flight: grown.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
             under_way_ns: grown.iter().map(|(_, own, _)| own.weighted_ms * MS_NS).sum(),
             oldest_ns: oldest_ns.unwrap_or_default(),
-            pressure: before.pressure.both(&now.pressure, |early, late| Waited {
+            pressure: before.pressure.both(&now.pressure, |early, late| DevicePressure {
                 some_ns: late.some_ns.saturating_sub(early.some_ns),
                 full_ns: late.full_ns.saturating_sub(early.full_ns),
             }),
@@ -164,7 +164,7 @@ fn present<T>(seen: &Presence<T>) -> Result<&T, String> {
     }
 }
 
-type ByRequest = (BTreeMap<String, Served>, Vec<SeriesRow>);
+type ByRequest = (BTreeMap<String, ClassRequests>, Vec<SeriesRow>);
 
 /// Completions by class if all requests were visible; else the reason.
 fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<ByRequest, String> {
@@ -179,7 +179,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
         sums.entry(class).or_default().add(span);
     }
     let rows = sums.iter().map(|(class, span)| series::row(0, class, span)).collect();
-    let served = |span: &ClassSpan| Served {
+    let served = |span: &ClassSpan| ClassRequests {
         requests: span.requests,
         bytes: span.bytes,
         sum_ns: span.queued.sum_ns,
@@ -189,10 +189,10 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
 }
 
 /// Completions by class from the kernel's counters: count, bytes and milliseconds.
-fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
-    let mut sums: BTreeMap<String, Served> = BTreeMap::new();
+fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, ClassRequests> {
+    let mut sums: BTreeMap<String, ClassRequests> = BTreeMap::new();
     for (_, own, _) in grown {
-        let served = |requests, bytes, ms: u64| Served {
+        let served = |requests, bytes, ms: u64| ClassRequests {
             requests,
             bytes,
             sum_ns: ms.saturating_mul(MS_NS),
@@ -211,10 +211,11 @@ fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
     sums
 }
 
-fn waited(system: &dyn System) -> Presence<Waited> {
+fn waited(system: &dyn System) -> Presence<DevicePressure> {
     let io = pressure::machine(system).remove("io");
-    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure"))
-        .map(|own| Waited { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() })
+    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure")).map(|own| {
+        DevicePressure { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() }
+    })
 }
 
 /// Share of the time in which the processors were busy.
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!((read.requests, read.bytes, read.mean_ns()), (100, 800 * 512, Some(2e6)));
         assert!(!last.classes.contains_key("write"), "{:?}", last.classes);
         assert_eq!((last.in_flight, last.under_way_ns), (2, 200 * MS_NS));
-        let waited = Waited { some_ns: 250_000_000, full_ns: 0 };
+        let waited = DevicePressure { some_ns: 250_000_000, full_ns: 0 };
         assert_eq!(last.pressure, Presence::Present(waited));
         assert_eq!(last.busy, Presence::Present(0.3));
     }

@@ -17,7 +17,7 @@ use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
 use assay_study::results::record::Trial;
-use assay_workloads::production::{Limits, ProductionDetail, Second};
+use assay_workloads::production::{HarmLimits, ProductionDetail, Second};
 use assay_workloads::{Programs, Run, production};
 
 /// Longest observation of the production workload before any change.
@@ -103,10 +103,10 @@ impl Others {
     }
 
     /// Limits beyond which a trial's arm is rolled back, from all data on the baseline.
-    pub fn limits(&self, plan: &Plan, planned: &PlannedTrial) -> Option<Limits> {
+    pub fn limits(&self, plan: &Plan, planned: &PlannedTrial) -> Option<HarmLimits> {
         let factor = plan.workloads[planned.workload].work.harm()?;
         let stretches: Vec<&[Second]> = self.baseline.iter().map(Vec::as_slice).collect();
-        Limits::of(factor, &stretches)
+        HarmLimits::from_baseline(factor, &stretches)
     }
 
     pub fn is_over(&self, plan: &Plan) -> Option<String> {
@@ -172,7 +172,7 @@ impl Others {
 mod tests {
     use assay_study::file::text;
     use assay_study::results::record::Trial;
-    use assay_workloads::production::{Breach, Served};
+    use assay_workloads::production::{Breach, ClassRequests};
 
     use super::*;
 
@@ -192,14 +192,18 @@ mod tests {
         let trial = trial.unwrap();
         let fake = assay_machine::system::Fake::new();
         let mut record = super::super::trial::not_run(&fake, trial, "");
-        let served = Served { requests: 100, sum_ns: mean_ms * 100_000_000, ..Served::default() };
+        let served = ClassRequests {
+            requests: 100,
+            sum_ns: mean_ms * 100_000_000,
+            ..ClassRequests::default()
+        };
         let second = Second {
             span_ns: 1_000_000_000,
             classes: [("read".to_owned(), served)].into(),
             ..Second::default()
         };
         let breach =
-            Breach { what: production::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
+            Breach { what: production::HarmKind::Age, class: String::new(), seen: 9e9, limit: 1e9 };
         let detail = ProductionDetail {
             seconds: vec![second; 4],
             harm: harm.then_some(breach),

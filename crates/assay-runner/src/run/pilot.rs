@@ -19,7 +19,7 @@ use assay_study::file::Workload;
 use assay_study::plan::design::ResolvedDesign;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
-use assay_workloads::{Medium, Programs, Run, Work, WorkPlan, command, io};
+use assay_workloads::{Programs, Run, TestMedium, Work, WorkPlan, command, io};
 
 const LOOK: Duration = Duration::from_millis(25);
 /// Fewest sequential operations in a sample.
@@ -33,7 +33,7 @@ const LEAST_BETWEEN: f64 = 0.01;
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
     pub system: &'a dyn System,
-    pub medium: Medium<'a>,
+    pub medium: TestMedium<'a>,
     pub path: &'a Path,
     pub seed: u64,
     pub study_seed: u64,
@@ -43,7 +43,12 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(context: &'a Context<'_>, medium: Medium<'a>, path: &'a Path, seed: u64) -> Self {
+    pub fn new(
+        context: &'a Context<'_>,
+        medium: TestMedium<'a>,
+        path: &'a Path,
+        seed: u64,
+    ) -> Self {
         let (system, runs_as, stop) = (context.system, context.runs_as, context.stop);
         Self { system, medium, path, seed, study_seed: seed, runs_as, stop }
     }

@@ -16,7 +16,7 @@ use assay_study::results::id::{self, entropy};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::surroundings::Surroundings;
-use assay_workloads::recorded::{Record, Recorded, Recording, Source};
+use assay_workloads::recorded::{Record, RecordList, RecordSource, RecordingNames};
 use std::path::Path;
 
 const OTHER_JOURNAL: &str = "the journal is from another machine";
@@ -33,7 +33,7 @@ pub fn read(
     system: &dyn System,
     study: Study,
     results: Option<&Path>,
-) -> Outcome<(Study, Recorded)> {
+) -> Outcome<(Study, RecordList)> {
     let records = asked(&study)?.records;
     let (factor, many) = (records.factor(), records.recording().many);
     let mut found = records.read(system, records.newest(), results)?;
@@ -92,7 +92,7 @@ impl RecordedStudy<'_> {
     pub fn store(
         &mut self,
         records: Vec<Record>,
-        recording: &Recording,
+        recording: &RecordingNames,
         context: &mut Context<'_>,
     ) {
         for (planned, record) in self.plan.trials[self.trials.len()..].iter().zip(records) {
@@ -125,17 +125,17 @@ impl RecordedStudy<'_> {
     }
 }
 
-fn target_of(source: &Source) -> String {
+fn target_of(source: &RecordSource) -> String {
     match source {
-        Source::Own => ROOT.to_owned(),
-        Source::At(path) => path.display().to_string(),
+        RecordSource::Own => ROOT.to_owned(),
+        RecordSource::At(path) => path.display().to_string(),
     }
 }
 
 /// The machine of the trials, as far as it is available here.
 pub(super) fn environment_of(
     system: &dyn System,
-    recording: &Recording,
+    recording: &RecordingNames,
     target: &str,
     is_own: bool,
     started: String,

@@ -13,7 +13,7 @@ use assay_machine::system::{CachedPages, System};
 use assay_study::plan::design::Demands;
 use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;
-use assay_workloads::production::Limits;
+use assay_workloads::production::HarmLimits;
 
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -26,7 +26,7 @@ pub struct Setting<'a> {
     /// Duration of the previous readings before a run: they are part of the rest.
     pub readings_ns: u64,
     /// Limits beyond which its arm is rolled back, for production work.
-    pub limits: Option<&'a Limits>,
+    pub limits: Option<&'a HarmLimits>,
     pub keep: Option<&'a SoFar<'a>>,
     pub directory: Option<&'a Path>,
     pub gate: Option<&'a dyn Gate>,

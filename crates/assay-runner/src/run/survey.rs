@@ -20,7 +20,7 @@ use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, ResolvedDesign};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
 use assay_workloads::io::{Content, Engine};
-use assay_workloads::{Medium, Touch};
+use assay_workloads::{TestMedium, Touch};
 
 /// Number of blocks to check for zeros.
 const SAMPLES: u32 = 64;
@@ -37,8 +37,8 @@ pub struct Surveyed<'a> {
 }
 
 impl Surveyed<'_> {
-    pub fn medium(&self) -> Medium<'_> {
-        Medium { law: self.law, ..self.opened.medium(self.survey.area) }
+    pub fn medium(&self) -> TestMedium<'_> {
+        TestMedium { law: self.law, ..self.opened.medium(self.survey.area) }
     }
 
     /// Fills the area with the content that a workload must read, unless it already has it.
@@ -125,7 +125,7 @@ pub fn make<'a>(
     // Data removed by a pilot is restored before a trial that reads it.
     let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
     (context.tell)(Event::Pilot { target: site.target.clone() });
-    let medium = Medium { law, ..opened.medium(area) };
+    let medium = TestMedium { law, ..opened.medium(area) };
     let bench = pilot::Bench::new(context, medium, &site.path, seed);
     let pilot = pilot::run_all(design, &bench)
         .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;

@@ -22,8 +22,8 @@ use assay_study::results::record::{Status, Trial};
 use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_workloads::durability::plug::Notes;
-use assay_workloads::{Background, Measured, Medium, Programs, Ran, Run, background};
+use assay_workloads::durability::plug::NoteStore;
+use assay_workloads::{Background, Measured, Programs, Run, RunResult, TestMedium, background};
 use assay_workloads::{io, production};
 
 pub struct Done {
@@ -122,9 +122,9 @@ fn measure(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
     planned: &PlannedTrial,
-    background: Option<&background::Load<'_>>,
+    background: Option<&background::BackgroundLoad<'_>>,
     stop: &AtomicBool,
-) -> Result<(Ran, Option<Measured>), String> {
+) -> Result<(RunResult, Option<Measured>), String> {
     let area = workload.own_part(&setting.surveyed.survey.area);
     let so_far = setting.keep.filter(|_| !planned.is_lead_in());
     let system = setting.system;
@@ -143,7 +143,7 @@ fn measure(
     });
     let run = Run {
         system: setting.system,
-        medium: Medium { area, ..setting.surveyed.medium() },
+        medium: TestMedium { area, ..setting.surveyed.medium() },
         path: &setting.site.path,
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
@@ -160,7 +160,7 @@ fn measure(
             trial: planned.order.saturating_add(1),
             formats: import::numbers,
             recall: requests::recall,
-            notes: notes.as_ref().map(|own| own as &dyn Notes),
+            notes: notes.as_ref().map(|own| own as &dyn NoteStore),
         },
     };
     if let Some(gate) = setting.gate {
@@ -170,9 +170,14 @@ fn measure(
 }
 
 /// Reads the written data back if the workload is verified, after all probes.
-fn verify(setting: &Setting<'_>, workload: &PlannedWorkload, ran: &mut Ran, stop: &AtomicBool) {
+fn verify(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    ran: &mut RunResult,
+    stop: &AtomicBool,
+) {
     let area = workload.own_part(&setting.surveyed.survey.area);
-    let medium = Medium { area, ..setting.surveyed.medium() };
+    let medium = TestMedium { area, ..setting.surveyed.medium() };
     io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
 }
 
@@ -181,7 +186,7 @@ fn look_on(
     workload: &PlannedWorkload,
     probes: &mut Probes,
     stop: &AtomicBool,
-) -> Result<(Ran, Option<Measured>), String> {
+) -> Result<(RunResult, Option<Measured>), String> {
     let post = Post::new(setting.scene(), probes);
     let run = Run {
         system: setting.system,
@@ -215,14 +220,14 @@ pub fn taken_back(measured: &Measured) -> Option<String> {
 fn background<'a>(
     setting: &Setting<'_>,
     workload: &'a PlannedWorkload,
-) -> Result<Option<background::Load<'a>>, String> {
+) -> Result<Option<background::BackgroundLoad<'a>>, String> {
     let Some(Background { work, .. }) = &workload.background else { return Ok(None) };
     let caching = if work.direct { Caching::Direct } else { Caching::Buffered };
     let file = setting.surveyed.opened.file().map(|file| setting.system.reopen(file, caching));
     let file = file.transpose();
     let file = file.map_err(|error| format!("cannot open the background target: {error}"))?;
     let [_, area] = setting.surveyed.survey.area.halves();
-    Ok(Some(background::Load { work, file, area }))
+    Ok(Some(background::BackgroundLoad { work, file, area }))
 }
 
 /// Why a trial after the time budget does not run.

@@ -20,7 +20,7 @@ use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, Trial};
 use assay_study::results::trials::Trials;
 use assay_workloads::io::verify::{self, Verified, Written};
-use assay_workloads::{Area, Medium, io};
+use assay_workloads::{Area, TestMedium, io};
 
 pub const FORMAT: &str = "assay-verify/1";
 
@@ -173,8 +173,8 @@ pub fn of_result(
     })
 }
 
-fn medium(file: &File, area: Area) -> Medium<'_> {
-    Medium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
+fn medium(file: &File, area: Area) -> TestMedium<'_> {
+    TestMedium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
 }
 
 fn is_stamped(workload: &PlannedWorkload) -> bool {

@@ -387,7 +387,7 @@ impl Checker<'_> {
         let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
         let has_budget = study.budget.is_some();
         let finds_rate = study.finds_rate();
-        let around = InStudy { area, has_budget, finds_rate, ..InStudy::of(&study.factors) };
+        let around = InStudy { area, has_budget, finds_rate, ..InStudy::new(&study.factors) };
         self.told(study);
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);
@@ -497,7 +497,7 @@ fn unnamed(factor: &str) -> String {
 
 /// Returns whether a workload of the study uses the factor in its text.
 pub fn is_taken(study: &Study, factor: &str) -> bool {
-    let around = InStudy::of(&study.factors);
+    let around = InStudy::new(&study.factors);
     study.workload.iter().any(|workload| workload.work.names_factor(factor, &around))
 }
 

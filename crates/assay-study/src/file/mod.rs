@@ -172,7 +172,7 @@ impl Study {
     }
 
     pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
-        let study = InStudy::of(&self.factors);
+        let study = InStudy::new(&self.factors);
         self.workload.iter().filter_map(move |own| own.work.link_needs(&study))
     }
 

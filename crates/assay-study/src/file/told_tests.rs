@@ -9,8 +9,8 @@ use assay_core::quantity::{Bytes, Time};
 use assay_machine::system::clears::Clears;
 use assay_workloads::io::Engine;
 use assay_workloads::{
-    Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Work, WorkPlan,
-    at_level,
+    Area, Complaints, DirectUse, EngineUse, InStudy, KINDS, KindEntry, ManualRun, Offer, Work,
+    WorkPlan, at_level,
 };
 use serde_json::{Value, to_value};
 
@@ -27,7 +27,7 @@ const GIB: u64 = 1 << 30;
 const LONG: [&str; 2] = ["io", "files"];
 
 /// Distinct workloads of a kind.
-fn works(kind: &Entry) -> Vec<Work> {
+fn works(kind: &KindEntry) -> Vec<Work> {
     let mut found = vec![(kind.sample)()];
     let is_short = !LONG.contains(&kind.about.name);
     for parameter in (kind.parameters)().into_iter().filter(|_| is_short) {
@@ -140,13 +140,13 @@ fn complaints(work: &Work, page: &mut Page) {
         heard.0
     };
     let nothing = BTreeMap::new();
-    let alone = heard(&InStudy::of(&nothing));
+    let alone = heard(&InStudy::new(&nothing));
     for line in &alone {
         page.tell("wrong", line);
     }
     let others = [
-        ("with a budget", InStudy { has_budget: true, ..InStudy::of(&nothing) }),
-        ("in 16 MiB", InStudy { area: Some(Bytes(16 << 20)), ..InStudy::of(&nothing) }),
+        ("with a budget", InStudy { has_budget: true, ..InStudy::new(&nothing) }),
+        ("in 16 MiB", InStudy { area: Some(Bytes(16 << 20)), ..InStudy::new(&nothing) }),
     ];
     for (when, study) in others {
         for line in heard(&study).iter().filter(|line| !alone.contains(line)) {
@@ -156,7 +156,7 @@ fn complaints(work: &Work, page: &mut Page) {
     let mut by_line: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in factor_names() {
         let factors = [(name.to_owned(), vec!["a".to_owned(), "b".to_owned()])].into();
-        for line in heard(&InStudy::of(&factors)) {
+        for line in heard(&InStudy::new(&factors)) {
             if !alone.contains(&line) {
                 let line = line.replace(&format!(" {name} "), " NAME ");
                 by_line.entry(line).or_default().push(name);
@@ -237,7 +237,7 @@ fn runs(planned: &WorkPlan, area: Area, page: &mut Page) {
         ),
     );
     page.debug("  harm", planned.harm());
-    let how = ByHand {
+    let how = ManualRun {
         name: "work",
         area,
         path: "/srv/my data",
@@ -255,7 +255,7 @@ fn runs(planned: &WorkPlan, area: Area, page: &mut Page) {
 }
 
 /// Texts of the workloads of a kind: all of the first, then only differences.
-fn of_kind(kind: &Entry) -> String {
+fn of_kind(kind: &KindEntry) -> String {
     let mut whole = String::new();
     for work in works(kind) {
         let mut page = Page(String::new());

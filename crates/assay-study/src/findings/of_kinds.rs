@@ -3,7 +3,7 @@
 use std::fmt;
 
 use assay_core::exhibit::{Exhibit, Subject};
-use assay_workloads::tell::{Number, Rows};
+use assay_workloads::tell::{RowNumber, RowSource};
 use assay_workloads::{KINDS, WorkFacts};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -48,7 +48,7 @@ impl Findings {
     }
 }
 
-impl Rows for Findings {
+impl RowSource for Findings {
     fn name(&self, of: &Subject) -> String {
         match arm_in_words(of.arm.iter()) {
             name if name.is_empty() => of.workload.clone(),
@@ -56,7 +56,7 @@ impl Rows for Findings {
         }
     }
 
-    fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
+    fn numbers(&self, of: &Subject) -> Vec<RowNumber<'_>> {
         let own = |cell: &&Measurement| {
             cell.workload == of.workload && cell.configuration == of.arm && !cell.control
         };
@@ -64,9 +64,9 @@ impl Rows for Findings {
     }
 }
 
-fn number(cell: &Measurement) -> Number<'_> {
+fn number(cell: &Measurement) -> RowNumber<'_> {
     let trials = cell.trials.iter().filter_map(|trial| Some((trial.order?, trial.value)));
-    Number {
+    RowNumber {
         metric: &cell.metric,
         n: cell.n,
         mean: cell.value(),

@@ -6,7 +6,7 @@ use assay_core::presence::Presence;
 
 use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
-use assay_workloads::recorded::{Record, RecordedWork, Recording};
+use assay_workloads::recorded::{Record, RecordedWork, RecordingNames};
 
 use super::arms::Layout;
 use super::hash;
@@ -126,7 +126,7 @@ pub fn elsewhere(target: &str, why: &str) -> Site {
     site
 }
 
-pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> Trial {
+pub fn trial(planned: &PlannedTrial, record: Record, recording: &RecordingNames) -> Trial {
     let started = record.began_wall_us.and_then(|us| i64::try_from(us).ok());
     let started = started.and_then(|us| jiff::Timestamp::from_microsecond(us).ok());
     let started = started.unwrap_or(jiff::Timestamp::UNIX_EPOCH);

@@ -51,7 +51,7 @@ pub fn level(per_s: f64) -> String {
 }
 
 pub fn per_s(level: &str) -> Option<f64> {
-    level.parse::<io::Rate>().ok().map(|rate| rate.per_s() as f64)
+    level.parse::<io::ArrivalRate>().ok().map(|rate| rate.per_s() as f64)
 }
 
 pub fn rate(arm: &Arm) -> Option<f64> {

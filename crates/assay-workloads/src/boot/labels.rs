@@ -11,7 +11,7 @@ use assay_machine::system::{System, machine};
 use serde::{Deserialize, Serialize};
 
 use super::{Boot, source};
-use crate::recorded::Source;
+use crate::recorded::RecordSource;
 
 const FORMAT: &str = "assay-boots/1";
 const FILE: &str = "boots.json";
@@ -23,7 +23,7 @@ const MOST: usize = 10_000;
 const MOST_NAMED: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stored {
+struct StoredLabels {
     format: String,
     labels: BTreeMap<String, String>,
 }
@@ -50,7 +50,7 @@ impl Labels {
                 path.display()
             ))
         };
-        let stored: Stored = serde_json::from_str(&text)
+        let stored: StoredLabels = serde_json::from_str(&text)
             .map_err(|error| wrong(&format!("the file is damaged ({error})")))?;
         if stored.format != FORMAT {
             return Err(wrong(&format!(
@@ -84,7 +84,7 @@ impl Labels {
             )));
         }
         let path = file(results);
-        let stored = Stored { format: FORMAT.to_owned(), labels: self.0.clone() };
+        let stored = StoredLabels { format: FORMAT.to_owned(), labels: self.0.clone() };
         let written =
             serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other).and_then(|bytes| {
                 system.create_directory(path.parent().unwrap_or(results))?;
@@ -115,7 +115,7 @@ pub(super) fn give(
     let ids = match which {
         None => vec![machine::boot_id(system)?],
         Some(word) => {
-            let found = source::read(system, &Source::Own, MOST_NAMED, None)?;
+            let found = source::read(system, &RecordSource::Own, MOST_NAMED, None)?;
             named(Some(word), &found.boots)?
         }
     };

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::{keys, names};
 use super::place::Offer;
-use super::recorded::Recording;
-use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
+use super::recorded::RecordingNames;
+use super::workload::{Basis, Complaints, InStudy, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
-pub use journal::timeline::{Boot, End, Unit};
+pub use journal::timeline::{Boot, BootEnd, StartedUnit};
 pub use planned::{BootDetail, BootPlan, measured};
 pub use tell::{BootFacts, SlowUnit, UnfinishedBoot};
 
@@ -31,7 +31,7 @@ const BOUND: Time = Time(600_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum BootGrouping {
     #[default]
     Kernel,
     RootDevice,
@@ -39,9 +39,9 @@ pub enum By {
 }
 
 // Each is a factor of the same name.
-names!(By: Kernel = "kernel", RootDevice = "root_device", Label = "label");
+names!(BootGrouping: Kernel = "kernel", RootDevice = "root_device", Label = "label");
 
-impl By {
+impl BootGrouping {
     pub fn group(self, boot: &Boot) -> String {
         let told = match self {
             Self::Kernel => boot.kernel.value().cloned(),
@@ -61,9 +61,9 @@ keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct BootSpec {
-        group_by: By = By::Kernel => {
+        group_by: BootGrouping = BootGrouping::Kernel => {
             words: "group boots by: kernel, root_device or label (see assay note boot)",
-            form: Form::Word(By::names),
+            form: Form::Word(BootGrouping::names),
             example: "group_by = \"kernel\"",
         }
 
@@ -123,8 +123,8 @@ impl WorkloadKind for BootSpec {
     };
     const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
-    const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
+    const RECORDING: Option<&'static RecordingNames> = Some(&recording::BOOTS);
 }
 
 impl WorkloadSpec for BootSpec {

@@ -5,10 +5,10 @@ use assay_core::quantity::Metric;
 use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};
-use crate::boot::journal::timeline::{Boot, End};
-use crate::measured::{Counts, Measured, Ran, known_and_absent};
+use crate::boot::journal::timeline::{Boot, BootEnd};
+use crate::measured::{Counts, Measured, RunResult, known_and_absent};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootPlan {
@@ -23,11 +23,11 @@ impl PlannedWork for BootPlan {
     }
 
     /// The boot that this machine runs in: another one is not to be had at will.
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let boot =
             source::this(run.system, self.until.as_deref()).map_err(|failure| failure.message)?;
         let measured = measured(boot)?;
-        Ok(Ran::of(measured, false))
+        Ok(RunResult::new(measured, false))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -38,9 +38,9 @@ impl PlannedWork for BootPlan {
         false
     }
 
-    fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, _: &ManualRun<'_>) -> ManualCommand {
         let words = ["journalctl", "MESSAGE_ID=b07a249cd024414a82dd00cd181378ff"];
-        CommandLine::new(&words, &["for units of the last boot, run systemd-analyze blame"])
+        ManualCommand::new(&words, &["for units of the last boot, run systemd-analyze blame"])
     }
 }
 
@@ -56,7 +56,7 @@ impl Counts for BootDetail {
 }
 
 pub fn measured(boot: Boot) -> Result<Measured, String> {
-    if let End::Unfinished(why) = &boot.end {
+    if let BootEnd::Unfinished(why) = &boot.end {
         return Err(why.clone());
     }
     let seconds = |us: &Presence<u64>| us.clone().map(|us| us as f64 / 1e6);
@@ -82,6 +82,6 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
         values,
         absent,
         notes: boot.notes.clone(),
-        ..Measured::of(BootDetail { boot })
+        ..Measured::from_detail(BootDetail { boot })
     })
 }

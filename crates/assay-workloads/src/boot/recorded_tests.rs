@@ -1,8 +1,8 @@
 //! Journals of real machines: Debian 12 in a systemd-nspawn container and under QEMU, reduced to the relevant messages.
 
-use super::{By, measured};
+use super::{BootGrouping, measured};
 use crate::boot::journal::entry;
-use crate::boot::journal::timeline::{Boot, End, boots};
+use crate::boot::journal::timeline::{Boot, BootEnd, boots};
 use assay_testkit::journals::exported;
 
 const CONTAINER: &[u8] = include_bytes!("../../tests/fixtures/boots/container.json");
@@ -23,7 +23,7 @@ fn seconds(boot: &Boot, metric: &str) -> Option<f64> {
 fn a_containers_boots() {
     let found = read(CONTAINER);
     assert_eq!(found.len(), 3);
-    let End::Unfinished(why) = &found[1].end else { panic!("{:?}", found[1].end) };
+    let BootEnd::Unfinished(why) = &found[1].end else { panic!("{:?}", found[1].end) };
     assert!(
         why.contains("interrupted") && why.contains("slow-thing.service was starting"),
         "{why}"
@@ -52,16 +52,16 @@ fn a_boot_whose_clock_jumped_is_read_by_the_kernels_clock() {
         jumped.notes
     );
     assert!(jumped.units.iter().all(|unit| unit.took_us < 20_000_000), "{:?}", jumped.units);
-    assert_eq!(By::RootDevice.group(jumped), "/dev/nvme0n1");
-    assert_eq!(By::Kernel.group(jumped), "6.1.0-50-cloud-amd64");
+    assert_eq!(BootGrouping::RootDevice.group(jumped), "/dev/nvme0n1");
+    assert_eq!(BootGrouping::Kernel.group(jumped), "6.1.0-50-cloud-amd64");
 }
 
 #[test]
 fn a_boot_that_lost_its_power_is_unfinished_and_the_others_are_as_they_were() {
     let found = read(CUT_OFF);
-    let ends: Vec<bool> = found.iter().map(|boot| boot.end == End::Finished).collect();
+    let ends: Vec<bool> = found.iter().map(|boot| boot.end == BootEnd::Finished).collect();
     assert_eq!(ends, [true, false, true]);
-    let End::Unfinished(why) = &found[1].end else { panic!() };
+    let BootEnd::Unfinished(why) = &found[1].end else { panic!() };
     assert!(why.ends_with("dbus.service and 3 more were starting"), "{why}");
     assert!(measured(found[1].clone()).is_err());
 }
@@ -100,7 +100,7 @@ fn all_that_is_told_of_a_recorded_boot() {
     let mut found = String::new();
     for text in [CONTAINER, CLOCK_JUMP, CUT_OFF].into_iter().chain(RELEASES) {
         for boot in read(text) {
-            let groups: Vec<String> = By::ALL.iter().map(|by| by.group(&boot)).collect();
+            let groups: Vec<String> = BootGrouping::ALL.iter().map(|by| by.group(&boot)).collect();
             found.extend([format!("{}\n", serde_json::to_string(&boot).unwrap())]);
             found.extend([format!(
                 "    {groups:?} {:?}\n",

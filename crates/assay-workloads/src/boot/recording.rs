@@ -8,18 +8,18 @@ use assay_machine::system::System;
 
 use super::labels::{self, Labels};
 use super::source;
-use super::{Boot, BootSpec, By, USERSPACE, WHOLE, measured};
+use super::{Boot, BootGrouping, BootSpec, USERSPACE, WHOLE, measured};
 use crate::WorkPlan;
-use crate::check_option::Example;
-use crate::recorded::{Record, RecordLabels, Recorded, Recording, Source};
+use crate::check_option::OptionExample;
+use crate::recorded::{Record, RecordLabels, RecordList, RecordSource, RecordingNames};
 
-pub(super) static BOOTS: Recording = Recording {
+pub(super) static BOOTS: RecordingNames = RecordingNames {
     one: "boot",
     many: "boots",
     told_by: "the systemd journal",
     cut_off: "the boot ended (crash, power loss or reset) before startup finished; the journal has no record of its \
               phases",
-    example: Example { line: "assay run boot", does: "analyze boots in the systemd journal" },
+    example: OptionExample { line: "assay run boot", does: "analyze boots in the systemd journal" },
     labels: RecordLabels {
         give: labels::give,
         about: "labels for boots",
@@ -31,7 +31,7 @@ pub(super) static BOOTS: Recording = Recording {
 };
 
 impl BootSpec {
-    pub fn recording(&self) -> &'static Recording {
+    pub fn recording(&self) -> &'static RecordingNames {
         &BOOTS
     }
 
@@ -45,8 +45,8 @@ impl BootSpec {
         usize::try_from(self.boots).unwrap_or(usize::MAX)
     }
 
-    pub fn source(&self) -> Source {
-        self.journal.as_ref().map_or(Source::Own, |path| Source::At(path.into()))
+    pub fn source(&self) -> RecordSource {
+        self.journal.as_ref().map_or(RecordSource::Own, |path| RecordSource::At(path.into()))
     }
 
     /// Reads the latest `most` boots, with the labels stored next to results.
@@ -55,13 +55,13 @@ impl BootSpec {
         system: &dyn System,
         most: usize,
         results: Option<&Path>,
-    ) -> Outcome<Recorded> {
+    ) -> Outcome<RecordList> {
         let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
         if let Some(results) = results {
             Labels::read(system, results)?.apply(&mut told.boots);
         }
         let records = told.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
-        Ok(Recorded { records, older: told.older, faults: told.faults, is_own: told.is_own })
+        Ok(RecordList { records, older: told.older, faults: told.faults, is_own: told.is_own })
     }
 
     /// Reads the boot in progress.
@@ -83,7 +83,7 @@ impl BootSpec {
     }
 }
 
-fn record(by: By, boot: Boot) -> Record {
+fn record(by: BootGrouping, boot: Boot) -> Record {
     Record {
         id: boot.id.clone(),
         group: by.group(&boot),
@@ -102,7 +102,7 @@ mod tests {
     const CONTAINER: &str = include_str!("../../tests/fixtures/boots/container.json");
     const RESULTS: &str = "/home/a/assay/results";
 
-    fn read(asked: &BootSpec, text: &str, results: Option<&Path>) -> (Recorded, Fake) {
+    fn read(asked: &BootSpec, text: &str, results: Option<&Path>) -> (RecordList, Fake) {
         let fake = Fake::new();
         fake.put("/boots.json", text);
         let asked = BootSpec { journal: Some("/boots.json".to_owned()), ..asked.clone() };
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn boots_are_records_with_their_group_and_what_they_measured() {
-        let asked = BootSpec { group_by: By::RootDevice, ..BootSpec::default() };
+        let asked = BootSpec { group_by: BootGrouping::RootDevice, ..BootSpec::default() };
         let (found, _) = read(&asked, KERNELS, None);
         let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["/dev/nvme0n1"; 3]);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn labels_that_are_kept_beside_results_are_groups() {
         let asked = BootSpec {
-            group_by: By::Label,
+            group_by: BootGrouping::Label,
             journal: Some("/boots.json".to_owned()),
             ..BootSpec::default()
         };

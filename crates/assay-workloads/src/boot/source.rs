@@ -7,9 +7,9 @@ use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::journal::RUNNING;
 use assay_machine::system::{FileKind, System, first_program, machine};
 
-use crate::boot::journal::entry::{self, Entry, FIELDS, Read};
+use crate::boot::journal::entry::{self, Entry, FIELDS, ReadEntries};
 use crate::boot::journal::timeline::{self, Boot, ids};
-use crate::recorded::Source;
+use crate::recorded::RecordSource;
 
 const JOURNALCTL: &str = "journalctl";
 /// Directories of the system journal: the persistent and the volatile one.
@@ -34,17 +34,17 @@ pub(super) struct FoundBoots {
 /// Reads the newest boots of a source; `until_unit` is a unit whose start time is wanted.
 pub(super) fn read(
     system: &dyn System,
-    source: &Source,
+    source: &RecordSource,
     most: usize,
     until: Option<&str>,
 ) -> Outcome<FoundBoots> {
     let mut found = match source {
-        Source::Own => own(system, most, until)?,
-        Source::At(path) => at(system, path, most, until)?,
+        RecordSource::Own => own(system, most, until)?,
+        RecordSource::At(path) => at(system, path, most, until)?,
     };
     let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
     let here = entry::id(&here);
-    found.is_own = *source == Source::Own
+    found.is_own = *source == RecordSource::Own
         || here.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
     Ok(found)
 }
@@ -131,7 +131,12 @@ fn needed(entry: Entry) -> Option<Entry> {
     is_needed.then_some(entry)
 }
 
-fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64) -> Outcome<Read> {
+fn asked(
+    system: &dyn System,
+    place: &[&str],
+    matches: &[&str],
+    most_bytes: u64,
+) -> Outcome<ReadEntries> {
     let fields = format!("--output-fields={FIELDS}");
     let words = ["--no-pager", "--output=json", &fields];
     let words: Vec<&str> =
@@ -260,12 +265,12 @@ mod tests {
     fn a_machine_without_systemd_says_what_can_be_had() {
         let fake = Fake::new();
         fake.put_output("dmesg", "[    0.467173] Run /sbin/init as init process\n");
-        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        let failure = read(&fake, &RecordSource::Own, 9, None).unwrap_err();
         assert_eq!(failure.kind, Kind::Refused);
         assert!(failure.message.contains("no systemd journal"), "{}", failure.message);
         assert!(failure.message.contains("0.467 s"), "{}", failure.message);
         fake.install("journalctl");
-        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        let failure = read(&fake, &RecordSource::Own, 9, None).unwrap_err();
         assert!(failure.message.contains("has no systemd journal"), "{}", failure.message);
     }
 
@@ -280,11 +285,11 @@ mod tests {
             "No journal files were opened due to insufficient permissions.",
         );
         fake.set_user(1000);
-        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        let failure = read(&fake, &RecordSource::Own, 9, None).unwrap_err();
         assert_eq!(failure.kind, Kind::Refused);
         assert!(failure.message.contains("usermod -aG systemd-journal"), "{}", failure.message);
         fake.set_user(0);
-        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        let failure = read(&fake, &RecordSource::Own, 9, None).unwrap_err();
         assert!(failure.message.contains("insufficient permissions"), "{}", failure.message);
     }
 
@@ -293,7 +298,7 @@ mod tests {
         let fake = Fake::new();
         fake.put("/a.json", "{}\n");
         for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries were unreadable")] {
-            let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
+            let failure = read(&fake, &RecordSource::At(path.into()), 9, None).unwrap_err();
             assert_eq!(failure.kind, Kind::Mistake);
             assert!(failure.message.contains(told), "{}", failure.message);
         }
@@ -306,7 +311,8 @@ mod tests {
         let fake = Fake::new();
         fake.put("/one.json", EXPORTED).put("/many/a.json", EXPORTED).put("/many/b.txt", "{}\n");
         fake.put("/many/below/c.json", "not read\n");
-        let all = |path: &str, most| read(&fake, &Source::At(path.into()), most, None).unwrap();
+        let all =
+            |path: &str, most| read(&fake, &RecordSource::At(path.into()), most, None).unwrap();
         let (one, many) = (all("/one.json", 9), all("/many", 9));
         assert_eq!((one.boots.len(), one.older, one.faults, one.is_own), (7, 0, 0, false));
         assert_eq!((many.boots.clone(), many.faults), (one.boots.clone(), 1));
@@ -325,15 +331,15 @@ mod tests {
         fake.put("/flat/system.journal", "x").put("/deep/0123/user-1.journal~", "x");
         fake.put("/file", "LPKSHHRH and more").put("/text", "LPKSHHR");
         for path in ["/flat", "/deep", "/file"] {
-            let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
+            let failure = read(&fake, &RecordSource::At(path.into()), 9, None).unwrap_err();
             assert_eq!(failure.kind, Kind::Refused, "{path}");
             assert!(failure.message.contains("journalctl is not installed"), "{}", failure.message);
         }
-        let failure = read(&fake, &Source::At("/text".into()), 9, None).unwrap_err();
+        let failure = read(&fake, &RecordSource::At("/text".into()), 9, None).unwrap_err();
         assert!(failure.message.contains("no boot in this file"), "{}", failure.message);
         fake.install("journalctl");
         fake.put_told("journalctl", 0, EXPORTED, "");
-        let found = read(&fake, &Source::At("/deep".into()), 2, None).unwrap();
+        let found = read(&fake, &RecordSource::At("/deep".into()), 2, None).unwrap();
         assert_eq!((found.boots.len(), found.older), (2, 5));
     }
 
@@ -348,7 +354,7 @@ mod tests {
     #[test]
     fn a_journal_that_tells_of_no_boot_is_refused_with_the_reason() {
         let fake = with_journal("");
-        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        let told = |fake: &Fake| read(fake, &RecordSource::Own, 9, None).unwrap_err().message;
         assert!(told(&fake).starts_with("the journal contains no boot: "), "{}", told(&fake));
         fake.set_user(1000);
         assert!(told(&fake).contains("the groups systemd-journal"), "{}", told(&fake));
@@ -358,13 +364,13 @@ mod tests {
         // A user who may read it gets no advice on groups.
         let whole = with_journal(EXPORTED);
         whole.set_user(1000);
-        assert_eq!(read(&whole, &Source::Own, 9, None).unwrap().boots.len(), 7);
+        assert_eq!(read(&whole, &RecordSource::Own, 9, None).unwrap().boots.len(), 7);
     }
 
     #[test]
     fn the_boot_that_runs_is_found_among_the_newest() {
         let fake = with_journal(EXPORTED);
-        let all = read(&fake, &Source::Own, 9, None).unwrap();
+        let all = read(&fake, &RecordSource::Own, 9, None).unwrap();
         assert!(all.is_own && all.faults == 0 && all.older == 0);
         let boot = |at: usize| {
             fake.put("/proc/sys/kernel/random/boot_id", format!("{}\n", all.boots[at].id));
@@ -381,20 +387,21 @@ mod tests {
     fn what_journalctl_says_last_is_why_it_cannot_read() {
         let fake = with_journal("");
         fake.put_told("journalctl", 1, "", "first\nlast");
-        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        let told = |fake: &Fake| read(fake, &RecordSource::Own, 9, None).unwrap_err().message;
         assert_eq!(told(&fake), "journalctl cannot read the journal: last");
         fake.put_told("journalctl", 1, "", "");
         assert!(told(&fake).ends_with("no error message"), "{}", told(&fake));
         // With entries in the output, the exit code does not matter.
         fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
-        assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
+        assert_eq!(read(&fake, &RecordSource::Own, 9, None).unwrap().boots.len(), 7);
     }
 
     #[test]
     fn of_a_directory_only_files_are_read_and_none_that_is_too_large() {
         let fake = Fake::new();
         fake.add("dir /none\nother /device\n").unwrap();
-        let told = |path: &str| read(&fake, &Source::At(path.into()), 9, None).unwrap_err().message;
+        let told =
+            |path: &str| read(&fake, &RecordSource::At(path.into()), 9, None).unwrap_err().message;
         assert!(told("/device").contains("not a file or directory"), "{}", told("/device"));
         let nothing = told("/none");
         assert!(nothing.contains("no boot in this file; create it with"), "{nothing}");

@@ -11,7 +11,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{BootDetail, BootPlan, PHASES, UNTIL, USERSPACE, WHOLE};
-use crate::tell::{FactsFigure, Number, OfRow, Rows, Seen, Shows, Tells};
+use crate::tell::{FactsFigure, OfRow, RowNumber, RowSource, RowView, Shows, Tells};
 
 const MOST_UNITS: usize = 10;
 const MOST_SENTENCES: usize = 6;
@@ -62,7 +62,7 @@ pub struct UnfinishedBoot {
 
 impl Tells for BootPlan {
     /// A group without a finished boot has facts, too.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
         let details: Vec<&BootDetail> =
             measured.filter_map(|measured| BootDetail::of(measured)).collect();
@@ -131,8 +131,9 @@ impl Shows for BootFacts {
     const KEY: &'static str = "boots";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
-    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
-        let groups: Vec<Group<'_>> = all.iter().map(|facts| Group::of(facts, rows)).collect();
+    fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit {
+        let groups: Vec<BootGroup<'_>> =
+            all.iter().map(|facts| BootGroup::new(facts, rows)).collect();
         let mut tables = vec![phases(&groups)];
         let slow = groups.iter().filter(|group| !group.facts.units.is_empty());
         tables.extend(slow.map(units));
@@ -144,26 +145,26 @@ impl Shows for BootFacts {
             tables,
             lists: [unfinished(&groups), notes(&groups)].into_iter().flatten().collect(),
             figures: of_workloads.filter_map(figure).collect(),
-            sentences: groups.iter().take(MOST_SENTENCES).map(Group::sentence).collect(),
+            sentences: groups.iter().take(MOST_SENTENCES).map(BootGroup::sentence).collect(),
             recorded: Some(RECORDED.to_owned()),
             ..Exhibit::default()
         }
     }
 }
 
-struct Group<'a> {
+struct BootGroup<'a> {
     facts: &'a BootFacts,
     name: String,
-    numbers: Vec<Number<'a>>,
+    numbers: Vec<RowNumber<'a>>,
 }
 
-impl<'a> Group<'a> {
-    fn of(facts: &'a BootFacts, rows: &'a dyn Rows) -> Self {
+impl<'a> BootGroup<'a> {
+    fn new(facts: &'a BootFacts, rows: &'a dyn RowSource) -> Self {
         let subject = facts.subject();
         Self { facts, name: rows.name(&subject), numbers: rows.numbers(&subject) }
     }
 
-    fn number(&self, metric: &Metric) -> Option<&Number<'a>> {
+    fn number(&self, metric: &Metric) -> Option<&RowNumber<'a>> {
         self.numbers.iter().find(|number| number.metric == metric.name)
     }
 
@@ -211,7 +212,7 @@ fn seconds(value: f64) -> String {
 }
 
 /// One row per group, one column per phase of any group.
-fn phases(groups: &[Group<'_>]) -> Table {
+fn phases(groups: &[BootGroup<'_>]) -> Table {
     let has = |metric: &Metric| groups.iter().any(|group| group.mean(metric) != Value::Missing);
     let mut table = Table::new("phases");
     table.add(Column::left("boots"), groups, |group| &group.name);
@@ -237,7 +238,7 @@ const MEANT: &str = "Time between the starting and started messages of a unit, i
                      disk. Units start in parallel. A service counts as started when systemd has spawned it or it \
                      reports ready. Units that started before the journal appear shorter.";
 
-fn units(group: &Group<'_>) -> Table {
+fn units(group: &BootGroup<'_>) -> Table {
     let units = &group.facts.units;
     let mut table = Table::new(format!("{}: slowest units", group.name));
     table.add(Column::left("unit"), units, |unit| &unit.name);
@@ -247,7 +248,7 @@ fn units(group: &Group<'_>) -> Table {
     table
 }
 
-fn unfinished(groups: &[Group<'_>]) -> Option<List> {
+fn unfinished(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups.iter().flat_map(|group| {
         let own = group.facts.unfinished.iter();
         own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
@@ -255,7 +256,7 @@ fn unfinished(groups: &[Group<'_>]) -> Option<List> {
     list("unfinished boots, excluded from the means", each.collect())
 }
 
-fn notes(groups: &[Group<'_>]) -> Option<List> {
+fn notes(groups: &[BootGroup<'_>]) -> Option<List> {
     let each = groups
         .iter()
         .flat_map(|group| group.facts.notes.iter().map(|note| format!("{}: {note}.", group.name)));
@@ -267,7 +268,7 @@ fn list(title: &str, items: Vec<String>) -> Option<List> {
 }
 
 /// The boots of a workload in time order, each with its phases stacked.
-fn figure(groups: &[Group<'_>]) -> Option<Figure> {
+fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
     let workload = &groups.first()?.facts.workload;
     let mut boots: Vec<(u32, Stack)> = Vec::new();
     for group in groups {
@@ -291,7 +292,7 @@ fn figure(groups: &[Group<'_>]) -> Option<Figure> {
     Some(figure)
 }
 
-impl Group<'_> {
+impl BootGroup<'_> {
     /// Its boots with their position in time; a boot without numbers did not finish.
     fn stacks(&self, among_others: bool) -> Vec<(u32, Stack)> {
         let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
@@ -344,7 +345,7 @@ mod tests {
         let failed: Vec<Failed<'_>> =
             failed.map(|reason| Failed { started: "2026-11-23", reason }).collect();
         let subject = subject("6.1");
-        let seen = Seen { failed: &failed, ..Seen::bare(&subject, &trials) };
+        let seen = RowView { failed: &failed, ..RowView::bare(&subject, &trials) };
         let facts = BootPlan { until: None }.facts(&seen).unwrap();
         BootFacts::of(&facts).unwrap().clone()
     }
@@ -368,23 +369,23 @@ mod tests {
         }
     }
 
-    struct Known(Vec<(&'static str, Vec<Number<'static>>)>);
+    struct Known(Vec<(&'static str, Vec<RowNumber<'static>>)>);
 
-    impl Rows for Known {
+    impl RowSource for Known {
         fn name(&self, of: &Subject) -> String {
             of.arm["kernel"].clone()
         }
 
-        fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
+        fn numbers(&self, of: &Subject) -> Vec<RowNumber<'_>> {
             let own = self.0.iter().filter(|(kernel, _)| *kernel == of.arm["kernel"]);
             own.flat_map(|(_, numbers)| numbers.clone()).collect()
         }
     }
 
-    fn number(metric: Metric, mean: f64, trials: &[(u32, Option<f64>)]) -> Number<'static> {
+    fn number(metric: Metric, mean: f64, trials: &[(u32, Option<f64>)]) -> RowNumber<'static> {
         let n = trials.iter().filter(|(_, value)| value.is_some()).count();
         let (mean, ci95) = ((n > 0).then_some(mean), (n > 2).then_some([mean / 2.0, mean * 2.0]));
-        Number { metric: metric.name, n, mean, ci95, trials: trials.to_vec() }
+        RowNumber { metric: metric.name, n, mean, ci95, trials: trials.to_vec() }
     }
 
     #[test]

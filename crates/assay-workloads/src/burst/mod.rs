@@ -15,7 +15,7 @@ use super::io::{self, Content};
 use super::keys::{choice, keys, names, runtime, word, work};
 use super::measured::Counts;
 use super::place::Offer;
-use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
 pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
@@ -32,21 +32,21 @@ const LARGEST: Bytes = Bytes(1 << 24);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum BurstDirection {
     Read,
     #[default]
     Write,
 }
 
-names!(Way: Read = "read", Write = "write");
+names!(BurstDirection: Read = "read", Write = "write");
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct BurstSpec {
-        mix: Way = Way::Write => {
+        mix: BurstDirection = BurstDirection::Write => {
             words: "direction: read or write",
-            form: Form::Word(Way::names),
+            form: Form::Word(BurstDirection::names),
             example: "mix = \"write\"",
             factor: work(
                 "`read` or `write`; a volume may count credits for reads, writes or both.",
@@ -135,12 +135,12 @@ impl WorkloadKind for BurstSpec {
     };
     const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
 }
 
 impl BurstSpec {
     fn io(&self) -> io::IoSpec {
-        let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
+        let mix = if self.mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES };
         let (pattern, size, depth) =
             (io::Pattern::Random, self.block_size.into(), self.queue_depth);
         io::IoSpec {
@@ -154,8 +154,8 @@ impl BurstSpec {
     }
 }
 
-fn touch(mix: Way) -> Touch {
-    let (reads, writes) = (mix == Way::Read, mix == Way::Write);
+fn touch(mix: BurstDirection) -> Touch {
+    let (reads, writes) = (mix == BurstDirection::Read, mix == BurstDirection::Write);
     Touch {
         reads,
         writes: writes.then_some(Content::Random),
@@ -177,7 +177,7 @@ impl WorkloadSpec for BurstSpec {
 
     /// Writes need a whole device, or an area of a directory; reads change nothing.
     fn needs(&self) -> Needs {
-        if self.mix == Way::Write { Needs::Whole } else { Needs::Area }
+        if self.mix == BurstDirection::Write { Needs::Whole } else { Needs::Area }
     }
 
     fn touches(&self) -> Touch {

@@ -4,15 +4,17 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{BACK, BASE, BurstDetail, CREDIT, Course, FIRST, HELD, REFILL, Way, running, touch};
+use super::{
+    BACK, BASE, BurstDetail, BurstDirection, CREDIT, Course, FIRST, HELD, REFILL, running, touch,
+};
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BurstPlan {
-    pub mix: Way,
+    pub mix: BurstDirection,
     pub size_bytes: u64,
     pub engine: Engine,
     /// Threads, and operations in flight per thread.
@@ -38,7 +40,7 @@ impl PlannedWork for BurstPlan {
         touch(self.mix)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         running::run(self, run)
     }
 
@@ -68,7 +70,7 @@ impl PlannedWork for BurstPlan {
         self.in_flight[0]
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let (mix, depth, direct) = (self.mix.name(), self.in_flight(), u8::from(self.direct));
         let words = how.fio(&format!(
             "--rw=rand{mix} --bs={} --iodepth={depth} --ioengine=io_uring --direct={direct} --offset={} --size={} \
@@ -83,7 +85,7 @@ impl PlannedWork for BurstPlan {
             "then sleep and repeat; operations above the baseline rate measure the refill"
                 .to_owned(),
         ];
-        CommandLine { words, remarks }
+        ManualCommand { words, remarks }
     }
 }
 

@@ -6,9 +6,9 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use assay_load::{Outcome, Pattern};
 
-use super::{Bucket, BurstDetail, BurstPlan, Course, Rested, Way};
+use super::{Bucket, BurstDetail, BurstDirection, BurstPlan, Course, Rested};
 use crate::io;
-use crate::measured::{Histograms, Ran, SeriesRow};
+use crate::measured::{Histograms, RunResult, SeriesRow};
 use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
 
@@ -59,7 +59,7 @@ impl PhaseRecord for BurstDetail {
     }
 }
 
-struct Running<'a> {
+struct BurstRunner<'a> {
     planned: &'a BurstPlan,
     phases: PhaseRunner<'a>,
     filled_bytes: u64,
@@ -69,8 +69,8 @@ struct Running<'a> {
 }
 
 /// Runs loads and rests until they are done, the time is over or the user stops.
-pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<Ran, String> {
-    let mut own = Running {
+pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<RunResult, String> {
+    let mut own = BurstRunner {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         filled_bytes: 0,
@@ -87,7 +87,7 @@ pub(super) fn run(planned: &BurstPlan, run: &Run<'_>) -> Result<Ran, String> {
     Ok(own.ran())
 }
 
-impl Running<'_> {
+impl BurstRunner<'_> {
     /// Writes Assay's file once if it is new: never written blocks behave differently.
     fn fill(&mut self) -> Result<(), String> {
         let area = self.phases.area;
@@ -164,7 +164,8 @@ impl Running<'_> {
     fn seconds(&mut self, time_ns: u64) -> Result<Vec<u64>, String> {
         let planned = self.planned;
         let [threads, depth] = planned.in_flight;
-        let mix = if planned.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
+        let mix =
+            if planned.mix == BurstDirection::Read { io::Mix::READS } else { io::Mix::WRITES };
         let asked = io::IoSpec {
             pattern: Pattern::Random,
             mix,
@@ -208,9 +209,9 @@ impl Running<'_> {
         })
     }
 
-    fn ran(self) -> Ran {
+    fn ran(self) -> RunResult {
         let ran = self.phases.finish(self.detail);
-        Ran { histograms: self.histograms, series: self.series, ..ran }
+        RunResult { histograms: self.histograms, series: self.series, ..ran }
     }
 }
 

@@ -6,8 +6,8 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Bucket, BurstDetail, BurstPlan, Course, Estimate, Way};
-use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Tells};
+use super::{Bucket, BurstDetail, BurstDirection, BurstPlan, Course, Estimate};
+use crate::tell::{OfRow, Resting, RowSource, RowView, Shows, Tells};
 
 /// Facts of a load that uses up burst credits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Tells};
 pub struct BurstFacts {
     pub workload: String,
     pub configuration: Levels,
-    pub mix: Way,
+    pub mix: BurstDirection,
     /// Block size in bytes.
     pub size_bytes: u64,
     /// Course of the load.
@@ -29,7 +29,7 @@ pub struct BurstFacts {
 
 impl Tells for BurstPlan {
     /// With several trials, uses the first: later ones may begin with fewer credits.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let mut trials = seen.trials.iter().copied().enumerate();
         let (at, course, ended) = trials.find_map(|(at, measured)| {
             let detail = BurstDetail::of(measured?)?;
@@ -74,7 +74,7 @@ fn words(
     ended: Option<&str>,
     trial: Option<[usize; 2]>,
 ) -> String {
-    let what = if planned.mix == Way::Read { "Reads" } else { "Writes" };
+    let what = if planned.mix == BurstDirection::Read { "Reads" } else { "Writes" };
     let of = format!("{what} of {}", Bytes(planned.size_bytes));
     let mut said = match course {
         Course::Held { per_s, seconds: held } => vec![format!(
@@ -123,7 +123,7 @@ const LEGEND: &str = "Duration: credits divided by the difference between the tw
 impl Shows for BurstFacts {
     const KEY: &'static str = "burst";
 
-    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let columns = vec![
             Column::new("size", Unit::Bytes),
             Column::new("burst, /s", Unit::Count),

@@ -16,9 +16,9 @@ use super::running::pauses;
 use super::*;
 use crate::Counts as _;
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
-use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
-use crate::tell::{Bare, Seen, Shows as _, Tells as _};
+use crate::measured::{Measured, RunResult};
+use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::tell::{Bare, RowView, Shows as _, Tells as _};
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
@@ -26,7 +26,7 @@ const SECOND: u64 = 1_000_000_000;
 
 fn planned(size_bytes: u64) -> BurstPlan {
     BurstPlan {
-        mix: Way::Write,
+        mix: BurstDirection::Write,
         size_bytes,
         engine: Engine::IoUring,
         in_flight: [1, 32],
@@ -56,13 +56,13 @@ fn detail(above: u64, rests: &[(u64, u64)]) -> BurstDetail {
 }
 
 fn measured_of(detail: BurstDetail) -> Measured {
-    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::from_detail(detail) }
 }
 
 fn facts(own: &BurstPlan, trials: &[&Measured]) -> Option<BurstFacts> {
     let subject = Subject { workload: "burst".to_owned(), arm: Levels::new() };
     let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
-    let seen = Seen::bare(&subject, &trials);
+    let seen = RowView::bare(&subject, &trials);
     own.facts(&seen).map(|facts| BurstFacts::of(&facts).unwrap().clone())
 }
 
@@ -172,7 +172,7 @@ fn rests_fit_into_the_time_that_is_left_and_do_not_fill_the_bucket() {
 }
 
 /// A simulated drive of 64 MiB.
-fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
+fn ran(time_ns: u64, stop: bool) -> Result<RunResult, String> {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
@@ -182,7 +182,7 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
     let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
-        medium: Medium { file: None, area, memory_alignment: 4096, law: Some(law) },
+        medium: TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) },
         path: Path::new("/x"),
         ramp_ns: 0,
         time_ns,
@@ -223,7 +223,7 @@ fn a_time_of_few_seconds_fails_with_its_reason_and_a_stop_is_told() {
 
 #[test]
 fn what_is_only_read_is_not_asked_for_as_a_whole() {
-    let read = BurstSpec { mix: Way::Read, ..BurstSpec::default() };
+    let read = BurstSpec { mix: BurstDirection::Read, ..BurstSpec::default() };
     assert_eq!((BurstSpec::default().needs(), read.needs()), (Needs::Whole, Needs::Area));
     assert_eq!((read.touches().writes, read.touches().reads), (None, true));
     assert!(

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Detection limits of a check that found nothing wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Limit {
+pub struct DetectionLimit {
     /// Scattered lost bytes that would have been detected with 95% probability.
     pub scattered_95_bytes: u64,
     /// The same with 99.9%.
@@ -25,13 +25,13 @@ pub struct Limit {
     pub written_bytes: u64,
 }
 
-impl Limit {
+impl DetectionLimit {
     /// Detection limits of a check.
     ///
     /// Of `n` blocks, one in each of `n` equal stretches, none was wrong; blocks of the zone do not count here. With a
     /// share `p` of wrong blocks, this has a probability of at most `(1 - p)^n`: the product of `1 - p_i` over
     /// stretches with mean `p` is largest if all are equal.
-    pub fn of(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
+    pub fn from_outcome(outcome: &CapacityOutcome, in_free_space: bool) -> Self {
         let (looked_at, claimed) = (of_sample(outcome).max(1), outcome.claimed_bytes);
         let blocks = claimed / BLOCK_BYTES;
         let missed_of = |looked_at: u64, chance: f64| {

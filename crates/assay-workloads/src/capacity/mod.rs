@@ -25,11 +25,11 @@ use super::io::Content;
 use super::keys::{keys, names, runtime};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
-use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
 pub use detail::CapacityDetail;
-pub use limit::Limit;
+pub use limit::DetectionLimit;
 pub use planned::CapacityPlan;
 pub use tell::CapacityFacts;
 pub use verdict::{Finding, Verdict, judge_look};
@@ -41,22 +41,22 @@ const FULL_BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Probe {
+pub enum CapacityMode {
     /// A sample of the whole, and a zone at its beginning.
     #[default]
     Fast,
     Full,
 }
 
-names!(Probe: Fast = "fast", Full = "full");
+names!(CapacityMode: Fast = "fast", Full = "full");
 
 keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct CapacitySpec {
-        mode: Probe = Probe::Fast => {
+        mode: CapacityMode = CapacityMode::Fast => {
             words: "fast: check a sample in minutes; full: write and read every block; fast by default",
-            form: Form::Word(Probe::names),
+            form: Form::Word(CapacityMode::names),
             example: "mode = \"full\"",
         }
 
@@ -115,7 +115,7 @@ impl WorkloadKind for CapacitySpec {
     };
     const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
     const RULES: &'static [OwnRule] = &[rule::NOT_READ];
 }
@@ -126,8 +126,8 @@ const TOUCH: Touch =
 impl WorkloadSpec for CapacitySpec {
     fn words(&self) -> String {
         match self.mode {
-            Probe::Fast => "writes a sample of all blocks and reads it back".to_owned(),
-            Probe::Full => "writes every block and reads it back".to_owned(),
+            CapacityMode::Fast => "writes a sample of all blocks and reads it back".to_owned(),
+            CapacityMode::Full => "writes every block and reads it back".to_owned(),
         }
     }
 
@@ -142,12 +142,12 @@ impl WorkloadSpec for CapacitySpec {
     runtime!();
 
     fn settle(&mut self) {
-        let bound = if self.mode == Probe::Full { FULL_BOUND } else { FAST_BOUND };
+        let bound = if self.mode == CapacityMode::Full { FULL_BOUND } else { FAST_BOUND };
         self.runtime = self.runtime.or(Some(bound));
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
-        self.mode = Probe::Fast;
+        self.mode = CapacityMode::Fast;
         self.runtime = Some(self.runtime.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
     }
 
@@ -157,7 +157,7 @@ impl WorkloadSpec for CapacitySpec {
         }
         let bytes = whole_blocks(offer.area.length);
         let between = offer.between.cloned();
-        let planned = CapacityPlan { full: self.mode == Probe::Full, bytes, between };
+        let planned = CapacityPlan { full: self.mode == CapacityMode::Full, bytes, between };
         Ok((planned.into(), None))
     }
 
@@ -168,7 +168,7 @@ impl WorkloadSpec for CapacitySpec {
             return Ok(None);
         }
         let bytes = whole_blocks(area.length);
-        let shape = CapacityShape::of(bytes, self.mode == Probe::Full);
+        let shape = CapacityShape::of(bytes, self.mode == CapacityMode::Full);
         let job = planned::job(run, shape, 0);
         let costs = capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;
         Ok(Some((planned::whole_ns(&shape, costs.0, costs.1) / planned::steps(&shape)).max(1)))

@@ -2,8 +2,8 @@
 
 use assay_core::failure::Failure;
 
-use super::{CapacityFacts, CapacitySpec, Probe, Verdict};
-use crate::check_option::{CheckOption, Example, Gate, Values};
+use super::{CapacityFacts, CapacityMode, CapacitySpec, Verdict};
+use crate::check_option::{CheckOption, OptionExample, OptionGate, Values};
 
 pub(super) static OPTION: CheckOption = CheckOption {
     help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a device \
@@ -11,17 +11,19 @@ pub(super) static OPTION: CheckOption = CheckOption {
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {
-            if let (Some(own), Some(probe)) = (CapacitySpec::of_mut(work), Probe::find(value)) {
+            if let (Some(own), Some(probe)) =
+                (CapacitySpec::of_mut(work), CapacityMode::find(value))
+            {
                 own.mode = probe;
             }
         },
     }),
     examples: &[
-        Example {
+        OptionExample {
             line: "assay check --capacity /media/card",
             does: "detect fake capacity in minutes",
         },
-        Example {
+        OptionExample {
             line: "assay check --capacity=full --sustained /dev/sdX --destroy ID",
             does: "check every block; destroys all data",
         },
@@ -29,11 +31,11 @@ pub(super) static OPTION: CheckOption = CheckOption {
     goes_first: false,
     // A smaller capacity than claimed fails the command; if memory may have served the reads, it is inconclusive.
     gates: &[
-        Gate {
+        OptionGate {
             is_met: |facts| CapacityFacts::of(facts).is_some_and(|own| own.verdict.is_short()),
             failure: |names| Failure::gate(format!("{names} does not have the claimed capacity")),
         },
-        Gate {
+        OptionGate {
             is_met: |facts| {
                 CapacityFacts::of(facts).is_some_and(|own| own.verdict == Verdict::Inconclusive)
             },

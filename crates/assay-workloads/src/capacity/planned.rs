@@ -9,9 +9,9 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::{CHECKED, CLAIMED, CapacityDetail, Finding, HELD, TOUCH, WRONG, judge_look};
-use crate::measured::{Claims, Count, Measured, Ran};
+use crate::measured::{Claims, Count, Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
 /// Assumed costs without a pilot, for a good and a poor card: 1 MiB in one piece, and a block.
 const SUPPOSED: [(&str, (u64, u64)); 2] = [
@@ -91,7 +91,7 @@ impl PlannedWork for CapacityPlan {
         TOUCH
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let job = job(run, self.shape(), run.time_ns);
         let outcome = capacity(&job, &run.medium.target(), run.medium.law.as_ref(), run.stop)?;
         if outcome.first.all() == 0 && !outcome.stopped {
@@ -120,7 +120,7 @@ impl PlannedWork for CapacityPlan {
         })
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let words = if self.full {
             vec!["f3write", how.path]
         } else {
@@ -130,11 +130,11 @@ impl PlannedWork for CapacityPlan {
             "f3probe needs a device and assumes that addresses wrap around at a power of two",
             "f3write fills a mounted filesystem; f3read then verifies it",
         ];
-        CommandLine::new(&words, &remarks)
+        ManualCommand::new(&words, &remarks)
     }
 }
 
-fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> Ran {
+fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> RunResult {
     let outcome = &detail.outcome;
     let found = planned.judge_look(&detail);
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
@@ -147,7 +147,7 @@ fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> Ran {
     }
     let count = |(bytes, operations): (u64, u64)| Count { operations, bytes };
     let CapacityOutcome { written, read, elapsed_ns, stopped, .. } = *outcome;
-    Ran::of(
+    RunResult::new(
         Measured {
             window_ns: elapsed_ns,
             elapsed_ns,
@@ -155,7 +155,7 @@ fn ran(planned: &CapacityPlan, detail: CapacityDetail) -> Ran {
             values,
             absent,
             notes: outcome.note.iter().cloned().collect(),
-            ..Measured::of(detail)
+            ..Measured::from_detail(detail)
         },
         stopped,
     )
@@ -192,14 +192,14 @@ mod tests {
     use assay_load::{Bystanders, Law, LawShape, Lie, Store};
     use assay_machine::system::Fake;
 
-    use super::super::{CapacitySpec, FAST_BOUND, FULL_BOUND, Probe};
-    use crate::place::{Medium, Programs};
+    use super::super::{CapacityMode, CapacitySpec, FAST_BOUND, FULL_BOUND};
+    use crate::place::{Programs, TestMedium};
     use crate::workload::WorkloadSpec as _;
 
     const GIB: u64 = 1 << 30;
 
     fn on<T>(area: Area, law: &Law, stop: bool, with: impl FnOnce(&Run<'_>) -> T) -> T {
-        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(*law) };
+        let medium = TestMedium { file: None, area, memory_alignment: 4096, law: Some(*law) };
         with(&Run {
             system: &Fake::new(),
             medium,
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_pilot_tells_what_a_step_takes() {
         let asked = |full| CapacitySpec {
-            mode: if full { Probe::Full } else { Probe::Fast },
+            mode: if full { CapacityMode::Full } else { CapacityMode::Fast },
             runtime: None,
         };
         let pilot = |ns, full, written| {
@@ -302,29 +302,31 @@ mod tests {
             own.settle();
             own.runtime
         };
-        assert_eq!(settled(Probe::Fast, None), Some(Time(600_000_000_000)));
-        assert_eq!(settled(Probe::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
-        assert_eq!(settled(Probe::Full, Some(Time(5))), Some(Time(5)));
+        assert_eq!(settled(CapacityMode::Fast, None), Some(Time(600_000_000_000)));
+        assert_eq!(settled(CapacityMode::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
+        assert_eq!(settled(CapacityMode::Full, Some(Time(5))), Some(Time(5)));
         let hurried = |time| {
-            let mut own = CapacitySpec { mode: Probe::Full, runtime: time };
+            let mut own = CapacitySpec { mode: CapacityMode::Full, runtime: time };
             own.hurry(None);
             (own.mode, own.runtime)
         };
-        assert_eq!(hurried(None), (Probe::Fast, Some(FAST_BOUND)));
-        assert_eq!(hurried(Some(Time(5))), (Probe::Fast, Some(Time(5))));
-        assert_eq!(hurried(Some(FULL_BOUND)), (Probe::Fast, Some(FAST_BOUND)));
-        assert_eq!(Probe::find("full"), Some(Probe::Full));
-        assert_eq!((Probe::find("half"), Probe::Fast.name()), (None, "fast"));
+        assert_eq!(hurried(None), (CapacityMode::Fast, Some(FAST_BOUND)));
+        assert_eq!(hurried(Some(Time(5))), (CapacityMode::Fast, Some(Time(5))));
+        assert_eq!(hurried(Some(FULL_BOUND)), (CapacityMode::Fast, Some(FAST_BOUND)));
+        assert_eq!(CapacityMode::find("full"), Some(CapacityMode::Full));
+        assert_eq!((CapacityMode::find("half"), CapacityMode::Fast.name()), (None, "fast"));
     }
 
     #[test]
     fn costs_are_those_of_the_same_probe() {
         let work = |probe| crate::Work::from(CapacitySpec { mode: probe, runtime: None });
-        let own = CapacitySpec { mode: Probe::Fast, runtime: Some(Time(1)) };
-        assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
+        let own = CapacitySpec { mode: CapacityMode::Fast, runtime: Some(Time(1)) };
+        assert!(
+            own.costs_like(&work(CapacityMode::Fast)) && !own.costs_like(&work(CapacityMode::Full))
+        );
         assert!(
             own.words().starts_with("writes a sample")
-                && CapacitySpec { mode: Probe::Full, runtime: None }
+                && CapacitySpec { mode: CapacityMode::Full, runtime: None }
                     .words()
                     .starts_with("writes every")
         );
@@ -336,7 +338,7 @@ mod tests {
     fn by_hand_it_is_f3() {
         let line = |full| {
             let planned = planned(full, GIB);
-            planned.by_hand(&ByHand {
+            planned.by_hand(&ManualRun {
                 name: "capacity",
                 area: area(GIB, true),
                 path: "/dev/x",

@@ -5,7 +5,7 @@ use assay_core::quantity::metric::Nature;
 
 use super::{CapacityDetail, CapacityPlan};
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 pub(super) const NOT_READ: OwnRule = OwnRule {
     about: About {
@@ -14,7 +14,7 @@ pub(super) const NOT_READ: OwnRule = OwnRule {
         text: "The number is suspect. A device with less memory than it claims returns correct data as long as a cache of \
                the host, of the kernel or of the device has the blocks. Test the whole drive as a device.",
     },
-    looks_at: Judged::Medium,
+    looks_at: Basis::Medium,
     changes: &[Nature::Speed, Nature::Traffic, Nature::Amount],
     doubt,
 };

@@ -10,9 +10,9 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};
-use super::{CapacityDetail, CapacityPlan, Finding, HELD, Limit, Verdict, judge_look};
+use super::{CapacityDetail, CapacityPlan, DetectionLimit, Finding, HELD, Verdict, judge_look};
 use crate::Measured;
-use crate::tell::{OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::tell::{OfRow, Resting, RowSource, RowView, Shows, Tells, TriggeredRule};
 
 /// Facts of capacity checks of a target: with several, of the worst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct CapacityFacts {
     /// Retried blocks, and those that were wrong again.
     pub retried_blocks: [u64; 2],
     /// Detection limits of a check that found nothing wrong.
-    pub limit: Limit,
+    pub limit: DetectionLimit,
     /// The answer, in a sentence.
     pub text: String,
     /// The detection limits in sentences.
@@ -61,7 +61,7 @@ impl CapacityPlan {
     fn look<'a>(
         &self,
         measured: &'a Measured,
-        spoken: &[Spoken<'_>],
+        spoken: &[TriggeredRule<'_>],
     ) -> Option<(&'a CapacityDetail, Finding)> {
         let detail = CapacityDetail::of(measured)?;
         let answered = answered(spoken);
@@ -70,14 +70,15 @@ impl CapacityPlan {
 }
 
 /// The cache that the device counters prove: a drive that delivered fewer bytes than were read.
-fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
-    let tells = |own: &&Spoken<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
+fn answered(spoken: &[TriggeredRule<'_>]) -> Option<Between> {
+    let tells =
+        |own: &&TriggeredRule<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
     spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
 }
 
 impl Tells for CapacityPlan {
     /// Of several checks the worst counts, because verdicts cannot be averaged.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let measured = seen.trials.iter().flatten();
         let mut looks: Vec<(&CapacityDetail, Finding)> =
             measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
@@ -117,7 +118,7 @@ impl Tells for CapacityPlan {
         &self,
         metric: &str,
         measured: &Measured,
-        spoken: &[Spoken<'_>],
+        spoken: &[TriggeredRule<'_>],
     ) -> Option<Result<f64, String>> {
         if metric != HELD.name {
             return None;
@@ -152,7 +153,7 @@ const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the fr
 impl Shows for CapacityFacts {
     const KEY: &'static str = "capacity";
 
-    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let columns = vec![
             Column::new("claimed", Unit::Bytes),
             Column::new("usable", Unit::Bytes),
@@ -244,7 +245,7 @@ mod tests {
             elapsed_ns: 1,
             // As stored by an older version.
             values: [("capacity_usable_bytes".to_owned(), 7.0)].into(),
-            ..Measured::of(detail)
+            ..Measured::from_detail(detail)
         }
     }
 
@@ -257,14 +258,15 @@ mod tests {
     }
 
     /// The usable capacity of a row with these remarks and this cache.
-    fn held_with(spoken: &[Spoken<'_>], between: Option<Between>) -> String {
+    fn held_with(spoken: &[TriggeredRule<'_>], between: Option<Between>) -> String {
         let told = planned(between).as_judged(HELD.name, &good(), spoken).unwrap();
         told.map_or_else(|why| why, |bytes| bytes.to_string())
     }
 
     #[test]
     fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
-        let says = |rule, invalid| [Spoken { rule, invalid, text: "loop0 delivered none of it" }];
+        let says =
+            |rule, invalid| [TriggeredRule { rule, invalid, text: "loop0 delivered none of it" }];
         let clear = || Some(Between::Nothing);
         assert_eq!(held_with(&[], clear()), "68719476736");
         assert_eq!(held_with(&says("cached", false), clear()), "68719476736");
@@ -282,7 +284,7 @@ mod tests {
         let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
         let subject = Subject { workload: "capacity".to_owned(), arm };
         let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
-        let seen = Seen::bare(&subject, &trials);
+        let seen = RowView::bare(&subject, &trials);
         let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
         CapacityFacts::of(&told).unwrap().clone()
     }

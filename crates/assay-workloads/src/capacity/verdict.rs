@@ -5,7 +5,7 @@ use assay_load::{BLOCK_BYTES, CapacityOutcome, Seen, SeenCounts};
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
-use super::{CapacityDetail, Limit};
+use super::{CapacityDetail, DetectionLimit};
 
 /// Verdict on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub struct Finding {
     pub is_share: bool,
     pub example: Option<assay_load::WrongBlock>,
     /// Detection limits, if nothing was wrong.
-    pub limit: Limit,
+    pub limit: DetectionLimit,
 }
 
 impl Finding {
@@ -101,7 +101,7 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
         verdict = Verdict::Inconclusive;
     }
     let held = held(outcome, verdict, detail.in_free_space);
-    let limit = Limit::of(outcome, detail.in_free_space);
+    let limit = DetectionLimit::from_outcome(outcome, detail.in_free_space);
     let is_share = held.is_some_and(|(_, is_share)| is_share);
     Finding {
         verdict,
@@ -119,7 +119,7 @@ pub fn judge_look(detail: &CapacityDetail, between: Option<&Between>) -> Finding
 }
 
 /// The CI of a sample in which nothing was wrong; `None` for a full check.
-fn bound(outcome: &CapacityOutcome, limit: &Limit) -> Option<[u64; 2]> {
+fn bound(outcome: &CapacityOutcome, limit: &DetectionLimit) -> Option<[u64; 2]> {
     let claimed = outcome.claimed_bytes;
     let missed = limit.scattered_95_bytes;
     (missed > 0).then(|| [claimed.saturating_sub(missed), claimed])
@@ -334,7 +334,7 @@ mod tests {
         let limit = |change: &dyn Fn(&mut CapacityOutcome), in_free_space| {
             let mut outcome = outcome(counts(2048, NONE), NONE);
             change(&mut outcome);
-            Limit::of(&outcome, in_free_space)
+            DetectionLimit::from_outcome(&outcome, in_free_space)
         };
         let usual = limit(&|_| {}, false);
         assert_eq!(
@@ -406,7 +406,7 @@ mod tests {
                 rewritten,
                 ..outcome(counts(2560, NONE), NONE)
             };
-            Limit::of(&own, false)
+            DetectionLimit::from_outcome(&own, false)
         };
         assert!(of(2048, 0).scattered_95_bytes > of(2560, 0).scattered_95_bytes);
         assert_eq!(of(2048, 0).rewrites_95_bytes, None);

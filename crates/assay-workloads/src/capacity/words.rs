@@ -3,7 +3,7 @@
 use assay_core::quantity::units::show;
 use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
-use super::{CapacityDetail, Finding, Limit, Verdict};
+use super::{CapacityDetail, DetectionLimit, Finding, Verdict};
 
 const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
                       (this destroys the data on the drive).";
@@ -164,7 +164,7 @@ pub(super) fn limits(detail: &CapacityDetail, found: &Finding) -> String {
 
 fn would_have_found(
     outcome: &CapacityOutcome,
-    limit: &Limit,
+    limit: &DetectionLimit,
     share: &dyn Fn(u64) -> String,
     told: &mut Vec<String>,
 ) {

@@ -15,11 +15,11 @@ use assay_machine::system::{Executed, Execution};
 
 use super::line::{self, Levels};
 use super::planned::CommandPlan;
-use super::tally::Tally;
-use super::tree::{self, Tree};
-use crate::command::readings::Reader;
+use super::tally::CommandTally;
+use super::tree::{self, SourceTree};
+use crate::command::readings::OutputReader;
 use crate::emptied;
-use crate::measured::Ran;
+use crate::measured::RunResult;
 use crate::place::{Run, own_program};
 
 /// Shell-only starts before the first run.
@@ -43,7 +43,7 @@ const TRIAL_SETUP: &str = "trial_setup";
 const SETUP: &str = "setup";
 
 #[derive(Clone, Copy)]
-struct How<'s> {
+struct RunOptions<'s> {
     timeout: Option<Duration>,
     stop: &'s AtomicBool,
     heard_bytes: u64,
@@ -53,7 +53,7 @@ struct How<'s> {
     shell: bool,
 }
 
-impl<'s> How<'s> {
+impl<'s> RunOptions<'s> {
     fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
         Self { timeout, stop, heard_bytes: 0, hashed: false, counted: false, shell: false }
     }
@@ -69,7 +69,7 @@ enum Break {
 }
 
 impl Break {
-    fn of(self, what: &str) -> Self {
+    fn prefix(self, what: &str) -> Self {
         match self {
             Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
             Self::Stopped => Self::Stopped,
@@ -91,16 +91,16 @@ impl From<String> for Break {
     }
 }
 
-pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<Ran, String> {
-    let mut course = Course::new(planned, run)?;
-    let stopped = is_stopped(course.in_tree(Course::whole))?;
+pub(super) fn run(planned: &CommandPlan, run: &Run<'_>) -> Result<RunResult, String> {
+    let mut course = CommandTrial::new(planned, run)?;
+    let stopped = is_stopped(course.in_tree(CommandTrial::whole))?;
     let elapsed_ns = course.elapsed_ns();
     Ok(course.tally.ran(planned, elapsed_ns, stopped))
 }
 
 pub(super) fn once(planned: &CommandPlan, run: &Run<'_>) -> Result<u64, String> {
-    let mut course = Course::new(planned, run)?;
-    is_stopped(course.in_tree(Course::first))?;
+    let mut course = CommandTrial::new(planned, run)?;
+    is_stopped(course.in_tree(CommandTrial::first))?;
     Ok(course.tally.wall_ns().max(1))
 }
 
@@ -109,29 +109,29 @@ pub(super) fn ready_again(planned: &CommandPlan, run: &Run<'_>) -> Result<Option
     if planned.setup.is_none() {
         return Ok(None);
     }
-    let mut course = Course::new(planned, run)?;
-    let stopped = is_stopped(course.in_tree(Course::set_up_once))?;
+    let mut course = CommandTrial::new(planned, run)?;
+    let stopped = is_stopped(course.in_tree(CommandTrial::set_up_once))?;
     Ok(planned.setup.clone().filter(|_| !stopped))
 }
 
-struct Course<'a> {
+struct CommandTrial<'a> {
     planned: &'a CommandPlan,
     run: &'a Run<'a>,
     padding: Draws,
     began_ns: u64,
-    tally: Tally,
-    readers: Vec<Reader>,
+    tally: CommandTally,
+    readers: Vec<OutputReader>,
     /// Values of the placeholders that only a trial knows.
     levels: Levels,
     /// Whether lines run in the tree created for them.
     is_in_tree: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> CommandTrial<'a> {
     fn new(planned: &'a CommandPlan, run: &'a Run<'a>) -> Result<Self, String> {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         tally.detail.variables = execute::passed(run.system, &planned.pass_env);
-        let readers = planned.parse.iter().map(Reader::new).collect::<Result<_, _>>()?;
+        let readers = planned.parse.iter().map(OutputReader::new).collect::<Result<_, _>>()?;
         let numbers = [("replicate", run.programs.replicate), ("trial", run.programs.trial)];
         let levels = numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into();
         Ok(Self {
@@ -176,7 +176,7 @@ impl<'a> Course<'a> {
         done.and(removed)
     }
 
-    fn make(&mut self, tree: &Tree) -> Result<(), Break> {
+    fn make(&mut self, tree: &SourceTree) -> Result<(), Break> {
         let (system, path) = (self.run.system, self.run.path);
         if tree::is_left(system, path)? {
             self.aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
@@ -249,7 +249,7 @@ impl<'a> Course<'a> {
     }
 
     fn start_shell(&mut self) -> Result<(), Break> {
-        let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
+        let executed = self.execute("", &RunOptions::silent(None, self.run.stop).counted())?;
         fine(&executed, "the empty shell command", false, None)?;
         self.tally.shell.add(&executed);
         self.tally.aside(&executed);
@@ -286,11 +286,11 @@ impl<'a> Course<'a> {
         let planned = self.planned;
         let timeout = planned.timeout_ns.map(Duration::from_nanos);
         let before = self.stamps();
-        let how = self.heard(How::silent(timeout, self.run.stop).counted());
+        let how = self.heard(RunOptions::silent(timeout, self.run.stop).counted());
         let executed = self.execute(&planned.run, &how)?;
         let what = format!("run {count} of {}", planned.quoted());
         fine(&executed, &what, planned.ignore_failure, timeout)?;
-        let taken = self.take(&executed, &before).map_err(|why| why.of(&what))?;
+        let taken = self.take(&executed, &before).map_err(|why| why.prefix(&what))?;
         self.tally.add(&executed);
         self.tally.take(taken);
         Ok(())
@@ -310,12 +310,12 @@ impl<'a> Course<'a> {
         timeout: Option<Duration>,
         stop: &AtomicBool,
     ) -> Result<(), Break> {
-        let executed = self.execute(text, &How::silent(timeout, stop))?;
+        let executed = self.execute(text, &RunOptions::silent(timeout, stop))?;
         self.tally.aside(&executed);
         fine(&executed, &format!("{name} `{text}`"), false, timeout)
     }
 
-    fn execute(&mut self, text: &str, how: &How<'_>) -> Result<Executed, Break> {
+    fn execute(&mut self, text: &str, how: &RunOptions<'_>) -> Result<Executed, Break> {
         if how.stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }

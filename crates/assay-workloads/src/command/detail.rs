@@ -19,7 +19,7 @@ const KEPT_SUMS: usize = 16;
 
 /// The end of the output that numbers were read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct OutputTail {
     /// The file; `None` for standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -30,9 +30,9 @@ pub struct Written {
     pub is_cut: bool,
 }
 
-impl Written {
+impl OutputTail {
     /// Stores the last bytes of the part of the output that was read.
-    pub(super) fn of(file: Option<String>, read: &str, bytes: u64, most: usize) -> Self {
+    pub(super) fn new(file: Option<String>, read: &str, bytes: u64, most: usize) -> Self {
         let from = read.len().saturating_sub(most);
         let from = (from..=read.len()).find(|at| read.is_char_boundary(*at)).unwrap_or(read.len());
         let is_cut = from > 0 || bytes > READ_BYTES;
@@ -83,7 +83,7 @@ pub struct CommandDetail {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<ImportEvidence>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub written: Vec<Written>,
+    pub written: Vec<OutputTail>,
     /// SHA-256 of the outputs in hexadecimal, each with its number of runs; the first sixteen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub produced: BTreeMap<String, u64>,
@@ -117,7 +117,7 @@ impl Counts for CommandDetail {
         self.runs
     }
 
-    fn told(&self) -> &[OwnMetric] {
+    fn own_metrics(&self) -> &[OwnMetric] {
         &self.told
     }
 }

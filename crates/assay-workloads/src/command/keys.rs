@@ -7,7 +7,7 @@ use assay_core::quantity::Time;
 use serde::{Deserialize, Serialize};
 
 use super::line::Levels;
-use super::{Produced, READS, REVISION, Reading};
+use super::{ParseSpec, Produced, READS, REVISION};
 use crate::keys::{choice, keys, word, work};
 use crate::workload::WorkloadSpec as _;
 
@@ -184,7 +184,7 @@ keys! {
         }
 
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        parse: Vec<Reading> = Vec::new() => {
+        parse: Vec<ParseSpec> = Vec::new() => {
             words: "metric, or a list of metrics, to read from the output: a format (fio-json), PATTERN:UNIT:higher, \
                     /JSON/POINTER:UNIT:lower, or a table",
             form: Form::Reads(&READS),

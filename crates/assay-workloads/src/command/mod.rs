@@ -25,21 +25,21 @@ use assay_machine::system::network::token::is_secret;
 use super::Work;
 use super::keys::runtime;
 use super::place::{Offer, Run};
-use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, Needs, WorkloadKind, WorkloadSpec};
 use crate::metrics::lower;
 
-pub use detail::{CommandDetail, KEPT_BYTES, KEPT_RUNS, Written};
+pub use detail::{CommandDetail, KEPT_BYTES, KEPT_RUNS, OutputTail};
 pub use keys::CommandSpec;
 pub use planned::CommandPlan;
 pub use readings::{
-    FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
+    FORMATS, ImportEvidence, MOST_NUMBERS, ParseSpec, ParsedNumber, ReadFormat, ToolOutput, slug,
 };
 pub use reads::READS;
 pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
 use readings::MOST_READINGS;
-use tree::Tree;
+use tree::SourceTree;
 
 /// The placeholder for the number of jobs: the study's, or the number of processors.
 pub const JOBS: &str = "jobs";
@@ -141,7 +141,7 @@ impl CommandSpec {
     }
 
     pub(super) fn may_report(&self, metric: &str) -> bool {
-        let tells = |reading: &Reading| {
+        let tells = |reading: &ParseSpec| {
             reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
         };
         self.parse.iter().any(tells)
@@ -155,9 +155,9 @@ impl CommandSpec {
         line::filled(text, &levels)
     }
 
-    fn filled_in(&self, reading: &Reading) -> Reading {
+    fn filled_in(&self, reading: &ParseSpec) -> ParseSpec {
         let from = reading.file.as_deref().map(|from| self.filled(from));
-        Reading { file: from, ..reading.clone() }
+        ParseSpec { file: from, ..reading.clone() }
     }
 
     fn filled_product(&self, product: &Produced) -> Produced {
@@ -173,9 +173,9 @@ impl CommandSpec {
         self.levels.iter().filter_map(of).collect()
     }
 
-    fn tree(&self) -> Option<Tree> {
-        let copied = self.source.clone().map(|source| Tree::Copied { source });
-        copied.or_else(|| self.c_files.map(Tree::generated))
+    fn tree(&self) -> Option<SourceTree> {
+        let copied = self.source.clone().map(|source| SourceTree::Copied { source });
+        copied.or_else(|| self.c_files.map(SourceTree::generated))
     }
 
     fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
@@ -339,7 +339,7 @@ impl WorkloadKind for CommandSpec {
         &[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN],
         events::METRICS,
     ];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
     const RUNS_PROGRAMS: bool = true;
 }
 

@@ -6,11 +6,11 @@ use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::tree::{self, Tree};
-use super::{DURATION, Produced, Reading, Revision, course, events, line};
-use crate::measured::{Measured, Ran};
+use super::tree::{self, SourceTree};
+use super::{DURATION, ParseSpec, Produced, Revision, course, events, line};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 const NOT_SAID: &[&str] = &[
     "hyperfine runs the commands in sequence, so drift can look like a difference between commands",
@@ -35,7 +35,7 @@ pub struct CommandPlan {
     pub runs_per_trial: Option<u64>,
     /// Directory of its lines, if it is not the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree: Option<Tree>,
+    pub tree: Option<SourceTree>,
     /// Variables of Assay's environment that it gets besides the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
@@ -48,7 +48,7 @@ pub struct CommandPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_output: Option<Produced>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parse: Vec<Reading>,
+    pub parse: Vec<ParseSpec>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Box<Revision>>,
 }
@@ -107,7 +107,7 @@ impl PlannedWork for CommandPlan {
         )
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         course::run(self, run)
     }
 
@@ -132,7 +132,7 @@ impl PlannedWork for CommandPlan {
         Some(Self { runs_per_trial: Some(runs_per_trial), ..self.clone() }.into())
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let mut words = vec!["hyperfine".to_owned()];
         match self.runs_per_trial {
             Some(runs) => words.extend(["--runs".to_owned(), runs.to_string()]),
@@ -177,7 +177,7 @@ impl PlannedWork for CommandPlan {
         if let Some(timeout) = self.timeout_ns {
             remarks.push(format!("hyperfine has no timeout (here {})", Time(timeout)));
         }
-        CommandLine { words, remarks }
+        ManualCommand { words, remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {

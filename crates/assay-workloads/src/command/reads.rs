@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::keys::{Fields, Form, field, one_of};
 
-use crate::command::readings::{FORMATS, Reading, compiled, slug};
+use crate::command::readings::{FORMATS, ParseSpec, compiled, slug};
 use assay_core::outside;
 
 use crate::workload::Complaints;
@@ -51,7 +51,7 @@ pub static READS: Fields = Fields {
     ],
 };
 
-pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
+pub(super) fn complain(own: &ParseSpec, path: &str, to: &mut dyn Complaints) {
     let mut value = |key: &str, message: String, hint: &str| {
         let path = format!("{path}/{key}");
         if !to.is_wrong(&path) {

@@ -2,16 +2,16 @@
 
 use std::mem;
 
-use crate::command::readings::{Number, ToolOutput};
+use crate::command::readings::{ParsedNumber, ToolOutput};
 use assay_core::presence::Presence;
 use assay_machine::system::Executed;
 use assay_machine::system::execute::{Ending, PeakBy, PeakMemory};
 
-use super::detail::{CommandDetail, KEPT_RUNS, Written};
+use super::detail::{CommandDetail, KEPT_RUNS, OutputTail};
 use super::events::{self, Events, Sum};
 use super::planned::CommandPlan;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
-use crate::measured::{KnownAndAbsent, Measured, OwnMetric, Ran, known_and_absent};
+use crate::measured::{KnownAndAbsent, Measured, OwnMetric, RunResult, known_and_absent};
 
 /// Shorter runs are mostly the shell's start, if there is a shell.
 const SHORT_NS: f64 = 5e6;
@@ -19,7 +19,7 @@ const SHORT_NS: f64 = 5e6;
 const SMALLEST_SHARE: f64 = 0.1;
 
 #[derive(Default)]
-pub(super) struct Starts {
+pub(super) struct StartSum {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
     shortest_ns: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Starts {
     events: Events,
 }
 
-impl Starts {
+impl StartSum {
     pub(super) fn add(&mut self, executed: &Executed) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
@@ -52,19 +52,19 @@ impl Starts {
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) read: ToolOutput,
-    pub(super) written: Vec<Written>,
+    pub(super) written: Vec<OutputTail>,
     pub(super) sum: Option<String>,
 }
 
-struct Own {
+struct OwnMetricSum {
     metric: OwnMetric,
     sum: f64,
     runs: u64,
 }
 
 #[derive(Default)]
-pub(super) struct Tally {
-    pub(super) shell: Starts,
+pub(super) struct CommandTally {
+    pub(super) shell: StartSum,
     pub(super) detail: CommandDetail,
     wall_ns: u64,
     waited_ns: u64,
@@ -77,10 +77,10 @@ pub(super) struct Tally {
     read: Sum,
     written: Sum,
     events: Events,
-    own: Vec<Own>,
+    own: Vec<OwnMetricSum>,
 }
 
-impl Tally {
+impl CommandTally {
     pub(super) fn runs(&self) -> u64 {
         self.detail.runs
     }
@@ -123,12 +123,12 @@ impl Tally {
     }
 
     pub(super) fn take(&mut self, taken: Taken) {
-        for Number { name, better, value } in taken.read.numbers {
+        for ParsedNumber { name, better, value } in taken.read.numbers {
             if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
                 (own.sum, own.runs) = (own.sum + value, own.runs + 1);
             } else {
                 let metric = OwnMetric { name, better };
-                self.own.push(Own { metric, sum: value, runs: 1 });
+                self.own.push(OwnMetricSum { metric, sum: value, runs: 1 });
             }
         }
         self.detail.evidence = taken.read.evidence;
@@ -152,13 +152,18 @@ impl Tally {
         }
     }
 
-    pub(super) fn ran(mut self, planned: &CommandPlan, elapsed_ns: u64, stopped: bool) -> Ran {
+    pub(super) fn ran(
+        mut self,
+        planned: &CommandPlan,
+        elapsed_ns: u64,
+        stopped: bool,
+    ) -> RunResult {
         let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
         self.detail.shell_ns = start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         self.detail.counting = self.events.how(&self.shell.events);
         let (mut values, mut absent) = self.values();
-        for Own { metric, sum, runs } in mem::take(&mut self.own) {
+        for OwnMetricSum { metric, sum, runs } in mem::take(&mut self.own) {
             let mean = sum / runs as f64;
             if runs != self.detail.runs {
                 absent.insert(metric.name.clone(), "missing in some runs of a trial".to_owned());
@@ -178,7 +183,7 @@ impl Tally {
         // A start of the shell that waited is too long, and subtracts too much from each run.
         let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
         let waited_ns = self.waited_ns.max(off_ns);
-        Ran::of(
+        RunResult::new(
             Measured {
                 window_ns: self.wall_ns,
                 elapsed_ns,
@@ -187,7 +192,7 @@ impl Tally {
                 values,
                 absent,
                 notes,
-                ..Measured::of(self.detail)
+                ..Measured::from_detail(self.detail)
             },
             stopped,
         )
@@ -264,7 +269,7 @@ impl Tally {
                 "peak memory is that of the largest process; the total is unavailable"
             }
         });
-        let cut = self.detail.written.iter().filter_map(Written::words);
+        let cut = self.detail.written.iter().filter_map(OutputTail::words);
         [short, left, aside_left, peak]
             .into_iter()
             .flatten()
@@ -329,14 +334,14 @@ mod tests {
     }
 
     /// Values rounded to the nanosecond.
-    fn told(ran: &Ran) -> Vec<(&str, f64)> {
+    fn told(ran: &RunResult) -> Vec<(&str, f64)> {
         let round = |value: f64| (value * 1e9).round() / 1e9;
         ran.measured.values.iter().map(|(name, value)| (name.as_str(), round(*value))).collect()
     }
 
     #[test]
     fn means_are_over_runs_and_without_the_shell() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         for start in [executed(2, 1, 1), executed(4, 2, 1)] {
             tally.shell.add(&start);
         }
@@ -378,7 +383,7 @@ mod tests {
 
     #[test]
     fn times_that_the_shell_covers_are_never_negative() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         tally.shell.add(&executed(10, 8, 8));
         tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
         let ran = tally.ran(&planned(true), 0, true);
@@ -394,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_line_beside_the_runs_that_leaves_a_server_is_told() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         tally.aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
         tally.aside(&executed(5, 0, 0));
         tally.add(&executed(20, 0, 0));
@@ -405,7 +410,7 @@ mod tests {
 
     #[test]
     fn no_run_is_told_as_shorter_than_it_was_where_starts_of_the_shell_scatter() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         // `sleep 0.1` next to busy programs: a start takes 1 ms, or 40 ms.
         for wall_ms in [40, 1, 38, 2, 45] {
             tally.shell.add(&executed(wall_ms, 0, 0));
@@ -423,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_run_that_the_shell_covers_has_no_shortest_time() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         tally.shell.add(&executed(10, 0, 0));
         for wall_ms in [9, 30] {
             tally.add(&executed(wall_ms, 0, 0));
@@ -436,7 +441,7 @@ mod tests {
 
     #[test]
     fn without_a_shell_nothing_is_taken_off_and_a_short_run_is_no_news() {
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         tally.add(&executed(2, 1, 1));
         tally.emptied(Some([100, 5]));
         tally.emptied(Some([90, 7]));
@@ -452,14 +457,17 @@ mod tests {
     /// Means over runs; a number missing in one of them is absent, with the reason.
     #[test]
     fn numbers_of_a_program_are_means_of_its_runs() {
-        let number =
-            |name: &str, value| Number { name: name.to_owned(), better: Better::Higher, value };
-        let taken = |numbers: Vec<Number>, sum: &str| Taken {
+        let number = |name: &str, value| ParsedNumber {
+            name: name.to_owned(),
+            better: Better::Higher,
+            value,
+        };
+        let taken = |numbers: Vec<ParsedNumber>, sum: &str| Taken {
             read: ToolOutput { numbers, evidence: Vec::new() },
-            written: vec![Written::of(None, "text", 4, 100)],
+            written: vec![OutputTail::new(None, "text", 4, 100)],
             sum: Some(sum.to_owned()),
         };
-        let mut tally = Tally::default();
+        let mut tally = CommandTally::default();
         for (own, sum) in [
             (vec![number("reported_b", 10.0), number("reported_a", 1.0)], "aa"),
             (vec![number("reported_b", 20.0)], "bb"),
@@ -481,18 +489,18 @@ mod tests {
     #[test]
     fn of_what_was_written_the_end_is_kept_and_that_is_said() {
         let long = "\u{e9}".repeat(100);
-        let cut = Written::of(Some("out".to_owned()), &long, 200, 11);
+        let cut = OutputTail::new(Some("out".to_owned()), &long, 200, 11);
         assert_eq!((cut.text.as_str(), cut.is_cut), (&*"\u{e9}".repeat(5), true));
         let said = cut.words().unwrap();
         assert!(said.contains("only the last 64 KiB of out"), "{said}");
-        let whole = Written::of(None, &long, 200, 200);
+        let whole = OutputTail::new(None, &long, 200, 200);
         assert_eq!((whole.text.as_str(), whole.words()), (long.as_str(), None));
     }
 
     #[test]
     fn a_run_is_told_from_the_shell_from_a_tenth_of_it_on() {
         let of = |wall_ms: u64| {
-            let mut tally = Tally::default();
+            let mut tally = CommandTally::default();
             tally.shell.add(&executed(100, 0, 0));
             tally.add(&executed(wall_ms, 0, 0));
             let ran = tally.ran(&planned(true), 0, false);

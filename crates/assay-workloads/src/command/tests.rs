@@ -12,8 +12,8 @@ use assay_machine::system::execute::{Counted, Ending, Happened, Heard, PeakBy, P
 use assay_machine::system::{Executed, Fake, System};
 
 use super::*;
-use crate::measured::Ran;
-use crate::place::{Area, Medium, Programs};
+use crate::measured::RunResult;
+use crate::place::{Area, Programs, TestMedium};
 use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MS: u64 = 1_000_000;
@@ -55,7 +55,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
     let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
     run(&Run {
         system: fake,
-        medium: Medium { file: None, area, memory_alignment: 4096, law: None },
+        medium: TestMedium { file: None, area, memory_alignment: 4096, law: None },
         path: Path::new("/home/me"),
         ramp_ns: 0,
         time_ns,
@@ -71,12 +71,12 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
     })
 }
 
-fn trial(fake: &Fake, asked: &CommandSpec, time_ns: u64) -> Result<Ran, String> {
+fn trial(fake: &Fake, asked: &CommandSpec, time_ns: u64) -> Result<RunResult, String> {
     let planned = asked.planned().unwrap();
     run_on(fake, time_ns, &AtomicBool::new(false), |run| planned.run(run))
 }
 
-fn value(ran: &Ran, metric: &str) -> f64 {
+fn value(ran: &RunResult, metric: &str) -> f64 {
     ran.measured.values[metric]
 }
 
@@ -302,7 +302,7 @@ fn the_same_by_hand_is_a_line_of_hyperfine() {
         shell: false,
         ..CommandSpec::new("tar xf a.tar")
     };
-    let line = asked.planned().unwrap().by_hand(&crate::ByHand {
+    let line = asked.planned().unwrap().by_hand(&crate::ManualRun {
         name: "command",
         area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
         path: "/home/me",
@@ -397,7 +397,7 @@ fn jobs_stand_for_a_number_unless_they_are_a_factor() {
 
 #[test]
 fn a_source_with_spaces_is_one_word() {
-    let tree = Tree::Copied { source: "/home/me/the source".to_owned() };
+    let tree = SourceTree::Copied { source: "/home/me/the source".to_owned() };
     let lines = tree.making("/opt/my assay");
     assert_eq!(lines[0], "'/opt/my assay' tree assay-tree");
     assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
@@ -539,7 +539,7 @@ fn half_of_the_runs_is_rounded_up() {
 #[test]
 fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
     let how = |asked: CommandSpec| {
-        asked.planned().unwrap().by_hand(&crate::ByHand {
+        asked.planned().unwrap().by_hand(&crate::ManualRun {
             name: "command",
             area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
             path: "/home/me",
@@ -648,7 +648,7 @@ impl Complaints for Mistakes {
 #[test]
 fn a_list_of_readings_has_an_end() {
     let mistakes = |count: usize| {
-        let one = |index: usize| -> Reading { format!("/n{index}::higher").parse().unwrap() };
+        let one = |index: usize| -> ParseSpec { format!("/n{index}::higher").parse().unwrap() };
         let asked =
             CommandSpec { parse: (0..count).map(one).collect(), ..CommandSpec::new("work") };
         let mut mistakes = Mistakes::default();

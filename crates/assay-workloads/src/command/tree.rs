@@ -24,7 +24,7 @@ const BUILT_TIMES: u64 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tree {
+pub enum SourceTree {
     Generated {
         /// The files, without the main program and headers.
         c_files: u64,
@@ -35,7 +35,7 @@ pub enum Tree {
     Copied { source: String },
 }
 
-impl Tree {
+impl SourceTree {
     pub(super) fn generated(c_files: u64) -> Self {
         let files = files(c_files);
         let bytes = files.iter().map(|(_, text)| text.len() as u64).sum();

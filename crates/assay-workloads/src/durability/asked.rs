@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::below::On;
 use crate::durability::bound;
-use crate::durability::command::Lines;
+use crate::durability::command::CommandLines;
 use crate::durability::drive::Drive;
-use crate::durability::grade::Grade;
+use crate::durability::grade::Method;
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::outage::{AREA_BYTES, Outage};
-use crate::durability::pattern::{Layout, Pattern};
-use crate::durability::plug::{Ground, Plug};
+use crate::durability::pattern::{Pattern, RecordLayout};
+use crate::durability::plug::{Plug, PlugTarget};
 use crate::durability::sync::Sync;
-use crate::durability::trial::{Course, DurabilityDetail};
+use crate::durability::trial::{DurabilityDetail, DurabilityTrial};
 use crate::io::Engine;
 use crate::keys::runtime;
-use crate::measured::Ran;
+use crate::measured::RunResult;
 use crate::place::{ONLY_READ, Offer, Run};
 use crate::workload::{
-    ByHand, CommandLine, Complaints, InStudy, Needs, PlannedWork, Touch, WorkloadSpec,
+    Complaints, InStudy, ManualCommand, ManualRun, Needs, PlannedWork, Touch, WorkloadSpec,
 };
 
 use super::metrics::{LOST, METRICS};
@@ -118,7 +118,7 @@ impl DurabilitySpec {
                 format!("`{peer}` is not a peer address; use HOST:PORT, such as 192.168.1.2:7710"),
             ));
         }
-        if self.method != Grade::Plug {
+        if self.method != Method::Plug {
             return None;
         }
         let one = [1, USUAL_CUTS].contains(&self.crash_points);
@@ -162,9 +162,9 @@ impl DurabilitySpec {
         Some((key, format!("{key} requires writer = \"command\"")))
     }
 
-    fn own(&self) -> Option<Lines> {
+    fn own(&self) -> Option<CommandLines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
-        Some(Lines {
+        Some(CommandLines {
             command: self.writer_command.clone()?,
             check: self.check_command.clone()?,
             command_ms: ms(self.runtime.unwrap_or(USUAL_TIME)),
@@ -173,7 +173,7 @@ impl DurabilitySpec {
     }
 
     pub fn is_in_machine(&self) -> bool {
-        self.method == Grade::Kill || self.write_to != On::Target
+        self.method == Method::Kill || self.write_to != On::Target
     }
 
     pub fn wanted(&self) -> Wanted {
@@ -189,11 +189,11 @@ impl DurabilitySpec {
     }
 
     fn takes_its_time(&self) -> bool {
-        self.is_in_machine() || self.method == Grade::Plug
+        self.is_in_machine() || self.method == Method::Plug
     }
 
     pub fn is_plug(&self) -> bool {
-        self.method == Grade::Plug
+        self.method == Method::Plug
     }
 
     pub fn planned(&self, area_bytes: u64) -> Result<DurabilityPlan, String> {
@@ -204,7 +204,7 @@ impl DurabilitySpec {
         // Only writes to fixed offsets need space for them.
         if Pattern::OF_PLACES.contains(&self.writer) || !self.write_to.has_files() {
             let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
-            Layout::of(self.writer, self.record_size.0, room_bytes)?;
+            RecordLayout::new(self.writer, self.record_size.0, room_bytes)?;
         }
         // A kill without a place has no target that could lose its power.
         let on =
@@ -245,9 +245,9 @@ impl WorkloadSpec for DurabilitySpec {
         };
         let cuts = counted(self.crash_points, "crash point");
         let of = match self.method {
-            Grade::Replay => "the log",
-            Grade::Kill => "the virtual machine",
-            Grade::Plug => {
+            Method::Replay => "the log",
+            Method::Kill => "the virtual machine",
+            Method::Plug => {
                 return format!(
                     "{}, {}; {PLUG}",
                     self.writer.words(self.record_size),
@@ -317,10 +317,10 @@ impl WorkloadSpec for DurabilitySpec {
         }
         self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
         self.crash_points = self.crash_points.min(match self.method {
-            Grade::Kill => QUICK_KILLS,
-            Grade::Replay if self.write_to.has_files() => QUICK_READS,
-            Grade::Replay => QUICK_CUTS,
-            Grade::Plug => 1,
+            Method::Kill => QUICK_KILLS,
+            Method::Replay if self.write_to.has_files() => QUICK_READS,
+            Method::Replay => QUICK_CUTS,
+            Method::Plug => 1,
         });
     }
 
@@ -360,13 +360,13 @@ pub struct DurabilityPlan {
     /// Assumed atomic write unit of the drive in bytes.
     pub assumed_atomic_bytes: u64,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
-    pub method: Grade,
+    pub method: Method,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write_to: On,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
-    pub own: Option<Lines>,
+    pub own: Option<CommandLines>,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub needs: Vec<String>,
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
@@ -387,7 +387,7 @@ impl DurabilityPlan {
     /// A trial that ends with a power loss of this machine, or the judgment of one that did. A warm-up is neither.
     pub fn plugged(
         &self,
-        ground: Ground<'_>,
+        ground: PlugTarget<'_>,
         time_ns: u64,
         seed: u64,
     ) -> Result<DurabilityDetail, String> {
@@ -399,7 +399,7 @@ impl DurabilityPlan {
     }
 
     pub fn is_plug(&self) -> bool {
-        self.method == Grade::Plug
+        self.method == Method::Plug
     }
 
     pub fn in_machines(
@@ -412,14 +412,20 @@ impl DurabilityPlan {
         let own = self.own.as_ref();
         let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
         match self.method {
-            Grade::Kill => outage.kill(starts, stop),
-            Grade::Replay | Grade::Plug => outage.replay(starts, stop),
+            Method::Kill => outage.kill(starts, stop),
+            Method::Replay | Method::Plug => outage.replay(starts, stop),
         }
     }
 
     /// The course of a trial in an area (start and length).
-    pub const fn course(&self, area: [u64; 2], time_ns: u64, seed: u64, run: u64) -> Course {
-        Course {
+    pub const fn course(
+        &self,
+        area: [u64; 2],
+        time_ns: u64,
+        seed: u64,
+        run: u64,
+    ) -> DurabilityTrial {
+        DurabilityTrial {
             pattern: self.pattern,
             sync: self.sync,
             record_bytes: self.record_bytes,
@@ -453,11 +459,13 @@ impl PlannedWork for DurabilityPlan {
             );
         }
         let cut = match self.method {
-            Grade::Replay if !self.is_in_machine() => {
+            Method::Replay if !self.is_in_machine() => {
                 format!("{cuts} in the log (method replay) on {drive}")
             }
-            Grade::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
-            Grade::Kill | Grade::Plug => {
+            Method::Replay => {
+                format!("{cuts} in the log of the drive (method replay), {drive}")
+            }
+            Method::Kill | Method::Plug => {
                 format!("{cuts} in the virtual machine (method kill) on {drive}")
             }
         };
@@ -480,7 +488,7 @@ impl PlannedWork for DurabilityPlan {
         touch(self.is_in_machine())
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         if self.is_in_machine() {
             return in_machines(self, run);
         }
@@ -510,9 +518,9 @@ impl PlannedWork for DurabilityPlan {
         let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {
             let each = match self.method {
-                Grade::Kill => KILL_NS,
-                Grade::Replay if self.write_to.has_files() => LOOK_NS,
-                Grade::Replay | Grade::Plug => CUT_PROMISE_NS.saturating_mul(promises),
+                Method::Kill => KILL_NS,
+                Method::Replay if self.write_to.has_files() => LOOK_NS,
+                Method::Replay | Method::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
             return Some(START_NS.saturating_add(self.crash_points.saturating_mul(each)));
         }
@@ -531,14 +539,14 @@ impl PlannedWork for DurabilityPlan {
 
     /// A command that logs the requests to a device, by its mapping name and path, or writes until the power loss, and
     /// the remaining steps.
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         if let Some(peer) = &self.peer {
             let file = format!("{}/FILE", how.path);
             let words = ["diskchecker.pl", "-s", peer, "create", &file, "64"];
-            return CommandLine::new(&words, &[PLUG_BY_HAND]);
+            return ManualCommand::new(&words, &[PLUG_BY_HAND]);
         }
         let table = format!("0 SECTORS log-writes {} LOG", how.path);
-        CommandLine::new(&["dmsetup", "create", how.name, "--table", &table], &[BY_HAND])
+        ManualCommand::new(&["dmsetup", "create", how.name, "--table", &table], &[BY_HAND])
     }
 }
 

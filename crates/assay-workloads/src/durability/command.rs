@@ -9,7 +9,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::counted;
-use crate::durability::judge::{Found, Judgement, Missing, Unpromised};
+use crate::durability::judge::{CutJudgement, Found, Missing, Unpromised};
 
 /// Variable of both: the directory in which they run.
 pub const DIRECTORY: &str = "ASSAY_DIRECTORY";
@@ -29,7 +29,7 @@ const TOLD_LETTERS: usize = 200;
 const NOT_RUN: [i32; 2] = [126, 127];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lines {
+pub struct CommandLines {
     pub command: String,
     pub check: String,
     /// Time limit of the command in milliseconds; reaching it is a normal end.
@@ -38,7 +38,7 @@ pub struct Lines {
     pub check_ms: u64,
 }
 
-impl Lines {
+impl CommandLines {
     pub fn words(&self) -> String {
         let told = |line: &str| last_words(line).unwrap_or_default();
         format!("`{}`, checked by `{}`", told(&self.command), told(&self.check))
@@ -48,8 +48,8 @@ impl Lines {
 /// How a line ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ended {
-    pub how: How,
+pub struct EndedLine {
+    pub how: ExitKind,
     /// The end of its error output; for a check also of its standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub said: String,
@@ -59,13 +59,13 @@ pub struct Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum ExitKind {
     Exited(i32),
     Signalled(i32),
     TimedOut,
 }
 
-impl How {
+impl ExitKind {
     fn words(self) -> String {
         match self {
             Self::Exited(code) => format!("ended with exit code {code}"),
@@ -75,7 +75,7 @@ impl How {
     }
 }
 
-impl Ended {
+impl EndedLine {
     fn words(&self) -> String {
         match last_words(&self.said) {
             None => self.how.words(),
@@ -86,7 +86,7 @@ impl Ended {
     /// Checks that the command ended normally without a power loss: without an error, or by its time limit.
     pub fn command_is_well(&self) -> Result<(), String> {
         match self.how {
-            How::Exited(0) | How::TimedOut => Ok(()),
+            ExitKind::Exited(0) | ExitKind::TimedOut => Ok(()),
             _ => Err(format!("the command {}", self.words())),
         }
     }
@@ -94,12 +94,12 @@ impl Ended {
     /// Whether the check found everything acknowledged.
     pub fn found_all(&self) -> Result<bool, String> {
         match self.how {
-            How::Exited(0) => Ok(true),
-            How::Exited(code) if NOT_RUN.contains(&code) => {
+            ExitKind::Exited(0) => Ok(true),
+            ExitKind::Exited(code) if NOT_RUN.contains(&code) => {
                 Err(format!("cannot run the check, which {}", self.words()))
             }
-            How::TimedOut => Err(format!("the check is inconclusive: it {}", self.words())),
-            How::Exited(_) | How::Signalled(_) => Ok(false),
+            ExitKind::TimedOut => Err(format!("the check is inconclusive: it {}", self.words())),
+            ExitKind::Exited(_) | ExitKind::Signalled(_) => Ok(false),
         }
     }
 
@@ -121,9 +121,9 @@ impl Ended {
     }
 
     /// Result of a power loss from the check; unacknowledged writes are unknown.
-    pub fn judged(&self) -> Result<Judgement<Refused>, String> {
+    pub fn judged(&self) -> Result<CutJudgement<Refused>, String> {
         let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
-        Ok(Judgement { lost, unpromised: Unpromised::default() })
+        Ok(CutJudgement { lost, unpromised: Unpromised::default() })
     }
 }
 
@@ -145,12 +145,12 @@ pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(Str
 }
 
 #[derive(Debug, Default)]
-pub struct Printed {
+pub struct PrintedLines {
     rest: Vec<u8>,
     lines: u64,
 }
 
-impl Printed {
+impl PrintedLines {
     /// The lines completed by these bytes; an incomplete line acknowledges nothing.
     pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut whole = Vec::new();
@@ -182,7 +182,7 @@ pub fn file_of(lines: &[String]) -> String {
 /// The shortest counterexample of a failed check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Story {
+pub struct CommandLoss {
     /// Acknowledged lines at the power loss, and the last of them.
     pub lines: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,12 +191,12 @@ pub struct Story {
     pub crash_step: u64,
     /// How the check ended; `None` if it had nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Ended>,
+    pub check: Option<EndedLine>,
 }
 
-impl Story {
+impl CommandLoss {
     /// For a power loss, with the lines received until then.
-    pub fn of(lines: &[String], cut_step: usize, check: Option<&Ended>) -> Self {
+    pub fn new(lines: &[String], cut_step: usize, check: Option<&EndedLine>) -> Self {
         Self {
             lines: lines.len() as u64,
             last_line: lines.last().cloned(),
@@ -239,28 +239,28 @@ pub(crate) fn last_words(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durability::judge::Outcome;
+    use crate::durability::judge::CutOutcome;
 
-    fn ended(how: How, said: &str) -> Ended {
-        Ended { how, said: said.to_owned() }
+    fn ended(how: ExitKind, said: &str) -> EndedLine {
+        EndedLine { how, said: said.to_owned() }
     }
 
     #[test]
     fn exit_code_0_means_that_all_is_there_and_any_other_that_something_is_lost() {
-        assert_eq!(ended(How::Exited(0), "").found_all(), Ok(true));
-        for how in [How::Exited(1), How::Exited(255), How::Signalled(11)] {
+        assert_eq!(ended(ExitKind::Exited(0), "").found_all(), Ok(true));
+        for how in [ExitKind::Exited(1), ExitKind::Exited(255), ExitKind::Signalled(11)] {
             assert_eq!(ended(how, "row 7 is missing").found_all(), Ok(false));
-            assert_eq!(ended(how, "").judged().unwrap().outcome(), Outcome::Lost);
+            assert_eq!(ended(how, "").judged().unwrap().outcome(), CutOutcome::Lost);
         }
-        assert_eq!(ended(How::Exited(0), "").judged().unwrap().outcome(), Outcome::Quiet);
+        assert_eq!(ended(ExitKind::Exited(0), "").judged().unwrap().outcome(), CutOutcome::Quiet);
     }
 
     #[test]
     fn a_check_that_says_nothing_is_no_loss_and_no_pass() {
         for (how, said) in [
-            (How::Exited(127), "sh: my-db: not found"),
-            (How::Exited(126), "permission denied"),
-            (How::TimedOut, "recovering"),
+            (ExitKind::Exited(127), "sh: my-db: not found"),
+            (ExitKind::Exited(126), "permission denied"),
+            (ExitKind::TimedOut, "recovering"),
         ] {
             let own = ended(how, said);
             assert!(own.found_all().unwrap_err().ends_with(said) && own.judged().is_err());
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_check_that_is_none_is_told_before_anything_is_cut() {
         let [pass, fail] =
-            [ended(How::Exited(0), ""), ended(How::Exited(1), "row 7\n is missing\n")];
+            [ended(ExitKind::Exited(0), ""), ended(ExitKind::Exited(1), "row 7\n is missing\n")];
         assert!(pass.passes_uncut().is_ok() && fail.misses_all(7).is_ok());
         let told = fail.passes_uncut().unwrap_err();
         assert!(told.ends_with("it ended with exit code 1: row 7 is missing"), "{told}");
@@ -285,26 +285,26 @@ mod tests {
 
     #[test]
     fn a_command_may_end_by_its_time_and_not_by_an_error() {
-        for how in [How::Exited(0), How::TimedOut] {
+        for how in [ExitKind::Exited(0), ExitKind::TimedOut] {
             assert!(ended(how, "").command_is_well().is_ok());
         }
-        let told = ended(How::Exited(2), "no such table").command_is_well().unwrap_err();
+        let told = ended(ExitKind::Exited(2), "no such table").command_is_well().unwrap_err();
         assert_eq!(told, "the command ended with exit code 2: no such table");
-        assert!(ended(How::Signalled(9), "").command_is_well().is_err());
+        assert!(ended(ExitKind::Signalled(9), "").command_is_well().is_err());
     }
 
     #[test]
     fn lines_are_promised_when_they_are_whole() {
-        let mut own = Printed::default();
+        let mut own = PrintedLines::default();
         assert_eq!(own.lines(b"one\ntw").unwrap(), ["one"]);
         assert_eq!(own.lines(b"").unwrap(), Vec::<String>::new());
         assert_eq!(own.lines(b"o\n\n\xff\nthr").unwrap(), ["two", "", "\u{fffd}"]);
         assert_eq!(file_of(&["one".to_owned(), String::new()]), "one\n\n");
         assert_eq!(file_of(&[]), "");
-        let mut own = Printed::default();
+        let mut own = PrintedLines::default();
         assert!(own.lines(&[b'x'; MOST_LINE_BYTES]).unwrap().is_empty());
         assert!(own.lines(b"x").unwrap_err().contains("4096 bytes"));
-        let mut own = Printed::default();
+        let mut own = PrintedLines::default();
         let all = vec![b'\n'; MOST_LINES as usize];
         assert_eq!(own.lines(&all).unwrap().len(), all.len());
         assert!(own.lines(b"\n").unwrap_err().contains("100,000 lines"));
@@ -321,22 +321,22 @@ mod tests {
 
     #[test]
     fn a_story_has_the_last_promise_and_what_the_check_said() {
-        let check = ended(How::Exited(1), "Error: row 7\nis missing.\n");
+        let check = ended(ExitKind::Exited(1), "Error: row 7\nis missing.\n");
         let lines = ["insert 6".to_owned(), "insert 7".to_owned()];
-        let own = Story::of(&lines, 1043, Some(&check));
+        let own = CommandLoss::new(&lines, 1043, Some(&check));
         assert_eq!(
             own.words(),
             "Shortest counterexample: 2 lines, the last `insert 7`, had arrived when the power \
              failed after step 1,043; the check ended with exit code 1: Error: row 7 is missing."
         );
-        let none = Story::of(&[], 3, Some(&ended(How::Signalled(6), "")));
+        let none = CommandLoss::new(&[], 3, Some(&ended(ExitKind::Signalled(6), "")));
         assert!(none.words().contains("no line of the command had arrived"), "{}", none.words());
         assert!(none.words().ends_with("the check was killed by signal 6."));
-        let unreachable = Story::of(&[], 3, None).words();
+        let unreachable = CommandLoss::new(&[], 3, None).words();
         assert!(unreachable.contains("does not mount"), "{unreachable}");
-        let long = ended(How::Exited(1), &"x ".repeat(1000)).words();
+        let long = ended(ExitKind::Exited(1), &"x ".repeat(1000)).words();
         assert!(long.chars().count() < 300, "{long}");
         let text = serde_json::to_string(&own).unwrap();
-        assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), own);
+        assert_eq!(serde_json::from_str::<CommandLoss>(&text).unwrap(), own);
     }
 }

@@ -3,7 +3,7 @@
 use assay_core::draws::Draws;
 use serde::{Deserialize, Serialize};
 
-use crate::durability::log::{Log, Step, Write};
+use crate::durability::log::{DriveStep, Log, Write};
 
 /// One in this many surviving writes is torn, if the drive writes it in several units.
 const TORN: u64 = 4;
@@ -41,7 +41,7 @@ impl Survivors {
         Self::ALL[draws.below(Self::ALL.len() as u64) as usize]
     }
 
-    fn of(self, count: usize, draws: &mut Draws) -> Vec<bool> {
+    fn draw_survivors(self, count: usize, draws: &mut Draws) -> Vec<bool> {
         let beginning = draws.below(count as u64 + 1) as usize;
         let one = draws.below(count.max(1) as u64) as usize;
         let tosses: Vec<bool> = (0..count).map(|_| draws.below(2) == 1).collect();
@@ -77,7 +77,7 @@ pub struct Cut {
 
 /// A random step from the first acknowledged write on, where a loss is possible; any step without one.
 pub fn moment(log: &Log, draws: &mut Draws) -> usize {
-    let promise = log.steps.iter().position(|step| matches!(step, Step::Promise(_)));
+    let promise = log.steps.iter().position(|step| matches!(step, DriveStep::Promise(_)));
     let first = promise.unwrap_or_default();
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
@@ -92,7 +92,7 @@ pub fn survive(
     draws: &mut Draws,
 ) -> Survivors {
     let survivors = Survivors::draw(draws);
-    let there = survivors.of(uncovered.len(), draws);
+    let there = survivors.draw_survivors(uncovered.len(), draws);
     for (number, is_there) in uncovered.iter().zip(there) {
         let write = log.writes[*number as usize];
         if write.through && is_done(log, steps, *number) {
@@ -106,7 +106,7 @@ pub fn survive(
 
 /// Whether a write had returned: the last step may be in progress.
 pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
-    log.steps[..steps].last() != Some(&Step::Write(number))
+    log.steps[..steps].last() != Some(&DriveStep::Write(number))
 }
 
 /// Adds a write, whole or torn between drive units, which need not start at the write.
@@ -145,14 +145,14 @@ mod tests {
     fn each_law_lets_survive_what_it_says() {
         let mut draws = Draws::new(1, "test");
         for _ in 0..200 {
-            let mut of = |own: Survivors| own.of(4, &mut draws);
+            let mut of = |own: Survivors| own.draw_survivors(4, &mut draws);
             assert_eq!(of(Survivors::Nothing), [false; 4]);
             assert_eq!(of(Survivors::Everything), [true; 4]);
             assert_eq!(of(Survivors::Newest), [false, false, false, true]);
             assert!(of(Survivors::Prefix).windows(2).all(|two| two[0] || !two[1]));
             assert_eq!(of(Survivors::AllButOne).iter().filter(|own| **own).count(), 3);
         }
-        assert!(Survivors::AllButOne.of(0, &mut draws).is_empty());
+        assert!(Survivors::AllButOne.draw_survivors(0, &mut draws).is_empty());
     }
 
     #[test]

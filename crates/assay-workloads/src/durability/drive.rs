@@ -8,7 +8,7 @@ use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::cut::{Cut, Landed, is_done, survive};
-use crate::durability::log::{Log, Step, Write};
+use crate::durability::log::{DriveStep, Log, Write};
 use crate::keys::names;
 
 /// Number of writes that the drive losing the last writes loses.
@@ -75,7 +75,7 @@ impl Drive {
         unit: u32,
         draws: &mut Draws,
     ) -> (Vec<Landed>, Cut) {
-        let Held { covered, uncovered } = self.held(log, steps, draws);
+        let CachedWrites { covered, uncovered } = self.held(log, steps, draws);
         let whole = |write: &u32| Landed {
             write: *write,
             first: 0,
@@ -103,25 +103,25 @@ impl Drive {
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
-    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> Held {
-        let mut held = Held::default();
+    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> CachedWrites {
+        let mut held = CachedWrites::default();
         // Number of unflushed writes that existed at the previous flush.
         let mut begun = 0;
         for step in &log.steps[..steps] {
             match (step, self) {
-                (Step::Write(number), _) => held.uncovered.push(*number),
-                (Step::Promise(_), _) | (Step::Flush, Self::DropsFlushes) => {}
-                (Step::Flush, Self::AcknowledgesEarly) => {
+                (DriveStep::Write(number), _) => held.uncovered.push(*number),
+                (DriveStep::Promise(_), _) | (DriveStep::Flush, Self::DropsFlushes) => {}
+                (DriveStep::Flush, Self::AcknowledgesEarly) => {
                     held.covered.extend(held.uncovered.drain(..begun));
                     begun = held.uncovered.len();
                 }
-                (Step::Flush, Self::ReordersWrites) if !held.uncovered.is_empty() => {
+                (DriveStep::Flush, Self::ReordersWrites) if !held.uncovered.is_empty() => {
                     let at = draws.below(held.uncovered.len() as u64) as usize;
                     let kept = held.uncovered.swap_remove(at);
                     held.covered.append(&mut held.uncovered);
                     held.uncovered.push(kept);
                 }
-                (Step::Flush, _) => held.covered.append(&mut held.uncovered),
+                (DriveStep::Flush, _) => held.covered.append(&mut held.uncovered),
             }
         }
         held
@@ -129,7 +129,7 @@ impl Drive {
 }
 
 #[derive(Default)]
-struct Held {
+struct CachedWrites {
     covered: Vec<u32>,
     uncovered: Vec<u32>,
 }

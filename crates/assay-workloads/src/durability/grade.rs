@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Grade {
+pub enum Method {
     /// Cuts a log of writes and flushes.
     #[default]
     Replay,
@@ -17,4 +17,4 @@ pub enum Grade {
     Plug,
 }
 
-names!(Grade: Replay = "replay", Kill = "kill", Plug = "plug");
+names!(Method: Replay = "replay", Kill = "kill", Plug = "plug");

@@ -6,16 +6,16 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::below::On;
-use crate::durability::command::{Ended, Lines};
-use crate::durability::files::{self, Directory, Listing, Shape, read_back};
+use crate::durability::command::{CommandLines, EndedLine};
+use crate::durability::files::{self, Directory, FileShape, Listing, read_back};
 use crate::durability::image::{Seen, look};
 use crate::durability::log::SECTOR_BYTES;
-use crate::durability::pattern::{Act, Layout, Pattern};
+use crate::durability::pattern::{Action, Pattern, RecordLayout};
 use crate::durability::sync::Sync;
 use crate::durability::trial::{ActWriter, Medium};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Script {
+pub struct WriterScript {
     pub pattern: Pattern,
     pub sync: Sync,
     pub record_bytes: u64,
@@ -25,10 +25,10 @@ pub struct Script {
     pub run: u64,
 }
 
-impl Script {
+impl WriterScript {
     /// The acts of each round, as far as there is space.
-    pub fn acts(&self) -> Result<(Layout, Vec<Vec<Act>>), String> {
-        let layout = Layout::of(self.pattern, self.record_bytes, self.area_bytes)?;
+    pub fn acts(&self) -> Result<(RecordLayout, Vec<Vec<Action>>), String> {
+        let layout = RecordLayout::new(self.pattern, self.record_bytes, self.area_bytes)?;
         Ok((layout, layout.rounds(self.seed).take(self.rounds as usize).collect()))
     }
 
@@ -42,7 +42,7 @@ impl Script {
         for (acts, round) in rounds.into_iter().zip(1..) {
             for act in acts {
                 writer.act(act, medium)?;
-                if act == Act::Promise {
+                if act == Action::Promise {
                     tell(round)?;
                 }
             }
@@ -53,22 +53,22 @@ impl Script {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Writer {
-    Pattern(Script),
-    Files { shape: Shape, run: u64 },
-    Command(Lines),
+pub enum WriterSpec {
+    Pattern(WriterScript),
+    Files { shape: FileShape, run: u64 },
+    Command(CommandLines),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum GuestOrder {
     Make {
         on: On,
     },
     Write {
         on: On,
         mounted: String,
-        writer: Writer,
+        writer: WriterSpec,
     },
     Read {
         on: On,
@@ -80,7 +80,7 @@ pub enum Order {
     List {
         on: On,
         mounted: String,
-        shape: Shape,
+        shape: FileShape,
         run: u64,
     },
     Inspect {
@@ -89,7 +89,7 @@ pub enum Order {
     Check {
         on: On,
         mounted: String,
-        own: Lines,
+        own: CommandLines,
         lines: Vec<String>,
     },
     GoOn,
@@ -108,7 +108,7 @@ pub enum Answer {
     /// Content as runs of sectors: their number, and their content.
     There(Vec<(u32, Seen)>),
     Listed(Listing),
-    Checked(Ended),
+    Checked(EndedLine),
     /// Error output of the file system's check, if any.
     Inspected(Option<String>),
     /// The content is unreachable: the file system does not mount, or the file is missing.
@@ -150,7 +150,7 @@ pub enum Trouble {
 /// The pieces of a file in order; `None` for an unreadable one.
 pub type Pieces = Vec<Option<Vec<u8>>>;
 
-pub trait Place {
+pub trait GuestStorage {
     fn make(&mut self, on: On) -> Result<(), String>;
 
     /// Reopens the place without caches, performs the writes, and closes it.
@@ -172,27 +172,27 @@ pub trait Place {
         &mut self,
         on: On,
         mounted: &str,
-        work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        work: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
     ) -> Result<(), Trouble>;
 }
 
-pub trait Room {
+pub trait MountedStorage {
     fn files(&mut self) -> Box<dyn Directory + '_>;
 
     /// Runs a command there; `promised` receives each line that it prints.
     fn command(
         &mut self,
-        own: &Lines,
+        own: &CommandLines,
         promised: &mut dyn FnMut(String) -> Result<(), String>,
-    ) -> Result<Ended, String>;
+    ) -> Result<EndedLine, String>;
 
-    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
+    fn check(&mut self, own: &CommandLines, lines: &[String]) -> Result<EndedLine, String>;
 }
 
 pub const PIECE_BYTES: u64 = 4096;
 
 pub fn work(
-    place: &mut dyn Place,
+    place: &mut dyn GuestStorage,
     hear: &mut dyn FnMut() -> Option<String>,
     say: &mut dyn FnMut(&str) -> Result<(), String>,
 ) -> Result<(), String> {
@@ -201,32 +201,34 @@ pub fn work(
     while let Some(line) = hear() {
         let answer = match serde_json::from_str(&line) {
             Err(error) => Answer::Failed(format!("invalid request: {error}")),
-            Ok(Order::Make { on }) => place.make(on).map_or_else(Answer::Failed, |()| Answer::Done),
-            Ok(Order::Write { on, mounted, writer }) => {
+            Ok(GuestOrder::Make { on }) => {
+                place.make(on).map_or_else(Answer::Failed, |()| Answer::Done)
+            }
+            Ok(GuestOrder::Write { on, mounted, writer }) => {
                 written(place, on, &mounted, &writer, hear, &mut say)
             }
-            Ok(Order::Read { on, mounted, run, bytes }) => {
+            Ok(GuestOrder::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
                 pieces.map_or_else(troubled, |own| Answer::there(&seen(&own, run)))
             }
-            Ok(Order::List { on, mounted, shape, run }) => {
-                let script = files::Script::of(&shape);
+            Ok(GuestOrder::List { on, mounted, shape, run }) => {
+                let script = files::FileScript::from_shape(&shape);
                 asked(place, on, &mounted, &mut |room| {
                     let listing = read_back(&script, run, &mut *room.files());
                     // A directory with unreadable names counts as missing.
                     Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
                 })
             }
-            Ok(Order::Check { on, mounted, own, lines }) => {
+            Ok(GuestOrder::Check { on, mounted, own, lines }) => {
                 asked(place, on, &mounted, &mut |room| {
                     room.check(&own, &lines).map(Answer::Checked)
                 })
             }
-            Ok(Order::Inspect { on }) => {
+            Ok(GuestOrder::Inspect { on }) => {
                 place.inspect(on).map_or_else(Answer::Failed, Answer::Inspected)
             }
             // Reply to a report before the end of the last order.
-            Ok(Order::GoOn) => continue,
+            Ok(GuestOrder::GoOn) => continue,
         };
         say(&answer)?;
     }
@@ -241,10 +243,10 @@ fn troubled(trouble: Trouble) -> Answer {
 }
 
 fn asked(
-    place: &mut dyn Place,
+    place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
-    ask: &mut dyn FnMut(&mut dyn Room) -> Result<Answer, String>,
+    ask: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<Answer, String>,
 ) -> Answer {
     let mut answer = None;
     let ended = place.room(on, mounted, &mut |room| {
@@ -256,23 +258,23 @@ fn asked(
 }
 
 fn written(
-    place: &mut dyn Place,
+    place: &mut dyn GuestStorage,
     on: On,
     mounted: &str,
-    writer: &Writer,
+    writer: &WriterSpec,
     hear: &mut dyn FnMut() -> Option<String>,
     say: &mut dyn FnMut(&Answer) -> Result<(), String>,
 ) -> Answer {
     let ended = match writer {
-        Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {
+        WriterSpec::Pattern(script) => place.written(on, mounted, &mut |medium| {
             script.perform(medium, &mut |round| {
                 say(&Answer::Round(round))?;
                 hear().map(|_| ()).ok_or_else(|| "the host closed the connection".to_owned())
             })?;
             say(&Answer::Written)
         }),
-        Writer::Files { shape, run } => {
-            let script = files::Script::of(shape);
+        WriterSpec::Files { shape, run } => {
+            let script = files::FileScript::from_shape(shape);
             place.room(on, mounted, &mut |room| {
                 let mut told = |calls: usize| {
                     say(&Answer::Round(calls as u32))?;
@@ -283,7 +285,7 @@ fn written(
                 say(&Answer::Written)
             })
         }
-        Writer::Command(own) => place.room(on, mounted, &mut |room| {
+        WriterSpec::Command(own) => place.room(on, mounted, &mut |room| {
             room.command(own, &mut |line| say(&Answer::Line(line)))?.command_is_well()?;
             say(&Answer::Written)
         }),
@@ -331,7 +333,7 @@ mod tests {
 
     struct Nothing;
 
-    impl Place for Nothing {
+    impl GuestStorage for Nothing {
         fn make(&mut self, _: On) -> Result<(), String> {
             Err("no".to_owned())
         }
@@ -357,7 +359,7 @@ mod tests {
             &mut self,
             _: On,
             _: &str,
-            _: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+            _: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
         ) -> Result<(), Trouble> {
             Err(Trouble::Unreachable("no".to_owned()))
         }
@@ -366,12 +368,12 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_told_and_the_next_order_is_heard() {
         let on = On::Ext4;
-        let read = Order::Read { on, mounted: String::new(), run: 1, bytes: 4096 };
+        let read = GuestOrder::Read { on, mounted: String::new(), run: 1, bytes: 4096 };
         let orders = [
             "nonsense".to_owned(),
-            serde_json::to_string(&Order::Make { on }).unwrap(),
+            serde_json::to_string(&GuestOrder::Make { on }).unwrap(),
             serde_json::to_string(&read).unwrap(),
-            serde_json::to_string(&Order::Inspect { on }).unwrap(),
+            serde_json::to_string(&GuestOrder::Inspect { on }).unwrap(),
         ];
         let (mut orders, mut said) = (orders.into_iter(), Vec::new());
         work(&mut Nothing, &mut || orders.next(), &mut |line| {

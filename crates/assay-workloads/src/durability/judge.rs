@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::durability::image::Seen;
-use crate::durability::log::{Known, Log, Write};
-use crate::durability::pattern::{BLOCKS, Layout, Pattern, SLOTS, What};
+use crate::durability::log::{KnownWrites, Log, Write};
+use crate::durability::pattern::{BLOCKS, Pattern, RecordLayout, SLOTS, WrittenItem};
 
 /// Content found in place of an acknowledged write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ impl Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostWrite {
     pub write: u32,
     pub found: Found,
     /// The write found there, if it is an older one.
@@ -85,7 +85,7 @@ impl Unpromised {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement<L = Lost> {
+pub struct CutJudgement<L = LostWrite> {
     /// Missing acknowledged writes, in order.
     pub lost: Vec<L>,
     pub unpromised: Unpromised,
@@ -96,7 +96,7 @@ pub trait Missing {
     fn found(&self) -> Found;
 }
 
-impl Missing for Lost {
+impl Missing for LostWrite {
     fn found(&self) -> Found {
         self.found
     }
@@ -106,7 +106,7 @@ impl Missing for Lost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum CutOutcome {
     /// Nothing was in progress, and everything acknowledged exists.
     Quiet,
     /// Everything in progress exists, too.
@@ -121,12 +121,12 @@ pub enum Outcome {
     Lost,
 }
 
-impl Outcome {
+impl CutOutcome {
     pub const ALL: [Self; 6] =
         [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
 
     /// From losses, and from the writes in progress.
-    pub fn of(
+    pub fn classify(
         is_lost: bool,
         Unpromised { present: there, missing: gone, torn, .. }: Unpromised,
     ) -> Self {
@@ -152,22 +152,22 @@ impl Outcome {
     }
 }
 
-impl<L> Judgement<L> {
-    pub fn outcome(&self) -> Outcome {
-        Outcome::of(!self.lost.is_empty(), self.unpromised)
+impl<L> CutJudgement<L> {
+    pub fn outcome(&self) -> CutOutcome {
+        CutOutcome::classify(!self.lost.is_empty(), self.unpromised)
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Written {
-    pub layout: Layout,
+pub struct WrittenRecords {
+    pub layout: RecordLayout,
     pub log: Log,
-    pub whats: Vec<What>,
+    pub whats: Vec<WrittenItem>,
 }
 
-impl Written {
+impl WrittenRecords {
     /// An empty log, with capacity for this many acts of a program.
-    pub fn with_room(layout: Layout, acts: usize) -> Self {
+    pub fn with_room(layout: RecordLayout, acts: usize) -> Self {
         let (mut log, mut whats) = (Log::default(), Vec::new());
         // A write may be followed by a flush.
         log.steps.reserve(2 * acts);
@@ -177,80 +177,80 @@ impl Written {
     }
 
     /// Logs a buffered write, which only a flush makes durable.
-    pub fn write(&mut self, at: u64, what: What) {
+    pub fn write(&mut self, at: u64, what: WrittenItem) {
         self.log.write(Write { at, sectors: self.layout.sectors, through: false });
         self.whats.push(what);
     }
 
     /// Judges the writes acknowledged after this many steps.
-    pub fn judged(&self, image: &[Seen], steps: usize) -> Judgement {
+    pub fn judged(&self, image: &[Seen], steps: usize) -> CutJudgement {
         self.judged_as(image, self.log.known(steps))
     }
 
     /// The same for a known moment.
-    pub fn judged_as(&self, image: &[Seen], known: Known) -> Judgement {
+    pub fn judged_as(&self, image: &[Seen], known: KnownWrites) -> CutJudgement {
         let lost = match self.layout.pattern {
             Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
             Pattern::Transaction => self.lost_blocks(image, known),
             // They do not write to fixed places.
             Pattern::Files | Pattern::Command => Vec::new(),
         };
-        Judgement { lost, unpromised: self.unpromised(image, known) }
+        CutJudgement { lost, unpromised: self.unpromised(image, known) }
     }
 
     /// The judgment if nothing is readable: every acknowledged write is missing.
-    pub fn without_any(&self, known: Known) -> Judgement {
+    pub fn without_any(&self, known: KnownWrites) -> CutJudgement {
         let promised = self.promised(known).into_iter().flatten();
-        let lost = |write| Lost { write, found: Found::Unreachable, older: None };
+        let lost = |write| LostWrite { write, found: Found::Unreachable, older: None };
         let gone = u64::from(known.begun.saturating_sub(known.promised));
         let unpromised = Unpromised { missing: gone, ..Unpromised::default() };
-        Judgement { lost: in_order(promised.map(lost).collect()), unpromised }
+        CutJudgement { lost: in_order(promised.map(lost).collect()), unpromised }
     }
 
-    fn block(&self, image: &[Seen], at: u64) -> Block {
+    fn block(&self, image: &[Seen], at: u64) -> BlockState {
         let at = at as usize;
         let own = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
-        let Some(first) = own.first() else { return Block::Found(Found::Nothing) };
+        let Some(first) = own.first() else { return BlockState::Found(Found::Nothing) };
         match first {
-            _ if own.contains(&Seen::Strange) => Block::Found(Found::Foreign),
-            _ if own.contains(&Seen::Unreadable) => Block::Found(Found::Unreadable),
-            _ if own.iter().any(|seen| seen != first) => Block::Found(Found::Torn),
-            Seen::Write(write) => Block::Whole(*write),
-            Seen::Before | Seen::Strange | Seen::Unreadable => Block::Found(Found::Nothing),
+            _ if own.contains(&Seen::Strange) => BlockState::Found(Found::Foreign),
+            _ if own.contains(&Seen::Unreadable) => BlockState::Found(Found::Unreadable),
+            _ if own.iter().any(|seen| seen != first) => BlockState::Found(Found::Torn),
+            Seen::Write(write) => BlockState::Whole(*write),
+            Seen::Before | Seen::Strange | Seen::Unreadable => BlockState::Found(Found::Nothing),
         }
     }
 
     /// The newest acknowledged write of each place.
-    fn promised(&self, known: Known) -> Vec<Option<u32>> {
+    fn promised(&self, known: KnownWrites) -> Vec<Option<u32>> {
         let mut newest = vec![None; self.layout.places as usize];
         for (what, number) in self.whats[..known.promised as usize].iter().zip(0..) {
             match what {
-                What::Record { place } | What::Logged { place, .. } => {
+                WrittenItem::Record { place } | WrittenItem::Logged { place, .. } => {
                     newest[*place as usize] = Some(number);
                 }
-                What::Commit { .. } | What::Home { .. } => {}
+                WrittenItem::Commit { .. } | WrittenItem::Home { .. } => {}
             }
         }
         newest
     }
 
-    fn lost_records(&self, image: &[Seen], known: Known) -> Vec<Lost> {
+    fn lost_records(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
         let promised = self.promised(known).into_iter().zip(0..);
         let lost = promised.filter_map(|(write, place)| {
             let write = write?;
             match self.block(image, self.layout.home(place)) {
-                Block::Whole(there) if there >= write => None,
-                Block::Whole(there) => {
-                    Some(Lost { write, found: Found::Older, older: Some(there) })
+                BlockState::Whole(there) if there >= write => None,
+                BlockState::Whole(there) => {
+                    Some(LostWrite { write, found: Found::Older, older: Some(there) })
                 }
-                Block::Found(found) => Some(Lost { write, found, older: None }),
+                BlockState::Found(found) => Some(LostWrite { write, found, older: None }),
             }
         });
         in_order(lost.collect())
     }
 
     /// The same after log recovery: complete transactions are copied to their places.
-    fn lost_blocks(&self, image: &[Seen], known: Known) -> Vec<Lost> {
+    fn lost_blocks(&self, image: &[Seen], known: KnownWrites) -> Vec<LostWrite> {
         let logged = self.recovered(image);
         let promised = self.promised(known).into_iter().zip(0..);
         let lost = promised.filter_map(|(write, place)| {
@@ -258,18 +258,18 @@ impl Written {
             let wanted = self.transaction(write)?;
             let block = self.block(image, self.layout.home(place));
             let home = match block {
-                Block::Whole(there) => self.transaction(there),
-                Block::Found(_) => None,
+                BlockState::Whole(there) => self.transaction(there),
+                BlockState::Found(_) => None,
             };
             let newest = home.max(logged[place as usize]);
             if newest.is_some_and(|own| own >= wanted) {
                 return None;
             }
             let (found, older) = match block {
-                Block::Whole(there) => (Found::Older, Some(there)),
-                Block::Found(found) => (found, None),
+                BlockState::Whole(there) => (Found::Older, Some(there)),
+                BlockState::Found(found) => (found, None),
             };
-            Some(Lost { write, found, older })
+            Some(LostWrite { write, found, older })
         });
         in_order(lost.collect())
     }
@@ -289,16 +289,21 @@ impl Written {
 
     /// A transaction of the log with its places, if it is complete.
     fn slot(&self, image: &[Seen], slot: u32) -> Option<(u32, Vec<u32>)> {
-        let Block::Whole(commit) = self.block(image, self.layout.logged(slot, BLOCKS)) else {
+        let BlockState::Whole(commit) = self.block(image, self.layout.logged(slot, BLOCKS)) else {
             return None;
         };
-        let What::Commit { transaction } = self.whats.get(commit as usize)? else { return None };
+        let WrittenItem::Commit { transaction } = self.whats.get(commit as usize)? else {
+            return None;
+        };
         let place = |block: u32| {
-            let Block::Whole(write) = self.block(image, self.layout.logged(slot, block)) else {
+            let BlockState::Whole(write) = self.block(image, self.layout.logged(slot, block))
+            else {
                 return None;
             };
             match self.whats.get(write as usize)? {
-                What::Logged { transaction: own, place } if own == transaction => Some(*place),
+                WrittenItem::Logged { transaction: own, place } if own == transaction => {
+                    Some(*place)
+                }
                 _ => None,
             }
         };
@@ -308,15 +313,15 @@ impl Written {
 
     fn transaction(&self, write: u32) -> Option<u32> {
         match self.whats.get(write as usize)? {
-            What::Logged { transaction, .. }
-            | What::Commit { transaction }
-            | What::Home { transaction, .. } => Some(*transaction),
-            What::Record { .. } => None,
+            WrittenItem::Logged { transaction, .. }
+            | WrittenItem::Commit { transaction }
+            | WrittenItem::Home { transaction, .. } => Some(*transaction),
+            WrittenItem::Record { .. } => None,
         }
     }
 
     /// State of the unacknowledged writes; of two at one place, only the newer one counts.
-    fn unpromised(&self, image: &[Seen], known: Known) -> Unpromised {
+    fn unpromised(&self, image: &[Seen], known: KnownWrites) -> Unpromised {
         let mut told = Unpromised::default();
         let mut has_newer = vec![false; image.len()];
         for number in (known.promised..known.begun).rev() {
@@ -346,12 +351,12 @@ impl Written {
 }
 
 #[derive(Clone, Copy)]
-enum Block {
+enum BlockState {
     Whole(u32),
     Found(Found),
 }
 
-fn in_order(mut lost: Vec<Lost>) -> Vec<Lost> {
+fn in_order(mut lost: Vec<LostWrite>) -> Vec<LostWrite> {
     lost.sort_by_key(|own| own.write);
     lost
 }
@@ -369,13 +374,13 @@ mod tests {
         Landed { write, first: 0, sectors: SECTORS }
     }
 
-    fn records(pattern: Pattern, places: &[u32]) -> Written {
-        let layout = Layout { pattern, sectors: SECTORS, places: 4 };
-        let mut own = Written::with_room(layout, 8);
+    fn records(pattern: Pattern, places: &[u32]) -> WrittenRecords {
+        let layout = RecordLayout { pattern, sectors: SECTORS, places: 4 };
+        let mut own = WrittenRecords::with_room(layout, 8);
         for place in places {
             let at = layout.home(*place);
             own.log.write(Write { at, sectors: SECTORS, through: false });
-            own.whats.push(What::Record { place: *place });
+            own.whats.push(WrittenItem::Record { place: *place });
             own.log.flush();
             own.log.promise();
         }
@@ -388,7 +393,7 @@ mod tests {
         let end = own.log.steps.len();
         let judged = |landed: &[Landed]| own.judged(&rebuilt(&own.log, landed, 8), end).lost;
         assert_eq!(judged(&[all(0), all(1), all(2)]), []);
-        let lost = |write, found, older| Lost { write, found, older };
+        let lost = |write, found, older| LostWrite { write, found, older };
         assert_eq!(judged(&[all(0), all(1)]), [lost(2, Found::Older, Some(0))]);
         assert_eq!(judged(&[all(2)]), [lost(1, Found::Nothing, None)]);
         let torn = [all(0), all(1), Landed { write: 2, first: 0, sectors: 1 }];
@@ -403,11 +408,11 @@ mod tests {
 
     #[test]
     fn what_was_not_promised_is_told_apart() {
-        let layout = Layout { pattern: Pattern::Log, sectors: SECTORS, places: 4 };
-        let mut own = Written::with_room(layout, 8);
+        let layout = RecordLayout { pattern: Pattern::Log, sectors: SECTORS, places: 4 };
+        let mut own = WrittenRecords::with_room(layout, 8);
         for place in 0..3 {
             own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
-            own.whats.push(What::Record { place });
+            own.whats.push(WrittenItem::Record { place });
         }
         let judged = |landed: &[Landed]| {
             let judgement = own.judged(&rebuilt(&own.log, landed, 8), 3);
@@ -416,18 +421,19 @@ mod tests {
                 judgement.unpromised;
             (judgement.outcome(), [there, gone, torn, ahead])
         };
-        assert_eq!(judged(&[]), (Outcome::AllGone, [0, 3, 0, 0]));
-        assert_eq!(judged(&[all(0), all(1), all(2)]), (Outcome::AllThere, [3, 0, 0, 0]));
-        assert_eq!(judged(&[all(0), all(2)]), (Outcome::Partly, [2, 1, 0, 1]));
+        assert_eq!(judged(&[]), (CutOutcome::AllGone, [0, 3, 0, 0]));
+        assert_eq!(judged(&[all(0), all(1), all(2)]), (CutOutcome::AllThere, [3, 0, 0, 0]));
+        assert_eq!(judged(&[all(0), all(2)]), (CutOutcome::Partly, [2, 1, 0, 1]));
         let part = Landed { write: 1, first: 1, sectors: 1 };
-        assert_eq!(judged(&[all(0), part]), (Outcome::Torn, [1, 1, 1, 0]));
-        assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), Outcome::Quiet);
+        assert_eq!(judged(&[all(0), part]), (CutOutcome::Torn, [1, 1, 1, 0]));
+        assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), CutOutcome::Quiet);
     }
 
     /// Two transactions on the same places, and the steps of their acknowledgment.
-    fn transactions() -> (Written, Vec<usize>) {
-        let layout = Layout { pattern: Pattern::Transaction, sectors: SECTORS, places: BLOCKS };
-        let mut own = Written::with_room(layout, 8);
+    fn transactions() -> (WrittenRecords, Vec<usize>) {
+        let layout =
+            RecordLayout { pattern: Pattern::Transaction, sectors: SECTORS, places: BLOCKS };
+        let mut own = WrittenRecords::with_room(layout, 8);
         let mut promised = Vec::new();
         for transaction in 0..2 {
             let mut put = |what, at| {
@@ -435,15 +441,15 @@ mod tests {
                 own.whats.push(what);
             };
             for place in 0..BLOCKS {
-                put(What::Logged { transaction, place }, layout.logged(transaction, place));
+                put(WrittenItem::Logged { transaction, place }, layout.logged(transaction, place));
             }
-            put(What::Commit { transaction }, layout.logged(transaction, BLOCKS));
+            put(WrittenItem::Commit { transaction }, layout.logged(transaction, BLOCKS));
             own.log.flush();
             own.log.promise();
             promised.push(own.log.steps.len());
             for place in 0..BLOCKS {
                 own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
-                own.whats.push(What::Home { transaction, place });
+                own.whats.push(WrittenItem::Home { transaction, place });
             }
         }
         (own, promised)

@@ -3,11 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::durability::drive::Drive;
-use crate::durability::judge::{Found, Outcome};
+use crate::durability::judge::{CutOutcome, Found};
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
-use crate::durability::tally::Told;
-use crate::durability::trial::{Course, DurabilityDetail, Medium};
+use crate::durability::tally::Counterexample;
+use crate::durability::trial::{DurabilityDetail, DurabilityTrial, Medium};
 
 /// An in-memory drive without power losses; its clock counts calls.
 struct Memory {
@@ -52,8 +52,8 @@ impl Medium for Memory {
     }
 }
 
-fn course(pattern: Pattern, drive: Drive) -> Course {
-    Course {
+fn course(pattern: Pattern, drive: Drive) -> DurabilityTrial {
+    DurabilityTrial {
         pattern,
         sync: Sync::Fdatasync,
         record_bytes: 4096,
@@ -68,7 +68,7 @@ fn course(pattern: Pattern, drive: Drive) -> Course {
     }
 }
 
-fn ran(course: &Course) -> DurabilityDetail {
+fn ran(course: &DurabilityTrial) -> DurabilityDetail {
     course.run(&mut Memory::new(), &AtomicBool::new(false)).unwrap()
 }
 
@@ -92,10 +92,12 @@ fn each_liar_is_found_within_twenty_cuts() {
     for (drive, patterns) in FOUND_BY {
         for pattern in patterns {
             for seed in 1..=10 {
-                let own = ran(&Course { seed, ..course(*pattern, drive) });
+                let own = ran(&DurabilityTrial { seed, ..course(*pattern, drive) });
                 assert!(own.tally.lost > 0, "{} by {pattern:?}, seed {seed}", drive.name());
                 assert_eq!(own.tally.crash_points, 20);
-                let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{own:?}") };
+                let Some(Counterexample::Place(story)) = own.tally.counterexample else {
+                    panic!("{own:?}")
+                };
                 let [written, promised] = [story.written_step, story.acknowledged_step];
                 assert!(written < promised && promised <= story.crash_step.unwrap());
             }
@@ -108,7 +110,8 @@ fn each_liar_is_found_within_twenty_cuts() {
 fn a_write_with_o_dsync_rests_on_a_flush() {
     for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
         for pattern in Pattern::OF_PLACES {
-            let own = ran(&Course { sync: Sync::Dsync, cuts: 300, ..course(pattern, drive) });
+            let own =
+                ran(&DurabilityTrial { sync: Sync::Dsync, cuts: 300, ..course(pattern, drive) });
             assert!(own.tally.lost > 0, "{} by {pattern:?}", drive.name());
             assert_eq!(own.syncs, own.writes);
         }
@@ -122,7 +125,7 @@ fn what_a_pattern_cannot_be_hurt_by_is_no_accusation() {
         (Pattern::Log, Drive::ReturnsStale),
         (Pattern::Transaction, Drive::TearsWrites),
     ] {
-        let own = ran(&Course { cuts: 500, ..course(pattern, drive) });
+        let own = ran(&DurabilityTrial { cuts: 500, ..course(pattern, drive) });
         assert_eq!(
             (own.tally.lost, own.tally.crash_points),
             (0, 500),
@@ -137,7 +140,8 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
     let mut cuts = 0;
     for pattern in Pattern::OF_PLACES {
         for sync in [Sync::Fdatasync, Sync::Fsync, Sync::Dsync] {
-            let own = ran(&Course { sync, cuts: 1200, ..course(pattern, Drive::HonorsFlushes) });
+            let own =
+                ran(&DurabilityTrial { sync, cuts: 1200, ..course(pattern, Drive::HonorsFlushes) });
             assert_eq!(
                 own.tally.lost,
                 0,
@@ -158,22 +162,24 @@ fn an_honest_drive_is_not_accused_in_ten_thousand_cuts() {
 
 #[test]
 fn what_is_under_way_is_told_apart() {
-    let own = ran(&Course { cuts: 2000, ..course(Pattern::Log, Drive::HonorsFlushes) });
-    for outcome in [Outcome::Quiet, Outcome::AllThere, Outcome::AllGone, Outcome::Partly] {
+    let own = ran(&DurabilityTrial { cuts: 2000, ..course(Pattern::Log, Drive::HonorsFlushes) });
+    for outcome in
+        [CutOutcome::Quiet, CutOutcome::AllThere, CutOutcome::AllGone, CutOutcome::Partly]
+    {
         assert!(own.tally.outcomes[&outcome] > 20, "{outcome:?}: {:?}", own.tally.outcomes);
     }
     assert!(
         own.tally.unacknowledged_writes.out_of_order > 0,
         "later ones are there before earlier ones"
     );
-    assert!(!own.tally.outcomes.contains_key(&Outcome::Torn), "a record is as long as a unit");
-    let small = ran(&Course {
+    assert!(!own.tally.outcomes.contains_key(&CutOutcome::Torn), "a record is as long as a unit");
+    let small = ran(&DurabilityTrial {
         cuts: 2000,
         atomic_bytes: 512,
         ..course(Pattern::Log, Drive::HonorsFlushes)
     });
     assert!(
-        small.tally.outcomes[&Outcome::Torn] > 20 && small.tally.lost == 0,
+        small.tally.outcomes[&CutOutcome::Torn] > 20 && small.tally.lost == 0,
         "{:?}",
         small.tally.outcomes
     );
@@ -183,7 +189,8 @@ fn what_is_under_way_is_told_apart() {
 fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
     for pattern in Pattern::OF_PLACES {
         for drive in Drive::ALL {
-            let own = ran(&Course { sync: Sync::None, cuts: 100, ..course(pattern, drive) });
+            let own =
+                ran(&DurabilityTrial { sync: Sync::None, cuts: 100, ..course(pattern, drive) });
             assert_eq!((own.tally.acknowledged_writes, own.tally.lost, own.syncs), (0, 0, 0));
             assert!(own.tally.unacknowledged_writes.missing > 0, "{pattern:?}");
         }
@@ -194,12 +201,12 @@ fn without_a_sync_nothing_is_promised_and_nobody_is_accused() {
 #[test]
 fn records_in_place_need_a_drive_that_writes_them_whole() {
     let own = course(Pattern::InPlace, Drive::HonorsFlushes);
-    let torn = ran(&Course { atomic_bytes: 512, cuts: 500, ..own });
+    let torn = ran(&DurabilityTrial { atomic_bytes: 512, cuts: 500, ..own });
     assert!(
         torn.tally.lost > 0 && torn.tally.found.keys().all(|found| *found == Found::Torn),
         "{torn:?}"
     );
-    let logged = Course {
+    let logged = DurabilityTrial {
         atomic_bytes: 512,
         cuts: 500,
         ..course(Pattern::Transaction, Drive::HonorsFlushes)
@@ -213,7 +220,9 @@ fn a_target_that_drops_a_write_is_found_without_a_cut() {
     let own = course(Pattern::Log, Drive::HonorsFlushes)
         .run(&mut memory, &AtomicBool::new(false))
         .unwrap();
-    let Some(Told::Place(story)) = own.tally.lost_without_crash else { panic!("{own:?}") };
+    let Some(Counterexample::Place(story)) = own.tally.lost_without_crash else {
+        panic!("{own:?}")
+    };
     assert_eq!((story.write, story.found, story.crash_step), (6, Found::Nothing, None));
     assert_eq!((own.tally.read_again[1], own.tally.lost), (8, 0));
     let honest = ran(&course(Pattern::Log, Drive::HonorsFlushes));
@@ -225,11 +234,11 @@ fn a_target_that_drops_a_write_is_found_without_a_cut() {
 fn the_same_seed_tells_the_same_and_time_ends_the_writing() {
     let own = course(Pattern::InPlace, Drive::ReordersWrites);
     assert_eq!(ran(&own), ran(&own));
-    let short = ran(&Course { time_ns: 20_000, ..own });
+    let short = ran(&DurabilityTrial { time_ns: 20_000, ..own });
     assert!(short.rounds < 100 && short.rounds > 0, "{}", short.rounds);
     let stopped = own.run(&mut Memory::new(), &AtomicBool::new(true)).unwrap();
     assert_eq!((stopped.writes, stopped.tally.crash_points), (0, 0));
-    let full = ran(&Course {
+    let full = ran(&DurabilityTrial {
         area: [0, 10 * 4096],
         promises: 1000,
         ..course(Pattern::Log, Drive::HonorsFlushes)

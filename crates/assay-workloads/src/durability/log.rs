@@ -14,7 +14,7 @@ pub struct Write {
 
 /// A step. Each ended before the next one began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum DriveStep {
     Write(u32),
     /// All earlier writes must be on the medium.
     Flush,
@@ -24,7 +24,7 @@ pub enum Step {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    pub steps: Vec<Step>,
+    pub steps: Vec<DriveStep>,
     pub writes: Vec<Write>,
 }
 
@@ -32,16 +32,16 @@ impl Log {
     pub fn write(&mut self, write: Write) -> u32 {
         let number = self.writes.len() as u32;
         self.writes.push(write);
-        self.steps.push(Step::Write(number));
+        self.steps.push(DriveStep::Write(number));
         number
     }
 
     pub fn flush(&mut self) {
-        self.steps.push(Step::Flush);
+        self.steps.push(DriveStep::Flush);
     }
 
     pub fn promise(&mut self) {
-        self.steps.push(Step::Promise(self.writes.len() as u32));
+        self.steps.push(DriveStep::Promise(self.writes.len() as u32));
     }
 
     /// Sectors up to the end of the last written one.
@@ -50,37 +50,39 @@ impl Log {
     }
 
     /// Number of writes started after these steps, and below which number they were acknowledged.
-    pub fn known(&self, steps: usize) -> Known {
-        let mut known = Known { begun: 0, promised: 0 };
+    pub fn known(&self, steps: usize) -> KnownWrites {
+        let mut known = KnownWrites { begun: 0, promised: 0 };
         let mut is_begun = false;
         for step in self.steps[..steps].iter().rev() {
             match step {
-                Step::Write(number) if !is_begun => (known.begun, is_begun) = (number + 1, true),
-                Step::Promise(below) => {
+                DriveStep::Write(number) if !is_begun => {
+                    (known.begun, is_begun) = (number + 1, true)
+                }
+                DriveStep::Promise(below) => {
                     known.promised = *below;
                     known.begun = known.begun.max(*below);
                     break;
                 }
-                Step::Write(_) | Step::Flush => {}
+                DriveStep::Write(_) | DriveStep::Flush => {}
             }
         }
         known
     }
 
     pub fn promises(&self) -> u64 {
-        self.steps.iter().filter(|step| matches!(step, Step::Promise(_))).count() as u64
+        self.steps.iter().filter(|step| matches!(step, DriveStep::Promise(_))).count() as u64
     }
 
     /// The step of a write, and of the first acknowledgment that covers it, if any.
     pub fn told_of(&self, write: u32) -> (Option<usize>, Option<usize>) {
-        let written = self.steps.iter().position(|step| *step == Step::Write(write));
-        let covers = |step: &Step| matches!(step, Step::Promise(below) if *below > write);
+        let written = self.steps.iter().position(|step| *step == DriveStep::Write(write));
+        let covers = |step: &DriveStep| matches!(step, DriveStep::Promise(below) if *below > write);
         (written, self.steps.iter().position(covers))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownWrites {
     /// Writes with a lower number had started.
     pub begun: u32,
     /// Writes with a lower number had been acknowledged.
@@ -103,7 +105,7 @@ mod tests {
         log.promise();
         log.write(write(4));
         let known = |steps| {
-            let Known { begun, promised } = log.known(steps);
+            let KnownWrites { begun, promised } = log.known(steps);
             (begun, promised)
         };
         let all: Vec<(u32, u32)> = (0..=log.steps.len()).map(known).collect();

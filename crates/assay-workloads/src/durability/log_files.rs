@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use assay_load::mix64;
 use serde::{Deserialize, Serialize};
 
-use crate::durability::command::{Ended, How, Lines};
+use crate::durability::command::{CommandLines, EndedLine, ExitKind};
 use crate::durability::files::Directory;
-use crate::durability::guest::Room;
+use crate::durability::guest::MountedStorage;
 use crate::durability::trial::Medium;
 
 const SECTOR: usize = 512;
@@ -143,7 +143,7 @@ impl Directory for LogFiles<'_> {
     }
 }
 
-impl Room for LogFiles<'_> {
+impl MountedStorage for LogFiles<'_> {
     fn files(&mut self) -> Box<dyn Directory + '_> {
         Box::new(LogFiles {
             medium: &mut *self.medium,
@@ -158,9 +158,9 @@ impl Room for LogFiles<'_> {
     /// Makes so many files as the command says, and promises each; `silent 5` says nothing of them.
     fn command(
         &mut self,
-        own: &Lines,
+        own: &CommandLines,
         promised: &mut dyn FnMut(String) -> Result<(), String>,
-    ) -> Result<Ended, String> {
+    ) -> Result<EndedLine, String> {
         let words: Vec<&str> = own.command.split(' ').collect();
         let [what, count] = words[..] else { return Ok(ended(127)) };
         for number in 0..count.parse::<u32>().unwrap() {
@@ -174,7 +174,7 @@ impl Room for LogFiles<'_> {
     }
 
     /// `lines`: looks for each that was promised; `order`: for all before one that is there; `blind`: for none.
-    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String> {
+    fn check(&mut self, own: &CommandLines, lines: &[String]) -> Result<EndedLine, String> {
         let is_there = |name: &String| self.names.contains_key(name);
         let last = self.names.keys().filter_map(|own| own.parse::<u32>().ok()).max();
         Ok(match own.check.as_str() {
@@ -189,6 +189,6 @@ impl Room for LogFiles<'_> {
     }
 }
 
-fn ended(code: i32) -> Ended {
-    Ended { how: How::Exited(code), said: format!("{code}") }
+fn ended(code: i32) -> EndedLine {
+    EndedLine { how: ExitKind::Exited(code), said: format!("{code}") }
 }

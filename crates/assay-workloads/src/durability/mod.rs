@@ -38,12 +38,12 @@ use assay_core::quantity::units::show;
 use assay_load::mix64;
 
 use super::io::Content;
-use super::measured::{Claims, Count, Counts, Measured, Ran};
+use super::measured::{Claims, Count, Counts, Measured, RunResult};
 use super::place::Run;
-use super::tell::{FactsFigure, Rows, Seen, Shows, Tells};
-use super::workload::{Judged, Touch, WorkloadKind};
+use super::tell::{FactsFigure, RowSource, RowView, Shows, Tells};
+use super::workload::{Basis, Touch, WorkloadKind};
 use metrics::{METRICS, ROUNDS, values};
-use plug::Ground;
+use plug::PlugTarget;
 
 pub use asked::{DurabilityPlan, DurabilitySpec};
 pub use tell::DurabilityFacts;
@@ -53,7 +53,7 @@ impl WorkloadKind for DurabilitySpec {
     const ABOUT: About = asked::ABOUT;
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
 }
 
 /// A count with its noun: `1 crash point`, `20 crash points`.
@@ -69,7 +69,7 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
-fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
+fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
     let mut starts = run.system.machines(&own.wanted())?;
@@ -82,18 +82,19 @@ fn in_machines(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
     Ok(ran)
 }
 
-fn plugged(own: &DurabilityPlan, run: &Run<'_>) -> Result<Ran, String> {
+fn plugged(own: &DurabilityPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
     let area = [area.start, area.length];
-    let ground = Ground { system: run.system, path: run.path, device, area, notes, stop: run.stop };
+    let ground =
+        PlugTarget { system: run.system, path: run.path, device, area, notes, stop: run.stop };
     let detail = own.plugged(ground, run.time_ns, run.seed)?;
     let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
     Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
 }
 
 /// A trial without times or traffic.
-fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> Ran {
+fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> RunResult {
     let mut ran = ran(DurabilityDetail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
     ran.measured.claims = Claims::default();
     ran.measured.values.remove(ROUNDS.name);
@@ -101,16 +102,16 @@ fn untimed(detail: DurabilityDetail, elapsed_ns: u64, why: &str) -> Ran {
     ran
 }
 
-fn ran(detail: DurabilityDetail, elapsed_ns: u64) -> Ran {
+fn ran(detail: DurabilityDetail, elapsed_ns: u64) -> RunResult {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
     let (values, stopped) = (values(&detail).into(), detail.stopped);
-    Ran::of(
+    RunResult::new(
         Measured {
             window_ns: detail.window_ns,
             elapsed_ns,
             claims: Claims { write, ..Claims::default() },
             values,
-            ..Measured::of(detail)
+            ..Measured::from_detail(detail)
         },
         stopped,
     )
@@ -132,7 +133,7 @@ fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a DurabilityDeta
 }
 
 impl Tells for DurabilityPlan {
-    fn facts(&self, seen: &Seen<'_>) -> Option<super::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<super::WorkFacts> {
         let trials = details(seen.trials.iter().copied().flatten());
         let left_out = details(seen.left_out.iter().copied());
         DurabilityFacts::judge(seen.subject, self, &trials, &left_out).map(Into::into)
@@ -144,7 +145,7 @@ impl Shows for DurabilityFacts {
     const FIGURE: Option<&'static FactsFigure> =
         Some(&FactsFigure { key: Self::KEY, about: tell::FIGURE, leads: true });
 
-    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit {
         tell::exhibit(all, &|of| rows.name(of))
     }
 }

@@ -12,14 +12,14 @@ use assay_core::draws::Draws;
 use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
 
 use crate::durability::below::On;
-use crate::durability::command::Lines;
+use crate::durability::command::CommandLines;
 use crate::durability::cut::moment;
-use crate::durability::guest::{Answer, Order};
-use crate::durability::log::{SECTOR_BYTES, Step, Write};
-use crate::durability::pages::Pages;
-use crate::durability::program::{self, Back, Made, Program};
-use crate::durability::served::{End, Logged, Served};
-use crate::durability::trial::{Course, DurabilityDetail};
+use crate::durability::guest::{Answer, GuestOrder};
+use crate::durability::log::{DriveStep, SECTOR_BYTES, Write};
+use crate::durability::pages::DrivePages;
+use crate::durability::program::{self, Back, CutRun, Program};
+use crate::durability::served::{Logged, PlannedPowerCut, ServedDrive};
+use crate::durability::trial::{DurabilityDetail, DurabilityTrial};
 
 pub const AREA_BYTES: u64 = 64 << 20;
 /// A machine silent for this long is dead: five minutes.
@@ -34,11 +34,11 @@ const MOST_REQUESTS: u32 = 12;
 #[derive(Clone, Copy, Debug)]
 pub struct Outage<'a> {
     /// The work; its area is not that of the target.
-    pub course: &'a Course,
+    pub course: &'a DurabilityTrial,
     pub on: On,
     pub mounted: &'a str,
     /// The user's command, if that is the work.
-    pub own: Option<&'a Lines>,
+    pub own: Option<&'a CommandLines>,
 }
 
 impl Outage<'_> {
@@ -48,8 +48,8 @@ impl Outage<'_> {
         starts: &mut dyn Starts,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::of(self.course, self.own)?;
-        let drive = Arc::new(Served::new(self.on.drive_bytes()));
+        let program = program::program_for(self.course, self.own)?;
+        let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut draws = Draws::new(self.course.seed, "durability power cuts");
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
@@ -72,7 +72,7 @@ impl Outage<'_> {
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
-            let made = Made { cut, heard: logged.rounds(steps), lines: &lines };
+            let made = CutRun { cut, heard: logged.rounds(steps), lines: &lines };
             let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
             count_logged(&*program, &logged, &mut detail);
             program.count(&made, &back, &mut detail.tally)?;
@@ -88,8 +88,8 @@ impl Outage<'_> {
         starts: &mut dyn Starts,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
-        let program = program::of(self.course, self.own)?;
-        let drive = Arc::new(Served::new(self.on.drive_bytes()));
+        let program = program::program_for(self.course, self.own)?;
+        let drive = Arc::new(ServedDrive::new(self.on.drive_bytes()));
         let mut detail = DurabilityDetail::default();
         let mut talk = Talk::begin(starts, &drive, stop)?;
         let fresh = self.made(&mut talk, &drive)?;
@@ -107,7 +107,7 @@ impl Outage<'_> {
         logged: &Logged,
         lines: &[String],
         talk: &mut Talk<'_>,
-        drive: &Served,
+        drive: &ServedDrive,
         detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
         if logged.log.steps.is_empty() {
@@ -121,7 +121,7 @@ impl Outage<'_> {
             let steps = moment(&logged.log, &mut draws);
             let (pages, cut) =
                 logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
-            let made = Made { cut, heard: logged.rounds(steps), lines };
+            let made = CutRun { cut, heard: logged.rounds(steps), lines };
             let here = if self.on.has_files() { None } else { program.seen(&pages) };
             let back = if let Some(answer) = here {
                 Ok(answer)
@@ -142,7 +142,7 @@ impl Outage<'_> {
         if !self.on.has_files() {
             return Ok(());
         }
-        talk.say(&Order::Inspect { on: self.on })?;
+        talk.say(&GuestOrder::Inspect { on: self.on })?;
         match talk.answer()? {
             None => {}
             Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
@@ -151,10 +151,10 @@ impl Outage<'_> {
         Ok(())
     }
 
-    fn made(&self, talk: &mut Talk<'_>, drive: &Served) -> Result<Pages, String> {
-        drive.begin(&Pages::default(), None);
+    fn made(&self, talk: &mut Talk<'_>, drive: &ServedDrive) -> Result<DrivePages, String> {
+        drive.begin(&DrivePages::default(), None);
         if self.on.has_files() {
-            talk.say(&Order::Make { on: self.on })?;
+            talk.say(&GuestOrder::Make { on: self.on })?;
             match talk.answer()? {
                 None | Some(Answer::Done) => {}
                 Some(other) => return Err(describe(&other)),
@@ -168,8 +168,8 @@ impl Outage<'_> {
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        drive: &Served,
-        fresh: &Pages,
+        drive: &ServedDrive,
+        fresh: &DrivePages,
     ) -> Result<Option<Length>, String> {
         if let Some(tells) = program.tells() {
             return Ok(Some(Length::Told(tells)));
@@ -186,8 +186,8 @@ impl Outage<'_> {
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        drive: &Served,
-        fresh: &Pages,
+        drive: &ServedDrive,
+        fresh: &DrivePages,
     ) -> Result<Option<(Logged, Vec<String>)>, String> {
         drive.begin(fresh, None);
         let mut lines = Vec::new();
@@ -216,11 +216,11 @@ impl Outage<'_> {
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        drive: &Served,
+        drive: &ServedDrive,
         lines: &mut Vec<String>,
     ) -> Result<bool, String> {
         let (on, mounted) = (self.on, self.mounted.to_owned());
-        talk.say(&Order::Write { on, mounted, writer: program.writer() })?;
+        talk.say(&GuestOrder::Write { on, mounted, writer: program.writer() })?;
         let (mut silent, mut heard_of) = (0, 0);
         loop {
             let Some(heard) = talk.heard()? else { return Ok(false) };
@@ -236,7 +236,7 @@ impl Outage<'_> {
                     }
                     // Without a reply, it does not continue.
                     if program.waits() && !drive.is_off() {
-                        talk.say(&Order::GoOn)?;
+                        talk.say(&GuestOrder::GoOn)?;
                     }
                 }
                 Some(Answer::Written) => drive.end(),
@@ -253,7 +253,7 @@ impl Outage<'_> {
         &self,
         program: &dyn Program,
         talk: &mut Talk<'_>,
-        made: &Made<'_>,
+        made: &CutRun<'_>,
     ) -> Result<Option<Back>, String> {
         let heard = (made.heard as usize).min(made.lines.len());
         talk.say(&program.asks(self.on, self.mounted, &made.lines[..heard]))?;
@@ -273,13 +273,13 @@ enum Length {
 }
 
 impl Length {
-    fn end(self, draws: &mut Draws) -> End {
+    fn end(self, draws: &mut Draws) -> PlannedPowerCut {
         let mut one_of = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
         let (rounds, requests) = match self {
             Self::Told(times) => (one_of(times), one_of(MOST_REQUESTS + 1) - 1),
             Self::Requests(count) => (0, one_of(count)),
         };
-        End { rounds, requests, answers: draws.below(2) == 1 }
+        PlannedPowerCut { rounds, requests, answers: draws.below(2) == 1 }
     }
 }
 
@@ -292,7 +292,7 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     detail.writes += logged.log.writes.len() as u64;
     let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
     detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
-    let is_flush = |step: &&Step| **step == Step::Flush;
+    let is_flush = |step: &&DriveStep| **step == DriveStep::Flush;
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
 }
 
@@ -314,7 +314,7 @@ struct Talk<'a> {
 impl<'a> Talk<'a> {
     fn begin(
         starts: &'a mut dyn Starts,
-        drive: &Arc<Served>,
+        drive: &Arc<ServedDrive>,
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
         let far: Arc<dyn FarSide> = Arc::clone(drive) as Arc<dyn FarSide>;
@@ -329,7 +329,7 @@ impl<'a> Talk<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn say(&mut self, order: &Order) -> Result<(), String> {
+    fn say(&mut self, order: &GuestOrder) -> Result<(), String> {
         self.powered.say(&serde_json::to_string(order).unwrap_or_default())
     }
 
@@ -377,14 +377,16 @@ mod tests {
 
     use super::*;
     use crate::durability::drive::Drive;
-    use crate::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+    use crate::durability::guest::{
+        GuestStorage, MountedStorage, PIECE_BYTES, Pieces, Trouble, work,
+    };
     use crate::durability::judge::Found;
     use crate::durability::known_tests::FOUND_BY;
     use crate::durability::log_files::LogFiles;
     use crate::durability::pattern::Pattern;
     use crate::durability::reached::Reached;
     use crate::durability::sync::Sync;
-    use crate::durability::tally::Told;
+    use crate::durability::tally::Counterexample;
     use crate::durability::trial::Medium;
 
     /// A machine without a kernel: its job works directly on the drive, in a thread.
@@ -419,7 +421,7 @@ mod tests {
         }
     }
 
-    impl Place for Direct {
+    impl GuestStorage for Direct {
         fn make(&mut self, _: On) -> Result<(), String> {
             Ok(())
         }
@@ -441,7 +443,7 @@ mod tests {
             &mut self,
             _: On,
             _: &str,
-            work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+            work: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
         ) -> Result<(), Trouble> {
             let mut files = LogFiles::open(self);
             work(&mut files).map_err(Trouble::Otherwise)
@@ -488,8 +490,8 @@ mod tests {
         }
     }
 
-    fn course(pattern: Pattern, drive: Drive) -> Course {
-        Course {
+    fn course(pattern: Pattern, drive: Drive) -> DurabilityTrial {
+        DurabilityTrial {
             pattern,
             sync: Sync::Fdatasync,
             record_bytes: 4096,
@@ -504,7 +506,7 @@ mod tests {
         }
     }
 
-    fn ran(course: &Course, is_kill: bool) -> DurabilityDetail {
+    fn ran(course: &DurabilityTrial, is_kill: bool) -> DurabilityDetail {
         let (on, stop) = (On::Drive, AtomicBool::new(false));
         let own = Outage { course, on, mounted: "", own: None };
         let ended =
@@ -520,7 +522,7 @@ mod tests {
                 for pattern in patterns {
                     let own = ran(&course(*pattern, drive), is_kill);
                     assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
-                    let Some(Told::Place(story)) = own.tally.counterexample else {
+                    let Some(Counterexample::Place(story)) = own.tally.counterexample else {
                         panic!("{own:?}")
                     };
                     let [written, promised] = [story.written_step, story.acknowledged_step];
@@ -535,8 +537,10 @@ mod tests {
     fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
         for is_kill in [true, false] {
             for pattern in Pattern::OF_PLACES {
-                let own =
-                    ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
+                let own = ran(
+                    &DurabilityTrial { cuts: 100, ..course(pattern, Drive::HonorsFlushes) },
+                    is_kill,
+                );
                 assert_eq!(
                     (own.tally.lost, own.tally.crash_points),
                     (0, 100),
@@ -555,7 +559,8 @@ mod tests {
     #[test]
     fn without_a_sync_nothing_is_promised() {
         for is_kill in [true, false] {
-            let own = Course { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
+            let own =
+                DurabilityTrial { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
             let own = ran(&own, is_kill);
             assert_eq!(
                 (own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points),
@@ -568,7 +573,7 @@ mod tests {
     #[test]
     fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
         let (course, stop) = (
-            Course { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
+            DurabilityTrial { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
             AtomicBool::new(false),
         );
         let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
@@ -593,7 +598,7 @@ mod tests {
     }
 
     fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> DurabilityDetail {
-        let course = Course { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
+        let course = DurabilityTrial { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
         let (on, stop) = (On::Ext4, AtomicBool::new(false));
         let own = Outage { course: &course, on, mounted: "", own: None };
         let ended =
@@ -608,7 +613,7 @@ mod tests {
             for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
                 let own = ran_files(drive, Sync::Fsync, is_kill);
                 assert!(own.tally.lost > 0, "{}, kill {is_kill}", drive.name());
-                assert!(matches!(own.tally.counterexample, Some(Told::File(_))));
+                assert!(matches!(own.tally.counterexample, Some(Counterexample::File(_))));
             }
             for sync in [Sync::Fsync, Sync::Dsync] {
                 let own = ran_files(Drive::HonorsFlushes, sync, is_kill);
@@ -634,7 +639,7 @@ mod tests {
         is_kill: bool,
     ) -> Result<DurabilityDetail, String> {
         let [command, check] = lines.map(str::to_owned);
-        let lines = Lines { command, check, command_ms: 1, check_ms: 1 };
+        let lines = CommandLines { command, check, command_ms: 1, check_ms: 1 };
         let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));
         let own = Outage { course: &course, on: On::Ext4, mounted: "", own: Some(&lines) };
         if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) }
@@ -645,7 +650,9 @@ mod tests {
         for is_kill in [true, false] {
             let own = ran_command(["tell 20", "lines"], Drive::DropsFlushes, is_kill).unwrap();
             assert!(own.tally.lost > 0 && own.tally.found.keys().eq([&Found::Refused]), "{own:?}");
-            let Some(Told::Command(story)) = own.tally.counterexample else { panic!("{own:?}") };
+            let Some(Counterexample::Command(story)) = own.tally.counterexample else {
+                panic!("{own:?}")
+            };
             assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
             for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
                 let own = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap();

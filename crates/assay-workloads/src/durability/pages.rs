@@ -8,11 +8,11 @@ use std::sync::Arc;
 const PAGE: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pages {
+pub struct DrivePages {
     pages: BTreeMap<u64, Arc<[u8; PAGE]>>,
 }
 
-impl Pages {
+impl DrivePages {
     pub fn read(&self, at_bytes: u64, into: &mut [u8]) {
         for (page, within, part) in parts(at_bytes, into.len() as u64) {
             let to = &mut into[part];
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn it_holds_what_an_array_holds_and_a_copy_stays_as_it_was() {
         const BYTES: u64 = 5 * PAGE as u64;
-        let (mut array, mut pages) = (vec![0; BYTES as usize], Pages::default());
+        let (mut array, mut pages) = (vec![0; BYTES as usize], DrivePages::default());
         let mut draws = Draws::new(1, "test");
         let mut whole = vec![7; BYTES as usize];
         for step in 0..400_u64 {
@@ -94,6 +94,6 @@ mod tests {
             assert!(whole == array, "step {step}: {length} bytes at {at}");
         }
         pages.clear(0, u64::MAX);
-        assert_eq!(pages, Pages::default());
+        assert_eq!(pages, DrivePages::default());
     }
 }

@@ -59,7 +59,7 @@ impl Pattern {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum WrittenItem {
     Record {
         place: u32,
     },
@@ -78,21 +78,21 @@ pub enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    Write { what: What, at: u64 },
+pub enum Action {
+    Write { what: WrittenItem, at: u64 },
     Sync,
     Promise,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct RecordLayout {
     pub pattern: Pattern,
     pub sectors: u32,
     pub places: u32,
 }
 
-impl Layout {
-    pub fn of(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
+impl RecordLayout {
+    pub fn new(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
         let blocks = area_bytes / record_bytes.max(1);
         let (least, logged) = match pattern {
             Pattern::Log => (MOST_RECORDS, 0),
@@ -137,12 +137,12 @@ impl Layout {
     }
 
     /// The acts of a program per acknowledgment, until a log is full; other programs never end.
-    pub fn rounds(self, seed: u64) -> impl Iterator<Item = Vec<Act>> {
-        let mut program = Program { draws: Draws::new(seed, "durability writes"), done: 0 };
+    pub fn rounds(self, seed: u64) -> impl Iterator<Item = Vec<Action>> {
+        let mut program = PatternProgress { draws: Draws::new(seed, "durability writes"), done: 0 };
         iter::from_fn(move || Some(self.next(&mut program)).filter(|acts| !acts.is_empty()))
     }
 
-    fn next(&self, program: &mut Program) -> Vec<Act> {
+    fn next(&self, program: &mut PatternProgress) -> Vec<Action> {
         match self.pattern {
             Pattern::Log => self.appended(program),
             Pattern::InPlace => self.over(program),
@@ -152,7 +152,7 @@ impl Layout {
         }
     }
 
-    fn appended(&self, program: &mut Program) -> Vec<Act> {
+    fn appended(&self, program: &mut PatternProgress) -> Vec<Action> {
         let count = 1 + program.draws.below(MOST_RECORDS) as u32;
         let first = program.done;
         let end = first.saturating_add(count).min(self.places);
@@ -160,47 +160,50 @@ impl Layout {
         self.records(first..end)
     }
 
-    fn over(&self, program: &mut Program) -> Vec<Act> {
+    fn over(&self, program: &mut PatternProgress) -> Vec<Action> {
         let count = 1 + program.draws.below(MOST_RECORDS) as usize;
         let places = program.places(self.places, count);
         self.records(places.into_iter())
     }
 
-    fn records(&self, places: impl Iterator<Item = u32>) -> Vec<Act> {
-        let write = |place| Act::Write { what: What::Record { place }, at: self.home(place) };
-        let mut acts: Vec<Act> = places.map(write).collect();
+    fn records(&self, places: impl Iterator<Item = u32>) -> Vec<Action> {
+        let write =
+            |place| Action::Write { what: WrittenItem::Record { place }, at: self.home(place) };
+        let mut acts: Vec<Action> = places.map(write).collect();
         if !acts.is_empty() {
-            acts.extend([Act::Sync, Act::Promise]);
+            acts.extend([Action::Sync, Action::Promise]);
         }
         acts
     }
 
-    fn transaction(&self, program: &mut Program) -> Vec<Act> {
+    fn transaction(&self, program: &mut PatternProgress) -> Vec<Action> {
         let transaction = program.done;
         program.done += 1;
         let places = program.places(self.places, BLOCKS as usize);
-        let logged = places.iter().zip(0..).map(|(place, block)| Act::Write {
-            what: What::Logged { transaction, place: *place },
+        let logged = places.iter().zip(0..).map(|(place, block)| Action::Write {
+            what: WrittenItem::Logged { transaction, place: *place },
             at: self.logged(transaction, block),
         });
-        let commit =
-            Act::Write { what: What::Commit { transaction }, at: self.logged(transaction, BLOCKS) };
-        let home = places.iter().map(|place| Act::Write {
-            what: What::Home { transaction, place: *place },
+        let commit = Action::Write {
+            what: WrittenItem::Commit { transaction },
+            at: self.logged(transaction, BLOCKS),
+        };
+        let home = places.iter().map(|place| Action::Write {
+            what: WrittenItem::Home { transaction, place: *place },
             at: self.home(*place),
         });
-        let committed = [Act::Sync, commit, Act::Sync, Act::Promise];
+        let committed = [Action::Sync, commit, Action::Sync, Action::Promise];
         logged.chain(committed).chain(home).collect()
     }
 }
 
-struct Program {
+struct PatternProgress {
     draws: Draws,
     /// Records or transactions started.
     done: u32,
 }
 
-impl Program {
+impl PatternProgress {
     /// This many different random places, or all of them.
     fn places(&mut self, of: u32, count: usize) -> Vec<u32> {
         let mut all: Vec<u32> = (0..of).collect();
@@ -214,14 +217,14 @@ impl Program {
 mod tests {
     use super::*;
 
-    fn acts(pattern: Pattern, area_bytes: u64, promises: usize) -> Vec<Act> {
-        let layout = Layout::of(pattern, 4096, area_bytes).unwrap();
+    fn acts(pattern: Pattern, area_bytes: u64, promises: usize) -> Vec<Action> {
+        let layout = RecordLayout::new(pattern, 4096, area_bytes).unwrap();
         layout.rounds(1).take(promises).flatten().collect()
     }
 
-    fn places(acts: &[Act]) -> Vec<u64> {
-        let of = |act: &Act| match act {
-            Act::Write { at, .. } => Some(*at),
+    fn places(acts: &[Action]) -> Vec<u64> {
+        let of = |act: &Action| match act {
+            Action::Write { at, .. } => Some(*at),
             _ => None,
         };
         acts.iter().filter_map(of).collect()
@@ -231,21 +234,21 @@ mod tests {
     fn a_log_is_written_once_and_ends_with_its_room() {
         let acts = acts(Pattern::Log, 10 * 4096, 40);
         assert_eq!(places(&acts), (0..10).map(|at| at * 8).collect::<Vec<_>>());
-        assert_eq!(acts.last(), Some(&Act::Promise));
+        assert_eq!(acts.last(), Some(&Action::Promise));
     }
 
     #[test]
     fn a_transaction_counts_before_its_blocks_are_put_in_their_places() {
-        let layout = Layout::of(Pattern::Transaction, 4096, 1 << 20).unwrap();
+        let layout = RecordLayout::new(Pattern::Transaction, 4096, 1 << 20).unwrap();
         let acts = layout.rounds(1).next().unwrap();
         let order: String = acts
             .iter()
             .map(|act| match act {
-                Act::Write { what: What::Logged { .. }, .. } => 'l',
-                Act::Write { what: What::Commit { .. }, .. } => 'c',
-                Act::Write { .. } => 'h',
-                Act::Sync => 's',
-                Act::Promise => 'p',
+                Action::Write { what: WrittenItem::Logged { .. }, .. } => 'l',
+                Action::Write { what: WrittenItem::Commit { .. }, .. } => 'c',
+                Action::Write { .. } => 'h',
+                Action::Sync => 's',
+                Action::Promise => 'p',
             })
             .collect();
         assert_eq!(order, "llllscsphhhh");
@@ -272,8 +275,8 @@ mod tests {
         for (pattern, least) in
             [(Pattern::Log, 4), (Pattern::InPlace, 1), (Pattern::Transaction, 44)]
         {
-            assert!(Layout::of(pattern, 4096, least * 4096).is_ok());
-            let told = Layout::of(pattern, 4096, least * 4096 - 1).unwrap_err();
+            assert!(RecordLayout::new(pattern, 4096, least * 4096).is_ok());
+            let told = RecordLayout::new(pattern, 4096, least * 4096 - 1).unwrap_err();
             assert!(told.contains(&format!("{least} blocks")), "{told}");
         }
     }
@@ -281,7 +284,11 @@ mod tests {
     #[test]
     fn patterns_without_places_have_no_layout() {
         for without_places in [Pattern::Files, Pattern::Command] {
-            assert!(Layout::of(without_places, 4096, 1 << 30).unwrap_err().contains("write_to = "));
+            assert!(
+                RecordLayout::new(without_places, 4096, 1 << 30)
+                    .unwrap_err()
+                    .contains("write_to = ")
+            );
         }
     }
 }

@@ -24,13 +24,13 @@ use assay_machine::system::{AreaFile, FileKind, System};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::image::{Seen, look};
-use crate::durability::judge::{Lost, Written};
-use crate::durability::log::{Known, SECTOR_BYTES};
+use crate::durability::judge::{LostWrite, WrittenRecords};
+use crate::durability::log::{KnownWrites, SECTOR_BYTES};
 use crate::durability::outage::AREA_BYTES;
-use crate::durability::pattern::{Act, Layout};
+use crate::durability::pattern::{Action, RecordLayout};
 use crate::durability::sync::Sync as SyncBy;
-use crate::durability::tally::Told;
-use crate::durability::trial::{ActWriter, Course, DurabilityDetail};
+use crate::durability::tally::Counterexample;
+use crate::durability::trial::{ActWriter, DurabilityDetail, DurabilityTrial};
 
 /// When to prompt for the power cut, nanoseconds after the first write.
 const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
@@ -45,7 +45,7 @@ const PIECE: usize = 64 << 10;
 const NAME_DIGITS: usize = 16;
 
 /// Notes on a trial that survive this process.
-pub trait Notes: Sync {
+pub trait NoteStore: Sync {
     /// The result's ID, as used by the command that resumes it.
     fn result(&self) -> &str;
 
@@ -58,7 +58,7 @@ pub trait Notes: Sync {
 }
 
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct PlugTarget<'a> {
     pub system: &'a dyn System,
     /// The target: a directory, or a device to overwrite.
     pub path: &'a Path,
@@ -66,29 +66,29 @@ pub struct Ground<'a> {
     pub device: Option<&'a File>,
     /// Start of the area on the device, and its length, bytes.
     pub area: [u64; 2],
-    pub notes: Option<&'a dyn Notes>,
+    pub notes: Option<&'a dyn NoteStore>,
     /// Set when the user stops, or the machine shuts down.
     pub stop: &'a AtomicBool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Note {
-    Begun(Begun),
+enum TrialNote {
+    Begun(BegunTrial),
     /// The power was lost, with this result.
     Judged(Box<DurabilityDetail>),
     Over,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Begun {
+struct BegunTrial {
     boot: String,
     /// The peer's key for its reports; also the name of the file.
     key: String,
     run: u64,
 }
 
-impl Begun {
+impl BegunTrial {
     fn file(&self) -> String {
         format!("{PREFIX}{}", &self.key[..NAME_DIGITS.min(self.key.len())])
     }
@@ -98,16 +98,16 @@ impl Begun {
     }
 }
 
-enum Heard {
+enum PeerReply {
     Rounds(u64),
     /// The peer was not reached, or not the correct one, with the reason unless the user stopped it: nothing is lost.
     NotNow(Option<String>),
 }
 
 pub struct Plug<'a> {
-    pub course: &'a Course,
+    pub course: &'a DurabilityTrial,
     pub peer: &'a str,
-    pub ground: Ground<'a>,
+    pub ground: PlugTarget<'a>,
 }
 
 impl Plug<'_> {
@@ -116,19 +116,19 @@ impl Plug<'_> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
         match noted {
-            Some(Note::Begun(begun)) => self.after(&begun),
+            Some(TrialNote::Begun(begun)) => self.after(&begun),
             // Judged before another power loss.
-            Some(Note::Judged(detail)) => Ok(*detail),
-            Some(Note::Over) | None => self.begin(notes),
+            Some(TrialNote::Judged(detail)) => Ok(*detail),
+            Some(TrialNote::Over) | None => self.begin(notes),
         }
     }
 
-    fn notes(&self) -> Result<&dyn Notes, String> {
+    fn notes(&self) -> Result<&dyn NoteStore, String> {
         let none = "method plug needs a stored result, because `assay resume` reads the trial";
         self.ground.notes.ok_or_else(|| none.to_owned())
     }
 
-    fn note(&self, note: &Note) -> Result<(), String> {
+    fn note(&self, note: &TrialNote) -> Result<(), String> {
         let text = serde_json::to_string(note).unwrap_or_default();
         let noted = self.notes()?.add(&text);
         noted.map_err(|error| format!("cannot store the state of the trial: {error}"))
@@ -151,12 +151,12 @@ impl Plug<'_> {
         self.ground.system.mains()?.ledger(self.peer, &token)
     }
 
-    fn begin(&self, notes: &dyn Notes) -> Result<DurabilityDetail, String> {
+    fn begin(&self, notes: &dyn NoteStore) -> Result<DurabilityDetail, String> {
         let random = self.ground.system.random().map_err(|error| error.to_string())?;
         let of = format!("{} {} ", notes.result(), notes.trial());
         let key = sha256([of.as_bytes(), &random[..]].concat());
         let run = key[24..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let begun = Begun { boot: self.boot()?, key: hexadecimal(&key), run };
+        let begun = BegunTrial { boot: self.boot()?, key: hexadecimal(&key), run };
         let reached = self.reach().or_else(|_| {
             // A busy peer may have rejected it.
             self.ground.system.sleep(PEER_PAUSE);
@@ -164,7 +164,7 @@ impl Plug<'_> {
         });
         let mut ledger = reached.map_err(|error| error.to_string())?;
         ledger.open(&key).map_err(|error| self.refused(&error))?;
-        let ended = self.note(&Note::Begun(begun.clone())).and_then(|()| {
+        let ended = self.note(&TrialNote::Begun(begun.clone())).and_then(|()| {
             let area = self.make(&begun)?;
             let ended = self.write(&begun, area.as_ref(), &mut *ledger);
             ended.and_then(|detail| self.remove(area.as_ref()).map(|()| detail))
@@ -172,7 +172,7 @@ impl Plug<'_> {
         let ended = ended.inspect_err(|_| self.clear(&begun));
         // Without a power loss, nobody needs it; a lost peer has forgotten it.
         let _ = ledger.forget(&key);
-        let over = self.note(&Note::Over);
+        let over = self.note(&TrialNote::Over);
         ended.and_then(|detail| over.map(|()| detail))
     }
 
@@ -181,7 +181,7 @@ impl Plug<'_> {
     }
 
     /// Creates its file; nothing for a device.
-    fn make(&self, begun: &Begun) -> Result<Option<AreaFile>, String> {
+    fn make(&self, begun: &BegunTrial) -> Result<Option<AreaFile>, String> {
         if !self.is_directory()? {
             return Ok(None);
         }
@@ -204,7 +204,7 @@ impl Plug<'_> {
         removed.map_err(|error| format!("cannot remove the test file: {error}"))
     }
 
-    fn clear(&self, begun: &Begun) {
+    fn clear(&self, begun: &BegunTrial) {
         if !self.is_directory().unwrap_or_default() {
             return;
         }
@@ -224,16 +224,16 @@ impl Plug<'_> {
         }
     }
 
-    fn layout(&self) -> Result<Layout, String> {
+    fn layout(&self) -> Result<RecordLayout, String> {
         let own = self.course;
         let bytes = if self.is_directory()? { AREA_BYTES } else { self.ground.area[1] };
-        Layout::of(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
+        RecordLayout::new(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
     }
 
     /// Writes and reports each round, until the user stops it or fails to cut the power.
     fn write(
         &self,
-        begun: &Begun,
+        begun: &BegunTrial,
         area: Option<&AreaFile>,
         ledger: &mut dyn Ledger,
     ) -> Result<DurabilityDetail, String> {
@@ -263,7 +263,7 @@ impl Plug<'_> {
             }
             for act in acts {
                 writer.act(act, &mut medium)?;
-                if act == Act::Promise {
+                if act == Action::Promise {
                     ledger.tell(round).map_err(|error| self.lost(&error))?;
                 }
             }
@@ -293,14 +293,14 @@ impl Plug<'_> {
     }
 
     /// Judges a trial that started and did not end.
-    fn after(&self, begun: &Begun) -> Result<DurabilityDetail, String> {
+    fn after(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         let judged = self.judged(begun);
         let note = match &judged {
             // Stopped by the user: judge it on resume.
             Ok(detail) if detail.stopped => return judged,
             // Record it before removing anything.
-            Ok(detail) => Note::Judged(Box::new(detail.clone())),
-            Err(_) => Note::Over,
+            Ok(detail) => TrialNote::Judged(Box::new(detail.clone())),
+            Err(_) => TrialNote::Over,
         };
         self.note(&note)?;
         self.clear(begun);
@@ -311,7 +311,7 @@ impl Plug<'_> {
         judged
     }
 
-    fn judged(&self, begun: &Begun) -> Result<DurabilityDetail, String> {
+    fn judged(&self, begun: &BegunTrial) -> Result<DurabilityDetail, String> {
         if self.boot()? == begun.boot {
             return Err(
                 "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
@@ -321,11 +321,11 @@ impl Plug<'_> {
         }
         let told = match self.heard_rounds(begun)? {
             // Nothing could be lost then: counting it would make the bound too small.
-            Heard::Rounds(0) => {
+            PeerReply::Rounds(0) => {
                 return Err("the power was cut before the first write: no verdict".to_owned());
             }
-            Heard::Rounds(told) => told,
-            Heard::NotNow(why) => {
+            PeerReply::Rounds(told) => told,
+            PeerReply::NotNow(why) => {
                 if let Some(why) = why {
                     self.mains()?.call(&self.waits_words(&why)?);
                 }
@@ -346,7 +346,8 @@ impl Plug<'_> {
             written.without_any(known)
         };
         let course = self.course;
-        let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::Place);
+        let story =
+            |lost: &LostWrite| course.story_after(&written, lost, steps).map(Counterexample::Place);
         detail.tally.count(&judgement, story);
         Ok(detail)
     }
@@ -356,7 +357,7 @@ impl Plug<'_> {
         Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
     }
 
-    fn heard_rounds(&self, begun: &Begun) -> Result<Heard, String> {
+    fn heard_rounds(&self, begun: &BegunTrial) -> Result<PeerReply, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
         for at in 0..PEER_TRIES {
@@ -364,10 +365,10 @@ impl Plug<'_> {
                 self.ground.system.sleep(PEER_PAUSE);
             }
             if self.ground.stop.load(Ordering::Relaxed) {
-                return Ok(Heard::NotNow(None));
+                return Ok(PeerReply::NotNow(None));
             }
             match self.reach().and_then(|mut own| own.told(&trial)) {
-                Ok(Some(told)) => return Ok(Heard::Rounds(told)),
+                Ok(Some(told)) => return Ok(PeerReply::Rounds(told)),
                 Ok(None) => {
                     return Err(format!(
                         "peer {} no longer has a record of this trial (it restarted, or the record is \
@@ -377,7 +378,7 @@ impl Plug<'_> {
                 }
                 // Unrelated to the content.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    return Ok(Heard::NotNow(Some(error.to_string())));
+                    return Ok(PeerReply::NotNow(Some(error.to_string())));
                 }
                 Err(error) => why = error.to_string(),
             }
@@ -389,23 +390,23 @@ impl Plug<'_> {
     }
 
     /// The writes when the peer had received this many rounds, and the steps up to the last acknowledgment.
-    fn written(&self, told: u64) -> Result<(Written, Known, usize), String> {
+    fn written(&self, told: u64) -> Result<(WrittenRecords, KnownWrites, usize), String> {
         let layout = self.layout()?;
-        let mut own = Written::with_room(layout, 0);
-        let (mut known, mut steps) = (Known { begun: 0, promised: 0 }, 0);
+        let mut own = WrittenRecords::with_room(layout, 0);
+        let (mut known, mut steps) = (KnownWrites { begun: 0, promised: 0 }, 0);
         // Limits an impossible number.
         let heard = told.min(MOST_ROUNDS);
         for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
             for act in acts {
                 match act {
-                    Act::Write { what, at } => own.write(at, what),
-                    Act::Sync => own.log.flush(),
-                    Act::Promise if round <= heard && self.course.sync != SyncBy::None => {
+                    Action::Write { what, at } => own.write(at, what),
+                    Action::Sync => own.log.flush(),
+                    Action::Promise if round <= heard && self.course.sync != SyncBy::None => {
                         own.log.promise();
                         (known.promised, steps) =
                             (own.log.writes.len() as u32, own.log.steps.len());
                     }
-                    Act::Promise => {}
+                    Action::Promise => {}
                 }
             }
         }
@@ -414,7 +415,7 @@ impl Plug<'_> {
     }
 
     /// The content by sector; `None` if the file is missing.
-    fn image(&self, begun: &Begun, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
+    fn image(&self, begun: &BegunTrial, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
         let area = if self.is_directory()? {
             match self.mains()?.open_kept(self.ground.path, &begun.file()) {
                 Ok(area) => Some(area),
@@ -456,13 +457,13 @@ impl Plug<'_> {
 }
 
 /// All rounds of a program without end: a full log starts over.
-fn rounds(layout: Layout, seed: u64) -> impl Iterator<Item = Vec<Act>> {
+fn rounds(layout: RecordLayout, seed: u64) -> impl Iterator<Item = Vec<Action>> {
     iter::repeat_with(move || layout.rounds(seed)).flatten()
 }
 
 /// Whether a trial needs no further judgment, by its last note.
 pub fn is_over(note: &str) -> bool {
-    matches!(serde_json::from_str(note), Ok(Note::Over))
+    matches!(serde_json::from_str(note), Ok(TrialNote::Over))
 }
 
 #[cfg(test)]

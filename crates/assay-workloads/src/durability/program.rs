@@ -2,25 +2,25 @@
 //! of the answer.
 
 use crate::durability::below::On;
-use crate::durability::command::{self, Lines, Refused};
+use crate::durability::command::{self, CommandLines, Refused};
 use crate::durability::cut::Cut;
 use crate::durability::files;
-use crate::durability::guest::{Answer, Order, Script, Writer, image};
+use crate::durability::guest::{Answer, GuestOrder, WriterScript, WriterSpec, image};
 use crate::durability::image::{Seen, look};
-use crate::durability::judge::{Found, Judgement, Unpromised, Written};
-use crate::durability::log::{Known, SECTOR_BYTES};
+use crate::durability::judge::{CutJudgement, Found, Unpromised, WrittenRecords};
+use crate::durability::log::{KnownWrites, SECTOR_BYTES};
 use crate::durability::outage::{AREA_BYTES, describe};
-use crate::durability::pages::Pages;
-use crate::durability::pattern::{Act, Pattern};
+use crate::durability::pages::DrivePages;
+use crate::durability::pattern::{Action, Pattern};
 use crate::durability::sync::Sync;
-use crate::durability::tally::{Tally, Told};
-use crate::durability::trial::Course;
+use crate::durability::tally::{Counterexample, CutTally};
+use crate::durability::trial::DurabilityTrial;
 
 /// The machine's answer on its content, or why the content is unreachable.
 pub type Back = Result<Answer, String>;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Made<'a> {
+pub struct CutRun<'a> {
     pub cut: Cut,
     /// Number of reports from the program.
     pub heard: u32,
@@ -28,7 +28,7 @@ pub struct Made<'a> {
 }
 
 pub trait Program {
-    fn writer(&self) -> Writer;
+    fn writer(&self) -> WriterSpec;
 
     /// Total number of reports; `None` if unknown in advance.
     fn tells(&self) -> Option<u32>;
@@ -47,45 +47,55 @@ pub trait Program {
     }
 
     /// The order for reading; for a command, with its printed lines.
-    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> Order;
+    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder;
 
     /// The answer without a machine, if that is possible.
-    fn seen(&self, _pages: &Pages) -> Option<Answer> {
+    fn seen(&self, _pages: &DrivePages) -> Option<Answer> {
         None
     }
 
-    fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String>;
+    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String>;
 }
 
 /// The program of a trial; `own` is the user's command.
-pub fn of<'a>(course: &'a Course, own: Option<&'a Lines>) -> Result<Box<dyn Program + 'a>, String> {
-    let Course { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
+pub fn program_for<'a>(
+    course: &'a DurabilityTrial,
+    own: Option<&'a CommandLines>,
+) -> Result<Box<dyn Program + 'a>, String> {
+    let DurabilityTrial { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
     match (pattern, own) {
         (Pattern::Files, _) => {
-            let shape = files::Shape { sync, rounds: promises, most_bytes: record_bytes, seed };
-            let script = files::Script::of(&shape);
+            let shape = files::FileShape { sync, rounds: promises, most_bytes: record_bytes, seed };
+            let script = files::FileScript::from_shape(&shape);
             Ok(Box::new(OfFiles { told: script.tells().collect(), script, shape, run }))
         }
         (Pattern::Command, Some(own)) => Ok(Box::new(OfCommand { own })),
         (Pattern::Command, None) => Err("no command given".to_owned()),
         (Pattern::Log | Pattern::InPlace | Pattern::Transaction, _) => {
             let area_bytes = AREA_BYTES;
-            let script =
-                Script { pattern, sync, record_bytes, rounds: promises, area_bytes, seed, run };
-            Ok(Box::new(Programmed::of(course, script)?))
+            let script = WriterScript {
+                pattern,
+                sync,
+                record_bytes,
+                rounds: promises,
+                area_bytes,
+                seed,
+                run,
+            };
+            Ok(Box::new(Programmed::new(course, script)?))
         }
     }
 }
 
 /// All acts of a pattern of writes without a power loss.
 struct Programmed<'a> {
-    course: &'a Course,
-    script: Script,
-    written: Written,
-    rounds: Vec<Round>,
+    course: &'a DurabilityTrial,
+    script: WriterScript,
+    written: WrittenRecords,
+    rounds: Vec<ProgramRound>,
 }
 
-struct Round {
+struct ProgramRound {
     /// Writes with a lower number were acknowledged by it.
     promised: u32,
     /// Writes with a lower number had started at its end.
@@ -94,24 +104,24 @@ struct Round {
 }
 
 impl<'a> Programmed<'a> {
-    fn of(course: &'a Course, script: Script) -> Result<Self, String> {
+    fn new(course: &'a DurabilityTrial, script: WriterScript) -> Result<Self, String> {
         let (layout, all) = script.acts()?;
-        let mut written = Written::with_room(layout, all.iter().map(Vec::len).sum());
+        let mut written = WrittenRecords::with_room(layout, all.iter().map(Vec::len).sum());
         let mut rounds = Vec::new();
         for acts in all {
             let (mut promised, mut steps) = (0, 0);
             for act in acts {
                 match act {
-                    Act::Write { what, at } => written.write(at, what),
-                    Act::Sync => written.log.flush(),
-                    Act::Promise => {
+                    Action::Write { what, at } => written.write(at, what),
+                    Action::Sync => written.log.flush(),
+                    Action::Promise => {
                         written.log.promise();
                         promised = written.log.writes.len() as u32;
                         steps = written.log.steps.len();
                     }
                 }
             }
-            rounds.push(Round { promised, begun: written.log.writes.len() as u32, steps });
+            rounds.push(ProgramRound { promised, begun: written.log.writes.len() as u32, steps });
         }
         if rounds.is_empty() {
             return Err("the runtime is too short for one round".to_owned());
@@ -124,12 +134,12 @@ impl<'a> Programmed<'a> {
     }
 
     /// Known state after this many reported rounds; the next one may be in progress.
-    fn known(&self, rounds: u32) -> Known {
+    fn known(&self, rounds: u32) -> KnownWrites {
         let heard = (rounds as usize).min(self.rounds.len());
         let last = self.rounds[..heard].last().filter(|_| self.promises(0));
         let under_way = self.rounds.get(heard).or(self.rounds.last());
         let [promised, begun] = [last.map(|own| own.promised), under_way.map(|own| own.begun)];
-        Known { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
+        KnownWrites { begun: begun.unwrap_or_default(), promised: promised.unwrap_or_default() }
     }
 
     /// Steps known to be done by then.
@@ -140,8 +150,8 @@ impl<'a> Programmed<'a> {
 }
 
 impl Program for Programmed<'_> {
-    fn writer(&self) -> Writer {
-        Writer::Pattern(self.script)
+    fn writer(&self) -> WriterSpec {
+        WriterSpec::Pattern(self.script)
     }
 
     fn tells(&self) -> Option<u32> {
@@ -152,12 +162,12 @@ impl Program for Programmed<'_> {
         self.script.sync != Sync::None
     }
 
-    fn asks(&self, on: On, mounted: &str, _: &[String]) -> Order {
+    fn asks(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
         let bytes = AREA_BYTES.min(self.bytes());
-        Order::Read { on, mounted: mounted.to_owned(), run: self.script.run, bytes }
+        GuestOrder::Read { on, mounted: mounted.to_owned(), run: self.script.run, bytes }
     }
 
-    fn seen(&self, pages: &Pages) -> Option<Answer> {
+    fn seen(&self, pages: &DrivePages) -> Option<Answer> {
         let mut sector = [0; SECTOR_BYTES as usize];
         let at = |number: u64| {
             pages.read(number * SECTOR_BYTES, &mut sector);
@@ -167,7 +177,7 @@ impl Program for Programmed<'_> {
         Some(Answer::there(&image))
     }
 
-    fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String> {
+    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
         let known = self.known(made.heard);
         let judgement = match back {
             Ok(Answer::There(runs)) => {
@@ -188,16 +198,16 @@ impl Program for Programmed<'_> {
 }
 
 struct OfFiles {
-    script: files::Script,
+    script: files::FileScript,
     /// Number of returned calls at each report.
     told: Vec<usize>,
-    shape: files::Shape,
+    shape: files::FileShape,
     run: u64,
 }
 
 impl Program for OfFiles {
-    fn writer(&self) -> Writer {
-        Writer::Files { shape: self.shape, run: self.run }
+    fn writer(&self) -> WriterSpec {
+        WriterSpec::Files { shape: self.shape, run: self.run }
     }
 
     fn tells(&self) -> Option<u32> {
@@ -208,11 +218,11 @@ impl Program for OfFiles {
         self.told.get(before as usize).is_some_and(|calls| self.script.promises(calls - 1))
     }
 
-    fn asks(&self, on: On, mounted: &str, _: &[String]) -> Order {
-        Order::List { on, mounted: mounted.to_owned(), shape: self.shape, run: self.run }
+    fn asks(&self, on: On, mounted: &str, _: &[String]) -> GuestOrder {
+        GuestOrder::List { on, mounted: mounted.to_owned(), shape: self.shape, run: self.run }
     }
 
-    fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String> {
+    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
         let heard = self.told[..(made.heard as usize).min(self.told.len())].last();
         let returned = heard.copied().unwrap_or_default();
         let moment = self.script.cut(returned);
@@ -224,19 +234,19 @@ impl Program for OfFiles {
                 self.script.without_any(moment)
             }
         };
-        let story = |lost: &files::Lost| files::Story::of(&self.script, lost, Some(moment));
-        tally.count(&judgement, |lost| Some(Told::File(Box::new(story(lost)))));
+        let story = |lost: &files::LostFile| files::FileLoss::new(&self.script, lost, Some(moment));
+        tally.count(&judgement, |lost| Some(Counterexample::File(Box::new(story(lost)))));
         Ok(())
     }
 }
 
 struct OfCommand<'a> {
-    own: &'a Lines,
+    own: &'a CommandLines,
 }
 
 impl Program for OfCommand<'_> {
-    fn writer(&self) -> Writer {
-        Writer::Command(self.own.clone())
+    fn writer(&self) -> WriterSpec {
+        WriterSpec::Command(self.own.clone())
     }
 
     fn tells(&self) -> Option<u32> {
@@ -256,8 +266,8 @@ impl Program for OfCommand<'_> {
         true
     }
 
-    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> Order {
-        Order::Check {
+    fn asks(&self, on: On, mounted: &str, lines: &[String]) -> GuestOrder {
+        GuestOrder::Check {
             on,
             mounted: mounted.to_owned(),
             own: self.own.clone(),
@@ -265,19 +275,19 @@ impl Program for OfCommand<'_> {
         }
     }
 
-    fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String> {
+    fn count(&self, made: &CutRun<'_>, back: &Back, tally: &mut CutTally) -> Result<(), String> {
         let (judgement, check) = match back {
             Ok(Answer::Checked(ended)) => (ended.judged()?, Some(ended)),
             Ok(other) => return Err(describe(other)),
             Err(why) => {
                 tally.reached.not(why);
                 let lost = vec![Refused(Found::Unreachable)];
-                (Judgement { lost, unpromised: Unpromised::default() }, None)
+                (CutJudgement { lost, unpromised: Unpromised::default() }, None)
             }
         };
         let heard = (made.heard as usize).min(made.lines.len());
-        let story = || command::Story::of(&made.lines[..heard], made.cut.steps, check);
-        tally.count(&judgement, |_| Some(Told::Command(Box::new(story()))));
+        let story = || command::CommandLoss::new(&made.lines[..heard], made.cut.steps, check);
+        tally.count(&judgement, |_| Some(Counterexample::Command(Box::new(story()))));
         Ok(())
     }
 }

@@ -9,30 +9,30 @@ use assay_machine::system::powered::FarSide;
 use crate::durability::cut::Cut;
 use crate::durability::drive::Drive;
 use crate::durability::log::{Log, SECTOR_BYTES, Write};
-use crate::durability::pages::Pages;
+use crate::durability::pages::DrivePages;
 
 /// A drive with a volatile cache, and the log of its requests since power-on.
-pub struct Served {
+pub struct ServedDrive {
     bytes: u64,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    base: Pages,
-    now: Pages,
+    base: DrivePages,
+    now: DrivePages,
     log: Log,
     /// Data of the logged writes; `None` for zeros.
     carried: Vec<Option<Box<[u8]>>>,
     /// Number of steps at each reported round.
     rounds: Vec<usize>,
     /// The power loss after this many steps.
-    ends: Option<End>,
+    ends: Option<PlannedPowerCut>,
     is_off: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct PlannedPowerCut {
     /// After this number of reported rounds,
     pub rounds: u32,
     /// and this number of later modifying requests.
@@ -42,13 +42,13 @@ pub struct End {
 
 #[derive(Clone, Debug, Default)]
 pub struct Logged {
-    base: Pages,
+    base: DrivePages,
     pub log: Log,
     carried: Vec<Option<Box<[u8]>>>,
     rounds: Vec<usize>,
 }
 
-impl Served {
+impl ServedDrive {
     pub fn new(bytes: u64) -> Self {
         Self { bytes, inner: Mutex::default() }
     }
@@ -58,12 +58,12 @@ impl Served {
     }
 
     /// Powers on with this content and an empty log; `ends` is the time of the power loss, if any.
-    pub fn begin(&self, content: &Pages, ends: Option<End>) {
+    pub fn begin(&self, content: &DrivePages, ends: Option<PlannedPowerCut>) {
         let (base, now) = (content.clone(), content.clone());
         *self.inner() = Inner { base, now, ends, ..Inner::default() };
     }
 
-    pub fn content(&self) -> Pages {
+    pub fn content(&self) -> DrivePages {
         self.inner().now.clone()
     }
 
@@ -103,7 +103,8 @@ impl Served {
         }
         own(&mut inner);
         if let Some(ends) = inner.ends.filter(|own| own.rounds <= inner.rounds.len() as u32) {
-            inner.ends = Some(End { requests: ends.requests.saturating_sub(1), ..ends });
+            inner.ends =
+                Some(PlannedPowerCut { requests: ends.requests.saturating_sub(1), ..ends });
             inner.is_off = inner.is_due();
         }
         !inner.is_off || inner.ends.is_some_and(|own| own.answers)
@@ -121,7 +122,7 @@ impl Inner {
     }
 }
 
-impl FarSide for Served {
+impl FarSide for ServedDrive {
     fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -155,7 +156,13 @@ impl FarSide for Served {
 
 impl Logged {
     /// The content after a power loss after this many steps, with the rounds reported by then.
-    pub fn after(&self, drive: Drive, unit: u32, steps: usize, draws: &mut Draws) -> (Pages, Cut) {
+    pub fn after(
+        &self,
+        drive: Drive,
+        unit: u32,
+        steps: usize,
+        draws: &mut Draws,
+    ) -> (DrivePages, Cut) {
         let (landed, cut) = drive.after(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();
         for own in landed {
@@ -182,15 +189,15 @@ mod tests {
 
     const BYTES: u64 = 1 << 20;
 
-    fn read(pages: &Pages, at: u64) -> u8 {
+    fn read(pages: &DrivePages, at: u64) -> u8 {
         let mut byte = [0];
         pages.read(at, &mut byte);
         byte[0]
     }
 
-    fn written(ends: Option<End>) -> (Served, Vec<bool>) {
-        let own = Served::new(BYTES);
-        own.begin(&Pages::default(), ends);
+    fn written(ends: Option<PlannedPowerCut>) -> (ServedDrive, Vec<bool>) {
+        let own = ServedDrive::new(BYTES);
+        own.begin(&DrivePages::default(), ends);
         let mut answered = Vec::new();
         for round in 1..=3_u8 {
             answered.push(own.write(u64::from(round) * 4096, &[round; 4096], false));
@@ -231,7 +238,7 @@ mod tests {
             (1, false, [true, true, true, true, false, false, false]),
             (2, false, [true, true, true, true, true, false, false]),
         ] {
-            let (own, answered) = written(Some(End { rounds: 2, requests, answers }));
+            let (own, answered) = written(Some(PlannedPowerCut { rounds: 2, requests, answers }));
             assert_eq!(answered, told, "{requests} {answers}");
             assert!(own.is_off() && !own.read(0, &mut [0]));
             let changes = |log: &Log| log.steps.len() as u64 - log.promises();
@@ -241,8 +248,8 @@ mod tests {
 
     #[test]
     fn what_was_cleared_is_zeros() {
-        let own = Served::new(BYTES);
-        let mut content = Pages::default();
+        let own = ServedDrive::new(BYTES);
+        let mut content = DrivePages::default();
         content.write(0, &[5; 8192]);
         own.begin(&content, None);
         assert!(own.clear(0, 4096, false) && own.flush());

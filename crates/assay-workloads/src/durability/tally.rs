@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::durability::judge::{Found, Judgement, Missing, Outcome, Unpromised};
+use crate::durability::judge::{CutJudgement, CutOutcome, Found, Missing, Unpromised};
 use crate::durability::reached::Reached;
-use crate::durability::trial::Story;
+use crate::durability::trial::WriteLoss;
 use crate::durability::{command, files};
 
 /// The shortest counterexample, by the kind of loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Told {
+pub enum Counterexample {
     /// A write to a place.
-    Place(Box<Story>),
+    Place(Box<WriteLoss>),
     /// A file, or a name.
-    File(Box<files::Story>),
+    File(Box<files::FileLoss>),
     /// An acknowledged line of a command.
-    Command(Box<command::Story>),
+    Command(Box<command::CommandLoss>),
 }
 
-impl Told {
+impl Counterexample {
     /// Steps or calls from the lost item to the end.
     pub fn length(&self) -> u64 {
         match self {
@@ -36,12 +36,12 @@ impl Told {
 /// Crash points by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tally {
+pub struct CutTally {
     pub acknowledged_writes: u64,
     pub crash_points: u64,
     /// Crash points after which an acknowledged item was missing.
     pub lost: u64,
-    pub outcomes: BTreeMap<Outcome, u64>,
+    pub outcomes: BTreeMap<CutOutcome, u64>,
     /// Missing acknowledged writes over all crash points, by what was found instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub found: BTreeMap<Found, u64>,
@@ -52,19 +52,19 @@ pub struct Tally {
     pub reached: Reached,
     /// The shortest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counterexample: Option<Told>,
+    pub counterexample: Option<Counterexample>,
     /// Sectors of the target that were read again without a power loss, and those that differ.
     pub read_again: [u64; 2],
     /// An acknowledged item that is missing without a power loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_without_crash: Option<Told>,
+    pub lost_without_crash: Option<Counterexample>,
 }
 
-impl Tally {
+impl CutTally {
     pub fn count<L: Missing>(
         &mut self,
-        judgement: &Judgement<L>,
-        story: impl FnOnce(&L) -> Option<Told>,
+        judgement: &CutJudgement<L>,
+        story: impl FnOnce(&L) -> Option<Counterexample>,
     ) {
         self.crash_points += 1;
         *self.outcomes.entry(judgement.outcome()).or_default() += 1;
@@ -78,8 +78,8 @@ impl Tally {
     }
 
     /// Stores a counterexample if it is shorter than the present one.
-    fn keep(&mut self, story: Option<Told>) {
-        let shortest = self.counterexample.as_ref().map_or(u64::MAX, Told::length);
+    fn keep(&mut self, story: Option<Counterexample>) {
+        let shortest = self.counterexample.as_ref().map_or(u64::MAX, Counterexample::length);
         if story
             .as_ref()
             .is_some_and(|own| self.counterexample.is_none() || own.length() < shortest)
@@ -105,7 +105,7 @@ impl Tally {
         }
     }
 
-    pub fn of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut whole = Self::default();
         for own in all {
             whole.add(own);
@@ -127,10 +127,10 @@ fn summed<K: Ord + Copy>(own: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durability::judge::Lost;
+    use crate::durability::judge::LostWrite;
 
-    fn story(written_step: u64) -> Story {
-        Story {
+    fn story(written_step: u64) -> WriteLoss {
+        WriteLoss {
             write: 1,
             at_bytes: 0,
             bytes: 4096,
@@ -143,50 +143,52 @@ mod tests {
         }
     }
 
-    fn told(written_step: u64) -> Told {
-        Told::Place(Box::new(story(written_step)))
+    fn told(written_step: u64) -> Counterexample {
+        Counterexample::Place(Box::new(story(written_step)))
     }
 
-    fn lost(count: u32) -> Judgement {
-        let lost = (0..count).map(|write| Lost { write, found: Found::Nothing, older: None });
-        Judgement { lost: lost.collect(), unpromised: Unpromised::default() }
+    fn lost(count: u32) -> CutJudgement {
+        let lost = (0..count).map(|write| LostWrite { write, found: Found::Nothing, older: None });
+        CutJudgement { lost: lost.collect(), unpromised: Unpromised::default() }
     }
 
     #[test]
     fn cuts_are_counted_and_the_shortest_story_stays() {
-        let mut own = Tally::default();
+        let mut own = CutTally::default();
         own.count(&lost(0), |_| panic!("nothing is to be told"));
         own.count(&lost(2), |lost| Some(told(40 + u64::from(lost.write))));
         own.count(&lost(1), |_| Some(told(30)));
         assert_eq!((own.crash_points, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
         assert_eq!(
-            own.counterexample.as_ref().map(Told::length),
+            own.counterexample.as_ref().map(Counterexample::length),
             Some(9),
             "that of the newest write"
         );
-        assert_eq!(own.outcomes, [(Outcome::Quiet, 1), (Outcome::Lost, 2)].into());
+        assert_eq!(own.outcomes, [(CutOutcome::Quiet, 1), (CutOutcome::Lost, 2)].into());
     }
 
     #[test]
     fn several_are_one_sample() {
-        let mut one = Tally { acknowledged_writes: 5, read_again: [8, 0], ..Tally::default() };
+        let mut one =
+            CutTally { acknowledged_writes: 5, read_again: [8, 0], ..CutTally::default() };
         one.count(&lost(1), |_| Some(told(40)));
-        let mut other = Tally { acknowledged_writes: 7, read_again: [8, 1], ..Tally::default() };
+        let mut other =
+            CutTally { acknowledged_writes: 7, read_again: [8, 1], ..CutTally::default() };
         other.count(&lost(0), |_| None);
         other.lost_without_crash =
-            Some(Told::Place(Box::new(Story { crash_step: None, ..story(3) })));
-        let both = Tally::of([&one, &other]);
+            Some(Counterexample::Place(Box::new(WriteLoss { crash_step: None, ..story(3) })));
+        let both = CutTally::sum([&one, &other]);
         assert_eq!(
             (both.acknowledged_writes, both.crash_points, both.lost, both.read_again),
             (12, 2, 1, [16, 1])
         );
         let text = serde_json::to_string(&both).unwrap();
-        assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), both);
+        assert_eq!(serde_json::from_str::<CutTally>(&text).unwrap(), both);
         assert_eq!(
             (both.counterexample, both.lost_without_crash),
             (one.counterexample.clone(), other.lost_without_crash.clone())
         );
-        assert_eq!(Tally::of([]), Tally::default());
-        assert!(!Tally::default().has_lost() && one.has_lost() && other.has_lost());
+        assert_eq!(CutTally::sum([]), CutTally::default());
+        assert!(!CutTally::default().has_lost() && one.has_lost() && other.has_lost());
     }
 }

@@ -14,12 +14,12 @@ use crate::durability::below::On;
 use crate::durability::bound::{at_most, most_share};
 use crate::durability::cut::Survivors;
 use crate::durability::drive::Drive;
-use crate::durability::grade::Grade;
-use crate::durability::judge::{Found, Outcome};
+use crate::durability::grade::Method;
+use crate::durability::judge::{CutOutcome, Found};
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
-use crate::durability::tally::{Tally, Told};
-use crate::durability::trial::{DurabilityDetail, Story};
+use crate::durability::tally::{Counterexample, CutTally};
+use crate::durability::trial::{DurabilityDetail, WriteLoss};
 use crate::tell::OfRow;
 
 use super::counted;
@@ -30,7 +30,7 @@ use super::counted;
 pub struct DurabilityFacts {
     pub workload: String,
     pub configuration: Levels,
-    pub method: Grade,
+    pub method: Method,
     /// The storage written to.
     #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write_to: On,
@@ -46,7 +46,7 @@ pub struct DurabilityFacts {
     pub trials: u64,
     /// Totals over all crash points.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: CutTally,
     /// Upper bound on the share of crash points with a loss, one-sided 95%; `None` without acknowledged writes or crash
     /// points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ impl DurabilityFacts {
         trials: &[&DurabilityDetail],
         left_out: &[&DurabilityDetail],
     ) -> Option<Self> {
-        let mut tally = Tally::of(trials.iter().map(|own| &own.tally));
+        let mut tally = CutTally::sum(trials.iter().map(|own| &own.tally));
         let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
         tally.lost_without_crash = tally.lost_without_crash.or(missing);
         if trials.is_empty() && tally.lost_without_crash.is_none() {
@@ -123,14 +123,14 @@ impl DurabilityFacts {
                  after {} of {cuts} {}.",
                 show::count(self.untouched()),
                 match self.method {
-                    Grade::Replay => "replayed crash points",
-                    Grade::Kill | Grade::Plug => "power cuts",
+                    Method::Replay => "replayed crash points",
+                    Method::Kill | Method::Plug => "power cuts",
                 }
             );
         };
         let most = at_most(most);
         let how = self.how();
-        let is_of = if self.method == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
+        let is_of = if self.method == Method::Plug { THIS_MACHINE } else { NOT_YOURS };
         if self.tally.lost == 0 {
             return format!(
                 "{how}, 0 of {cuts} crash points lost an acknowledged write (95% upper bound: \
@@ -149,16 +149,16 @@ impl DurabilityFacts {
         let drive = self.assumed_drive.assumed(self.atomic_write_unit_bytes);
         let on = self.write_to.words(&self.mount_options, self.pattern.has_directory());
         match (self.method, self.write_to) {
-            (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
-            (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
-            (Grade::Kill, _) => format!("Written to {on} with a power cut on {drive}"),
-            (Grade::Plug, _) => "Written to the target of a machine that lost power".to_owned(),
+            (Method::Replay, On::Target) => format!("Replayed on {drive}"),
+            (Method::Replay, _) => format!("Written to {on} and replayed on {drive}"),
+            (Method::Kill, _) => format!("Written to {on} with a power cut on {drive}"),
+            (Method::Plug, _) => "Written to the target of a machine that lost power".to_owned(),
         }
     }
 
     fn untouched(&self) -> u64 {
         let of = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
-        of(Outcome::Quiet) + of(Outcome::AllThere)
+        of(CutOutcome::Quiet) + of(CutOutcome::AllThere)
     }
 
     fn found_words(&self) -> String {
@@ -193,7 +193,7 @@ impl DurabilityFacts {
 
     fn grade_and_drive(&self) -> String {
         let (grade, drive) = (self.method.name(), self.assumed_drive.name());
-        if self.method == Grade::Plug {
+        if self.method == Method::Plug {
             return format!("{grade}, the real drive");
         }
         match self.write_to {
@@ -213,7 +213,7 @@ impl OfRow for DurabilityFacts {
         let levels: Vec<String> =
             self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
         let own = called(&self.workload, &levels.join(", "));
-        let is_real = self.tally.lost_without_crash.is_some() || self.method == Grade::Plug;
+        let is_real = self.tally.lost_without_crash.is_some() || self.method == Method::Plug;
         let on = if is_real { "the target" } else { "an assumed drive" };
         let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
         self.tally.has_lost().then(text)
@@ -302,27 +302,27 @@ fn in_machine_words(planned: &DurabilityPlan) -> String {
         "a kernel".to_owned()
     };
     match planned.method {
-        Grade::Replay | Grade::Plug => format!(
+        Method::Replay | Method::Plug => format!(
             "Method replay in a virtual machine: Assay logs the requests to the drive below {below} and \
              replays crash points on {drive}. This tests the requests that the guest issues, not a real drive."
         ),
-        Grade::Kill => format!(
+        Method::Kill => format!(
             "Method kill: the virtual machine lost power while {below} wrote to {drive}, and the next \
              virtual machine read the data. This tests the guest with an assumed drive, not a real drive."
         ),
     }
 }
 
-fn story_words(told: &Told) -> String {
+fn story_words(told: &Counterexample) -> String {
     match told {
-        Told::Place(story) => place_words(story),
-        Told::File(story) => story.words(),
-        Told::Command(story) => story.words(),
+        Counterexample::Place(story) => place_words(story),
+        Counterexample::File(story) => story.words(),
+        Counterexample::Command(story) => story.words(),
     }
 }
 
-fn place_words(story: &Story) -> String {
-    let Story { write, written_step, acknowledged_step: promised_step, .. } = story;
+fn place_words(story: &WriteLoss) -> String {
+    let WriteLoss { write, written_step, acknowledged_step: promised_step, .. } = story;
     let begin = format!(
         "Shortest counterexample: write {} ({} at byte {}) is step {} and was acknowledged in step {}",
         show::count(*write),
@@ -375,27 +375,27 @@ const DRIVE_LEGEND: &str = "The bound applies only to the row, these logs and th
                             a real drive or real power cuts.";
 const PLUG_LEGEND: &str = "The bound applies only to the row and this machine. A person cuts the power, so the timing \
                            is not random.";
-const MOMENTS: [(Grade, &str); 3] = [
+const MOMENTS: [(Method, &str); 3] = [
     (
-        Grade::Replay,
+        Method::Replay,
         "Each step of the log after the first acknowledgment is equally likely to be a crash point",
     ),
     (
-        Grade::Kill,
+        Method::Kill,
         "Each power cut follows a random round and zero to twelve further requests, of which the \
          last may be unanswered",
     ),
-    (Grade::Plug, "With method plug, a person cuts the power"),
+    (Method::Plug, "With method plug, a person cuts the power"),
 ];
 const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
 
 fn legend(all: &[&DurabilityFacts]) -> String {
-    let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
+    let is_there = |grade: Method| all.iter().any(|own| own.method == grade);
     let moments = MOMENTS.into_iter().filter(|(grade, _)| is_there(*grade));
     let moments = moments.map(|(_, moment)| moment).collect::<Vec<_>>().join(". ");
-    if all.iter().all(|own| own.method == Grade::Plug) {
+    if all.iter().all(|own| own.method == Method::Plug) {
         return format!("{LEGEND} {PLUG_LEGEND} {moments}. {UNPROMISED}");
     }
     format!("{LEGEND} {DRIVE_LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
@@ -441,10 +441,10 @@ const CUTS: &str = "crash points";
 
 fn title(all: &[&DurabilityFacts]) -> &'static str {
     let has = |grade| all.iter().any(|own| own.method == grade);
-    if has(Grade::Plug) {
+    if has(Method::Plug) {
         return "power cuts of this machine";
     }
-    match (has(Grade::Replay), has(Grade::Kill)) {
+    match (has(Method::Replay), has(Method::Kill)) {
         (true, true) => "power cuts on an assumed drive",
         (_, true) => "power cuts of virtual machines with an assumed drive",
         _ => "power cuts replayed on an assumed drive",
@@ -475,11 +475,11 @@ fn figure(
     rows: &[&DurabilityFacts],
     name: &dyn Fn(&Subject) -> String,
 ) -> Option<Figure> {
-    let count = |row: &DurabilityFacts, outcome: &Outcome| {
+    let count = |row: &DurabilityFacts, outcome: &CutOutcome| {
         row.tally.outcomes.get(outcome).copied().unwrap_or_default()
     };
-    let seen = |outcome: &Outcome| rows.iter().any(|row| count(row, outcome) > 0);
-    let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
+    let seen = |outcome: &CutOutcome| rows.iter().any(|row| count(row, outcome) > 0);
+    let outcomes: Vec<CutOutcome> = CutOutcome::ALL.into_iter().filter(seen).collect();
     let names: Vec<String> = outcomes.iter().map(|own| own.words().to_owned()).collect();
     let group = |row: &&DurabilityFacts| NamedValues {
         name: name(&row.subject()),
@@ -503,14 +503,14 @@ mod tests {
 
     fn detail(cuts: u64, lost: u64, promises: u64) -> DurabilityDetail {
         let kept = cuts - lost;
-        let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
-        let tally = Tally {
+        let outcomes = [(CutOutcome::Quiet, kept), (CutOutcome::Lost, lost)];
+        let tally = CutTally {
             crash_points: cuts,
             lost,
             acknowledged_writes: promises,
             outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
             read_again: [80, 0],
-            ..Tally::default()
+            ..CutTally::default()
         };
         DurabilityDetail { tally, ..DurabilityDetail::default() }
     }
@@ -540,7 +540,7 @@ mod tests {
 
     #[test]
     fn one_loss_is_a_failure_with_its_story() {
-        let story = Story {
+        let story = WriteLoss {
             write: 17,
             at_bytes: 65_536,
             bytes: 4096,
@@ -553,7 +553,7 @@ mod tests {
         };
         let mut own = detail(60, 1, 20);
         (own.tally.counterexample, own.tally.found) =
-            (Some(Told::Place(Box::new(story))), [(Found::Older, 1)].into());
+            (Some(Counterexample::Place(Box::new(story))), [(Found::Older, 1)].into());
         let own = facts(&[own, detail(0, 0, 0)]).unwrap();
         assert_eq!(
             own.text,
@@ -592,7 +592,7 @@ mod tests {
             "no number of it"
         );
         assert!(of(&[], &warm_up).is_none());
-        let missing = Story {
+        let missing = WriteLoss {
             write: 3,
             at_bytes: 8192,
             bytes: 4096,
@@ -603,7 +603,7 @@ mod tests {
             found: Found::Nothing,
             older: None,
         };
-        warm_up.tally.lost_without_crash = Some(Told::Place(Box::new(missing)));
+        warm_up.tally.lost_without_crash = Some(Counterexample::Place(Box::new(missing)));
         for counted in [&[&counted][..], &[]] {
             let own = of(counted, &warm_up).unwrap();
             let failed = own.failure().unwrap();
@@ -689,7 +689,7 @@ mod tests {
     #[test]
     fn a_plug_says_something_of_the_drive_that_is_there_and_no_more_than_is_known() {
         let asked = DurabilitySpec {
-            method: Grade::Plug,
+            method: Method::Plug,
             peer: Some("192.168.1.2:7710".to_owned()),
             ..DurabilitySpec::default()
         };
@@ -705,7 +705,7 @@ mod tests {
              upper bound: 63.2%). This result applies only to this machine, its drive and power cuts of this kind."
         );
         assert!(own.method_text.contains("Assay cannot verify") && own.failure().is_none());
-        let story = Story {
+        let story = WriteLoss {
             write: 7,
             at_bytes: 4096,
             bytes: 4096,
@@ -717,7 +717,7 @@ mod tests {
             older: None,
         };
         let mut lost = detail(3, 1, 900);
-        lost.tally.counterexample = Some(Told::Place(Box::new(story)));
+        lost.tally.counterexample = Some(Counterexample::Place(Box::new(story)));
         let lost = of(&lost);
         let told = lost.counterexample_text.clone().unwrap();
         assert!(told.contains("the crash follows step 20, the last recorded"), "{told}");

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::durability::cut::{Cut, Survivors, moment};
 use crate::durability::drive::Drive;
 use crate::durability::image::{Seen, fill, look, rebuilt, whole};
-use crate::durability::judge::{Found, Judgement, Lost, Written};
+use crate::durability::judge::{CutJudgement, Found, LostWrite, WrittenRecords};
 use crate::durability::log::SECTOR_BYTES;
-use crate::durability::pattern::{Act, Layout, Pattern, What};
+use crate::durability::pattern::{Action, Pattern, RecordLayout, WrittenItem};
 use crate::durability::sync::Sync;
-use crate::durability::tally::{Tally, Told};
+use crate::durability::tally::{Counterexample, CutTally};
 
 pub use assay_load::Medium;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct DurabilityTrial {
     pub pattern: Pattern,
     pub sync: Sync,
     pub record_bytes: u64,
@@ -37,7 +37,7 @@ pub struct Course {
 /// The shortest counterexample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Story {
+pub struct WriteLoss {
     /// The number of the acknowledged write, from 1.
     pub write: u64,
     /// Its offset on the target, and its length, bytes.
@@ -59,7 +59,7 @@ pub struct Story {
     pub older: Option<u64>,
 }
 
-impl Story {
+impl WriteLoss {
     /// Steps from the write to the end.
     pub fn length(&self) -> u64 {
         self.crash_step.unwrap_or(u64::MAX).saturating_sub(self.written_step)
@@ -75,7 +75,7 @@ pub struct DurabilityDetail {
     pub rounds: u64,
     pub window_ns: u64,
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: CutTally,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
 }
@@ -94,21 +94,21 @@ impl ActWriter {
         Self { sync, run, first_byte, bytes: vec![0; record_bytes as usize], next: 0 }
     }
 
-    pub fn act(&mut self, act: Act, medium: &mut dyn Medium) -> Result<(), String> {
+    pub fn act(&mut self, act: Action, medium: &mut dyn Medium) -> Result<(), String> {
         match (act, self.sync) {
-            (Act::Write { at, .. }, sync) => {
+            (Action::Write { at, .. }, sync) => {
                 fill(&mut self.bytes, self.run, at, self.next);
                 self.next += 1;
                 let through = sync == Sync::Dsync;
                 medium.write(self.first_byte + at * SECTOR_BYTES, &self.bytes, through)
             }
-            (Act::Sync, Sync::Fsync | Sync::Fdatasync) => medium.sync(self.sync == Sync::Fsync),
-            (Act::Sync | Act::Promise, _) => Ok(()),
+            (Action::Sync, Sync::Fsync | Sync::Fdatasync) => medium.sync(self.sync == Sync::Fsync),
+            (Action::Sync | Action::Promise, _) => Ok(()),
         }
     }
 }
 
-impl Course {
+impl DurabilityTrial {
     pub fn run(
         &self,
         medium: &mut dyn Medium,
@@ -126,13 +126,14 @@ impl Course {
         &self,
         medium: &mut dyn Medium,
         stop: &AtomicBool,
-    ) -> Result<(Written, DurabilityDetail), String> {
-        let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
+    ) -> Result<(WrittenRecords, DurabilityDetail), String> {
+        let layout = RecordLayout::new(self.pattern, self.record_bytes, self.area[1])?;
         let mut detail = DurabilityDetail::default();
         let mut writer = ActWriter::new(self.sync, self.record_bytes, self.run, self.area[0]);
         // Draws and allocates before the measured time.
-        let rounds: Vec<Vec<Act>> = layout.rounds(self.seed).take(self.promises as usize).collect();
-        let mut own = Written::with_room(layout, rounds.iter().map(Vec::len).sum());
+        let rounds: Vec<Vec<Action>> =
+            layout.rounds(self.seed).take(self.promises as usize).collect();
+        let mut own = WrittenRecords::with_room(layout, rounds.iter().map(Vec::len).sum());
         let began_ns = medium.now_ns();
         let is_over = |now_ns: u64| now_ns.saturating_sub(began_ns) >= self.time_ns;
         for acts in rounds {
@@ -152,15 +153,15 @@ impl Course {
 
     fn act(
         &self,
-        act: Act,
-        own: &mut Written,
+        act: Action,
+        own: &mut WrittenRecords,
         writer: &mut ActWriter,
         medium: &mut dyn Medium,
         detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
         writer.act(act, medium)?;
         match act {
-            Act::Write { what, at } => {
+            Action::Write { what, at } => {
                 own.write(at, what);
                 detail.writes += 1;
                 detail.written_bytes += self.record_bytes;
@@ -170,12 +171,12 @@ impl Course {
                     detail.syncs += 1;
                 }
             }
-            Act::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
+            Action::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
                 own.log.flush();
                 detail.syncs += 1;
             }
-            Act::Promise if self.sync != Sync::None => own.log.promise(),
-            Act::Sync | Act::Promise => {}
+            Action::Promise if self.sync != Sync::None => own.log.promise(),
+            Action::Sync | Action::Promise => {}
         }
         Ok(())
     }
@@ -184,7 +185,7 @@ impl Course {
     fn read_again(
         &self,
         medium: &mut dyn Medium,
-        written: &Written,
+        written: &WrittenRecords,
         sectors: usize,
         detail: &mut DurabilityDetail,
     ) -> Result<(), String> {
@@ -210,13 +211,13 @@ impl Course {
         let judgement = written.judged(&seen, written.log.steps.len());
         let first = judgement.lost.first();
         detail.tally.lost_without_crash =
-            first.and_then(|lost| self.story(written, lost, None)).map(Told::Place);
+            first.and_then(|lost| self.story(written, lost, None)).map(Counterexample::Place);
         Ok(())
     }
 
     fn cut(
         &self,
-        written: &Written,
+        written: &WrittenRecords,
         sectors: usize,
         stop: &AtomicBool,
         detail: &mut DurabilityDetail,
@@ -246,34 +247,41 @@ impl Course {
 
     pub(crate) fn count(
         &self,
-        written: &Written,
+        written: &WrittenRecords,
         cut: &Cut,
-        judgement: &Judgement,
-        tally: &mut Tally,
+        judgement: &CutJudgement,
+        tally: &mut CutTally,
     ) {
-        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::Place));
+        tally.count(judgement, |lost| {
+            self.story(written, lost, Some(cut)).map(Counterexample::Place)
+        });
     }
 
     /// The counterexample after a power loss with only the earlier acknowledgments known.
     pub(crate) fn story_after(
         &self,
-        written: &Written,
-        lost: &Lost,
+        written: &WrittenRecords,
+        lost: &LostWrite,
         steps: usize,
-    ) -> Option<Box<Story>> {
+    ) -> Option<Box<WriteLoss>> {
         let mut story = self.story(written, lost, None)?;
         story.crash_step = Some(steps as u64);
         Some(story)
     }
 
-    fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Box<Story>> {
+    fn story(
+        &self,
+        written: &WrittenRecords,
+        lost: &LostWrite,
+        cut: Option<&Cut>,
+    ) -> Option<Box<WriteLoss>> {
         let (step, promised) = written.log.told_of(lost.write);
         let write = written.log.writes.get(lost.write as usize)?;
         let home = match written.whats.get(lost.write as usize)? {
-            What::Logged { place, .. } => written.layout.home(*place),
+            WrittenItem::Logged { place, .. } => written.layout.home(*place),
             _ => write.at,
         };
-        Some(Box::new(Story {
+        Some(Box::new(WriteLoss {
             write: u64::from(lost.write) + 1,
             at_bytes: self.area[0] + home * SECTOR_BYTES,
             bytes: u64::from(write.sectors) * SECTOR_BYTES,

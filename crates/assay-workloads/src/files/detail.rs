@@ -7,14 +7,14 @@ use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilesDetail {
-    pub phases: Vec<Phase>,
+    pub phases: Vec<FilePhase>,
     /// For `drop_caches`: cached bytes of files before and after, of the trial with the largest rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct FilePhase {
     pub act: FileAct,
     pub operations: u64,
     pub bytes: u64,
@@ -27,7 +27,7 @@ pub struct Phase {
     pub left: u64,
 }
 
-impl Phase {
+impl FilePhase {
     fn each_ns(&self) -> Result<f64, String> {
         if self.operations == 0 || self.elapsed_ns == 0 {
             return Err(format!("the phase {} processed no file", self.act.name()));

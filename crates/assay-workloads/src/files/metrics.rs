@@ -4,7 +4,7 @@ use crate::metrics::{higher, lower};
 use assay_core::quantity::Metric;
 use assay_load::FileAct;
 
-pub struct Of {
+pub struct ActMetrics {
     pub act: FileAct,
     pub rate: Metric,
     /// Median latency per file.
@@ -19,7 +19,7 @@ pub const FILES: Metric = higher(
     "files per second through all phases (create, stat, read, rename and delete), including syncs",
 );
 
-const CREATE: Of = Of {
+const CREATE: ActMetrics = ActMetrics {
     act: FileAct::Create,
     rate: higher(
         "create_per_s",
@@ -33,14 +33,14 @@ const CREATE: Of = Of {
         .of_writes(),
 };
 
-const STAT: Of = Of {
+const STAT: ActMetrics = ActMetrics {
     act: FileAct::Stat,
     rate: higher("stat_per_s", "stat calls per second", "stat calls per second").of_reads(),
     half: lower("stat_p50_ns", "median time to stat", "median time to stat a file").of_reads(),
     tail: lower("stat_p99_ns", "p99 time to stat", "p99 time to stat a file").of_reads(),
 };
 
-const READ: Of = Of {
+const READ: ActMetrics = ActMetrics {
     act: FileAct::Read,
     rate: higher("read_per_s", "files read per second", "files opened, read and closed per second")
         .of_reads(),
@@ -50,7 +50,7 @@ const READ: Of = Of {
         .of_reads(),
 };
 
-const RENAME: Of = Of {
+const RENAME: ActMetrics = ActMetrics {
     act: FileAct::Rename,
     rate: higher("rename_per_s", "files renamed per second", "files renamed per second")
         .of_writes(),
@@ -59,7 +59,7 @@ const RENAME: Of = Of {
     tail: lower("rename_p99_ns", "p99 time to rename", "p99 time to rename a file").of_writes(),
 };
 
-const DELETE: Of = Of {
+const DELETE: ActMetrics = ActMetrics {
     act: FileAct::Delete,
     rate: higher("delete_per_s", "files deleted per second", "files deleted per second")
         .of_writes(),
@@ -68,7 +68,7 @@ const DELETE: Of = Of {
     tail: lower("delete_p99_ns", "p99 time to delete", "p99 time to delete a file").of_writes(),
 };
 
-const ALL: [Of; 5] = [CREATE, STAT, READ, RENAME, DELETE];
+const ALL: [ActMetrics; 5] = [CREATE, STAT, READ, RENAME, DELETE];
 
 pub(super) const METRICS: &[&[Metric]] = &[
     &[FILES, CREATE.rate, STAT.rate, READ.rate, RENAME.rate, DELETE.rate],
@@ -76,10 +76,10 @@ pub(super) const METRICS: &[&[Metric]] = &[
     &[RENAME.half, RENAME.tail, DELETE.half, DELETE.tail],
 ];
 
-pub fn of() -> impl Iterator<Item = Of> {
+pub fn acts() -> impl Iterator<Item = ActMetrics> {
     ALL.into_iter()
 }
 
 pub fn rate(metric: &str) -> Option<FileAct> {
-    of().find(|one| one.rate.name == metric).map(|one| one.act)
+    acts().find(|one| one.rate.name == metric).map(|one| one.act)
 }

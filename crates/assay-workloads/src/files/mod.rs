@@ -17,11 +17,11 @@ pub use assay_load::{FileAct, FileSync, Pattern};
 use super::keys::runtime;
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
-use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, Needs, WorkloadKind, WorkloadSpec};
 use super::{PlannedWork as _, Work, io};
 
-pub use detail::{FilesDetail, Phase};
-pub use metrics::{FILES, Of, of, rate};
+pub use detail::{FilePhase, FilesDetail};
+pub use metrics::{ActMetrics, FILES, acts, rate};
 pub use parameters::FilesSpec;
 pub use planned::FilesPlan;
 
@@ -73,7 +73,7 @@ impl WorkloadKind for FilesSpec {
     const EXAMPLE: &'static str =
         "files = { files = 10000, directories = 100, file_size = \"4 KiB\" }";
     const METRICS: &'static [&'static [Metric]] = metrics::METRICS;
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
     const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 }
 

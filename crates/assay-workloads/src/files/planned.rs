@@ -6,9 +6,9 @@ use assay_load::FileJob;
 use serde::{Deserialize, Serialize};
 
 use super::{FILES, FileSync, FilesDetail, Pattern, rate, run};
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 /// bonnie++ counts files in thousands of this kind.
 const BONNIE_UNIT: u32 = 1024;
@@ -90,7 +90,7 @@ impl PlannedWork for FilesPlan {
         )
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         run::run(self, run)
     }
 
@@ -147,7 +147,7 @@ impl PlannedWork for FilesPlan {
         Some(format!("{} instead of {asked}, because each file takes {cost}", self.files_words()))
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let thousands = self.files.div_ceil(BONNIE_UNIT);
         let tree =
             format!("{thousands}:{size}:{size}:{}", self.directories, size = self.size_bytes);
@@ -166,7 +166,7 @@ impl PlannedWork for FilesPlan {
         if self.cold {
             remarks.push("bonnie++ does not drop the page cache between phases".to_owned());
         }
-        CommandLine { words, remarks }
+        ManualCommand { words, remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {

@@ -10,11 +10,11 @@ use assay_core::quantity::units::show;
 use assay_load::{FileAct, FileOutcome, FileTree, LoadError, Room};
 use assay_machine::system::{FileKind, System, WorkDirectory};
 
-use super::detail::{FilesDetail, Phase};
+use super::detail::{FilePhase, FilesDetail};
 use super::planned::FilesPlan;
 use super::{FileSync, metrics};
 use crate::emptied;
-use crate::measured::{Measured, Ran, known_and_absent, percentile};
+use crate::measured::{Measured, RunResult, known_and_absent, percentile};
 use crate::place::Run;
 
 /// Usual block size of file systems.
@@ -29,12 +29,12 @@ const TELLING_NS: u64 = 80_000_000;
 /// Shares of a trial's time: creating has two, the other phases one each.
 const CREATE_SHARES: u64 = 2;
 
-pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &FilesPlan, run: &Run<'_>) -> Result<RunResult, String> {
     if let Some(reason) = lacks_room(planned, run) {
         return Err(reason);
     }
     let began_ns = run.system.monotonic_ns();
-    let place = Place::make(run)?;
+    let place = TrialDirectory::make(run)?;
     let done = gone_through(planned, run, &place);
     // Always remove the directory; report the first failure.
     let removed = place.remove(run);
@@ -69,13 +69,13 @@ pub(super) fn pilot(planned: &FilesPlan, run: &Run<'_>) -> Result<Option<u64>, S
 }
 
 /// The directory of a trial, removed on drop.
-struct Place<'a> {
+struct TrialDirectory<'a> {
     system: &'a dyn System,
     made: WorkDirectory,
     removed: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TrialDirectory<'a> {
     fn make(run: &Run<'a>) -> Result<Self, String> {
         let made = run.system.create_work_directory(run.path);
         let made = made.map_err(|error| {
@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for TrialDirectory<'_> {
     fn drop(&mut self) {
         if !self.removed {
             // A failure cannot be handled here; the next run finds the directory and reports it.
@@ -130,7 +130,11 @@ fn lacks_room(planned: &FilesPlan, run: &Run<'_>) -> Option<String> {
 type Gone = (Vec<FileOutcome>, Option<[u64; 2]>);
 
 /// Runs all phases, each with its share of the remaining time.
-fn gone_through(planned: &FilesPlan, run: &Run<'_>, place: &Place<'_>) -> Result<Gone, String> {
+fn gone_through(
+    planned: &FilesPlan,
+    run: &Run<'_>,
+    place: &TrialDirectory<'_>,
+) -> Result<Gone, String> {
     let failed = |error| failed(planned, run, error);
     let job = planned.job(run.seed);
     let mut tree = FileTree::make(&job, place.made.handle.as_fd()).map_err(failed)?;
@@ -188,10 +192,10 @@ fn ran(
     emptied_bytes: Option<[u64; 2]>,
     elapsed_ns: u64,
     stopped: bool,
-) -> Ran {
+) -> RunResult {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
     let (values, absent) = known_and_absent(outcomes.iter().flat_map(latencies));
-    let phase = |one: &FileOutcome| Phase {
+    let phase = |one: &FileOutcome| FilePhase {
         act: one.act,
         operations: one.operations,
         bytes: one.bytes,
@@ -208,14 +212,17 @@ fn ran(
         waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
         values,
         absent,
-        ..Measured::of(detail)
+        ..Measured::from_detail(detail)
     };
-    Ran { histograms: outcomes.iter().map(histogram).collect(), ..Ran::of(measured, stopped) }
+    RunResult {
+        histograms: outcomes.iter().map(histogram).collect(),
+        ..RunResult::new(measured, stopped)
+    }
 }
 
 /// The latencies of a phase by metric, if it has enough files.
 fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
-    let Some(own) = metrics::of().find(|one| one.act == done.act) else { return Vec::new() };
+    let Some(own) = metrics::acts().find(|one| one.act == done.act) else { return Vec::new() };
     [(own.half, 0.5), (own.tail, 0.99)]
         .map(|(metric, q)| (metric, percentile(&done.latency_ns, q, "files")))
         .to_vec()

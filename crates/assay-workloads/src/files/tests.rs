@@ -4,7 +4,7 @@ use assay_machine::system::Fake;
 
 use super::*;
 use crate::workload::DeclaredKeys as _;
-use crate::{ByHand, Measured, PlannedWork};
+use crate::{ManualRun, Measured, PlannedWork};
 
 fn planned() -> FilesPlan {
     FilesSpec::default().planned()
@@ -12,7 +12,7 @@ fn planned() -> FilesPlan {
 
 /// A tree that went through its phases at these nanoseconds a file.
 fn measured(each_ns: [u64; 5]) -> Measured {
-    let phase = |(act, ns): (FileAct, u64)| Phase {
+    let phase = |(act, ns): (FileAct, u64)| FilePhase {
         act,
         operations: 100,
         bytes: 0,
@@ -30,7 +30,7 @@ fn measured(each_ns: [u64; 5]) -> Measured {
 }
 
 pub(super) fn measured_of(detail: FilesDetail) -> Measured {
-    Measured::of(detail)
+    Measured::from_detail(detail)
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_phase_that_was_not_come_to_has_no_rate() {
 
 #[test]
 fn a_metric_belongs_to_each_phase_and_is_named_by_it() {
-    for own in of() {
+    for own in acts() {
         let name = own.act.name();
         assert_eq!(own.rate.name, format!("{name}_per_s"));
         assert_eq!(own.half.name, format!("{name}_p50_ns"));
@@ -129,7 +129,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
     let run = |path: &'static str, system: &Fake| {
         let stop = std::sync::atomic::AtomicBool::new(false);
         let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-        let medium = super::super::Medium { file: None, area, memory_alignment: 1, law: None };
+        let medium = super::super::TestMedium { file: None, area, memory_alignment: 1, law: None };
         run::pilot(
             &planned(),
             &Run {
@@ -159,7 +159,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
 #[test]
 fn the_line_by_hand_is_that_of_bonnie() {
     let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    let how = ByHand {
+    let how = ManualRun {
         name: "small",
         area,
         path: "/mnt/a",

@@ -4,9 +4,9 @@ use assay_core::catalogue::About;
 use assay_core::quantity::metric::Nature;
 use assay_core::quantity::units::show;
 
-use super::{FileAct, FilesDetail, FilesPlan, Phase};
+use super::{FileAct, FilePhase, FilesDetail, FilesPlan};
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 pub(super) const TREE_CUT: OwnRule = OwnRule {
     about: About {
@@ -16,7 +16,7 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
                time covers fewer files than requested. If the create phase ends early, all later phases use the \
                smaller tree. Increase the runtime of the workload, or use fewer files.",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed, Nature::Traffic],
     doubt,
 };
@@ -24,7 +24,7 @@ pub(super) const TREE_CUT: OwnRule = OwnRule {
 fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
     let asked = u64::from(FilesPlan::of(work)?.files);
     let details = trials.iter().filter_map(|measured| FilesDetail::of(measured));
-    let cut: Vec<&Phase> = details.filter_map(least).collect();
+    let cut: Vec<&FilePhase> = details.filter_map(least).collect();
     let worst = cut.iter().min_by_key(|phase| phase.operations)?;
     Some(Doubt {
         what: format!(
@@ -40,7 +40,7 @@ fn doubt(work: &crate::WorkPlan, trials: &[&Measured]) -> Option<Doubt> {
 }
 
 /// The phase that ended with the fewest files, if any ended early.
-fn least(detail: &FilesDetail) -> Option<&Phase> {
+fn least(detail: &FilesDetail) -> Option<&FilePhase> {
     detail.phases.iter().filter(|phase| phase.left > 0).min_by_key(|phase| phase.operations)
 }
 
@@ -62,7 +62,7 @@ mod tests {
     /// The doubt on trials that each left this many of 10,000 files uncreated.
     fn left(each: &[u64]) -> Option<Doubt> {
         let trial = |left: &u64| {
-            let phase = |act, left| Phase {
+            let phase = |act, left| FilePhase {
                 act,
                 operations: 10_000 - left,
                 bytes: 0,

@@ -7,7 +7,7 @@ use super::{
     parameters, verify,
 };
 use crate::place::Area;
-use crate::workload::{ByHand, CommandLine};
+use crate::workload::{ManualCommand, ManualRun};
 
 /// Direct I/O offsets are multiples of this on every system.
 const PAGE: u64 = 4096;
@@ -20,10 +20,11 @@ pub const NOT_SAID: &[&str] = &[
 ];
 
 /// The command for reads and writes; a file replaces the simulated drive.
-pub(super) fn line(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
-    let mut line = job(io, &ByHand { area: how.area.measured(how.background.is_some()), ..*how });
+pub(super) fn line(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
+    let mut line =
+        job(io, &ManualRun { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
-        let lasts = ByHand {
+        let lasts = ManualRun {
             name: "background",
             area: how.area.halves()[1],
             ramp_ns: 0,
@@ -38,7 +39,7 @@ pub(super) fn line(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
     line
 }
 
-fn job(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
+fn job(io: &IoPlan, how: &ManualRun<'_>) -> ManualCommand {
     let (engine, area) = (engine(io), &how.area);
     let mut words = vec![
         "fio".to_owned(),
@@ -62,7 +63,7 @@ fn job(io: &IoPlan, how: &ByHand<'_>) -> CommandLine {
     words.extend(end(io, how));
     words.extend(parameters::FIO.iter().flat_map(|own| own(io)));
     words.push("--group_reporting".to_owned());
-    CommandLine { words, remarks: remarks(io, engine, how.note) }
+    ManualCommand { words, remarks: remarks(io, engine, how.note) }
 }
 
 fn engine(io: &IoPlan) -> Engine {
@@ -129,7 +130,7 @@ fn step(io: &IoPlan, area: &Area) -> String {
 }
 
 /// When a trial ends: by time, or by its operations if they are done before.
-fn end(io: &IoPlan, how: &ByHand<'_>) -> Vec<String> {
+fn end(io: &IoPlan, how: &ManualRun<'_>) -> Vec<String> {
     let runtime = format!("--runtime={}", time(how.time_ns));
     let ramp = format!("--ramp_time={}", time(how.ramp_ns));
     match io.operations {
@@ -353,8 +354,8 @@ mod tests {
     const AREA: Area =
         Area { start: 0, length: 64 << 20, asked: 64 << 20, written: true, fill_ns: 0 };
 
-    fn how(path: &str) -> ByHand<'_> {
-        ByHand {
+    fn how(path: &str) -> ManualRun<'_> {
+        ManualRun {
             name: "read-size-4 KiB",
             area: AREA,
             path,
@@ -503,7 +504,7 @@ mod tests {
     #[test]
     fn what_fio_does_otherwise_is_said() {
         let odd = io(|io| io.engine = Engine::Psync);
-        let remarks = line(&odd, &ByHand { note: Some("depth 32 of 64"), ..how("a") }).remarks;
+        let remarks = line(&odd, &ManualRun { note: Some("depth 32 of 64"), ..how("a") }).remarks;
         assert_eq!(remarks.len(), 2);
         assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));
         let simulated = io(|io| io.engine = Engine::Simulated);
@@ -565,7 +566,7 @@ mod tests {
     #[test]
     fn a_colon_in_a_path_is_no_second_file() {
         let area = Area { start: 4096, ..AREA };
-        let words = line(&reads(), &ByHand { area, ..how("/dev/pci-0:1") }).words;
+        let words = line(&reads(), &ManualRun { area, ..how("/dev/pci-0:1") }).words;
         assert_eq!(words[2], "--filename=/dev/pci-0\\:1");
         assert!(words.contains(&"--offset=4k".to_owned()));
     }

@@ -158,7 +158,7 @@ mod tests {
             .map(|(name, levels)| ((*name).to_owned(), levels.iter().map(level).collect()))
             .collect();
         let mut told = Told::default();
-        complain(&io, "io", &InStudy::of(&factors), &mut told);
+        complain(&io, "io", &InStudy::new(&factors), &mut told);
         told.0
     }
 

@@ -35,12 +35,12 @@ pub use assay_load::{
 
 use super::Work;
 use super::place::{Offer, Run};
-use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use detail::IoDetail;
 pub use parameters::IoSpec;
 pub use planned::{Engine, IoPlan, plan, random_offsets, sample_offset};
-pub use rate::{Rate, tolerance};
+pub use rate::{ArrivalRate, tolerance};
 pub use requests::TraceFacts;
 pub use run::{claims, of_response, run_job};
 pub(crate) use run::{class_counts, ran, series};
@@ -116,8 +116,8 @@ impl WorkloadKind for IoSpec {
         "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
-    const JUDGED: &'static [Judged] =
-        &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
+    const JUDGED: &'static [Basis] =
+        &[Basis::Machine, Basis::Bytes, Basis::Medium, Basis::Operations];
 }
 
 impl WorkloadSpec for IoSpec {
@@ -200,7 +200,7 @@ impl WorkloadSpec for IoSpec {
 }
 
 /// Time of a quick check with an arrival rate: long enough for a p99.
-fn quick_at(rate: Rate) -> Time {
+fn quick_at(rate: ArrivalRate) -> Time {
     const ENOUGH: u64 = 1_200;
     Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
 }

@@ -177,7 +177,7 @@ mod tests {
     fn heard(io: &IoSpec, factor: &str) -> Vec<String> {
         let factors = BTreeMap::from([(factor.to_owned(), vec!["write".to_owned()])]);
         let mut heard = Heard::default();
-        complain(io, "io", &InStudy::of(&factors), &mut heard);
+        complain(io, "io", &InStudy::new(&factors), &mut heard);
         heard.0
     }
 

@@ -8,7 +8,7 @@ use assay_core::quantity::{Bytes, Time};
 use assay_load::Job;
 use serde::{Deserialize, Serialize};
 
-use super::rate::{self, Rate};
+use super::rate::{self, ArrivalRate};
 use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, IoPlan, Mix, Pattern, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
@@ -195,7 +195,7 @@ parameters! {
 
     /// Arrival rate over all threads in operations per second; `None` in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    arrival_rate: Option<Rate> = None => {
+    arrival_rate: Option<ArrivalRate> = None => {
         words: "arrival rate over all threads (open loop)",
         form: Form::Own(&rate::FORM),
         example: "arrival_rate = \"5000/s\"",

@@ -17,9 +17,9 @@ use super::{
     operations, poll, run, touch, verify,
 };
 use crate::keys::names;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::{Area, DirectUse, ONLY_READ, Offer, Run};
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
 /// From this block size on, bandwidth is the primary metric (amendment to R5).
 const LARGE: Bytes = Bytes(64 << 10);
@@ -169,7 +169,7 @@ impl PlannedWork for IoPlan {
         touch(self)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let job = self.job(&run.medium.area, run.ramp_ns, run.time_ns, run.seed);
         let job = Job { verify: verify::number(self, run.system), ..job };
         let outcome = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop)?;
@@ -249,7 +249,7 @@ impl PlannedWork for IoPlan {
         ))
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         fio_line::line(self, how)
     }
 

@@ -144,7 +144,7 @@ mod tests {
         let factors: BTreeMap<String, Vec<String>> =
             factors.iter().map(|(name, levels)| ((*name).to_owned(), texts(levels))).collect();
         let mut told = Told::default();
-        complain(io, "io", &InStudy::of(&factors), &mut told);
+        complain(io, "io", &InStudy::new(&factors), &mut told);
         told.0
     }
 

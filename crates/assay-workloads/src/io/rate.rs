@@ -13,21 +13,21 @@ use super::IoSpec;
 /// Operations per second over all threads, written as `5000/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Rate(u64);
+pub struct ArrivalRate(u64);
 
-impl Rate {
+impl ArrivalRate {
     pub const fn per_s(self) -> u64 {
         self.0
     }
 }
 
-impl fmt::Display for Rate {
+impl fmt::Display for ArrivalRate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/s", self.0)
     }
 }
 
-impl FromStr for Rate {
+impl FromStr for ArrivalRate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -44,17 +44,17 @@ impl FromStr for Rate {
     }
 }
 
-assay_core::as_text!(Rate);
+assay_core::as_text!(ArrivalRate);
 
 pub(super) static FORM: OwnForm = OwnForm {
-    read: |text| text.parse::<Rate>().map(String::from),
+    read: |text| text.parse::<ArrivalRate>().map(String::from),
     pattern: "^[0-9][0-9,]*( ?/s)?$",
     example: "5000/s",
     number: Some([1, MOST_PER_S]),
 };
 
 pub(super) fn written(text: &str) -> Option<String> {
-    text.parse::<Rate>().ok().map(String::from)
+    text.parse::<ArrivalRate>().ok().map(String::from)
 }
 
 pub(super) fn set(io: &mut IoSpec, text: &str) -> Result<(), String> {
@@ -86,19 +86,22 @@ mod tests {
     #[test]
     fn a_rate_reads_as_it_is_written() {
         for text in ["5000/s", "5000", " 5,000 /s", "5,000/s"] {
-            let rate: Rate = text.parse().unwrap();
+            let rate: ArrivalRate = text.parse().unwrap();
             assert_eq!((rate.per_s(), rate.to_string()), (5_000, "5000/s".to_owned()), "{text}");
             assert_eq!(written(text).as_deref(), Some("5000/s"));
             assert_eq!((FORM.read)(text).as_deref(), Ok("5000/s"));
         }
-        let json = serde_json::to_string(&Rate(70)).unwrap();
-        assert_eq!((json.as_str(), serde_json::from_str(&json).unwrap()), ("\"70/s\"", Rate(70)));
+        let json = serde_json::to_string(&ArrivalRate(70)).unwrap();
+        assert_eq!(
+            (json.as_str(), serde_json::from_str(&json).unwrap()),
+            ("\"70/s\"", ArrivalRate(70))
+        );
     }
 
     #[test]
     fn what_is_no_rate_says_what_to_write() {
         for text in ["", "0", "0/s", "-5/s", "5/min", "many", "1.5/s", "10000001/s"] {
-            let told = text.parse::<Rate>().unwrap_err();
+            let told = text.parse::<ArrivalRate>().unwrap_err();
             assert!(told.contains("such as 5000/s"), "{told}");
             assert_eq!(written(text), None);
         }

@@ -9,7 +9,7 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{IoDetail, IoPlan};
-use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+use crate::tell::{FactsFigure, OfRow, RowSource, RowView, Shows, Tells};
 
 /// Limit on classes of devices with a line of sizes.
 const MOST_LINES: usize = 40;
@@ -27,7 +27,7 @@ pub struct TraceFacts {
 
 impl Tells for IoPlan {
     /// For observed work with recorded requests; `None` for other reads and writes.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let mut details = seen.trials.iter().filter_map(|trial| IoDetail::of((*trial)?));
         let recorded = details.find_map(|detail| detail.requests.clone())?;
         let Subject { workload, arm } = seen.subject.clone();
@@ -130,7 +130,7 @@ impl Shows for TraceFacts {
     const KEY: &'static str = "trace";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
-    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let count = |title| Column::new(title, Unit::Count);
         let mut table = Table::new("recorded requests");
         table.add(count("requests"), all, |own| own.recorded.requests);

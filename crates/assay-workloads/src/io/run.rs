@@ -9,8 +9,8 @@ use assay_load::{Bystanders, ClassOutcome, Job, LoadError, Outcome};
 
 use super::planned::{Engine, kind};
 use super::{IoDetail, Poll, poll};
-use crate::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
-use crate::place::Medium;
+use crate::measured::{Claims, Count, Histograms, Measured, RunResult, SeriesRow};
+use crate::place::TestMedium;
 
 /// Smallest share of CPU time at which the kernel's worker threads are mentioned.
 const TOLD_SHARE: f64 = 0.05;
@@ -19,7 +19,7 @@ const TOLD_SHARE: f64 = 0.05;
 pub fn run_job(
     engine: Engine,
     job: &Job,
-    medium: &Medium<'_>,
+    medium: &TestMedium<'_>,
     bystanders: &Bystanders,
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
@@ -35,8 +35,8 @@ pub fn of_response(name: &str) -> Option<&str> {
     name.strip_suffix(RESPONSE)
 }
 
-pub(crate) fn ran(outcome: &Outcome) -> Ran {
-    Ran {
+pub(crate) fn ran(outcome: &Outcome) -> RunResult {
+    RunResult {
         measured: measured(outcome),
         histograms: histograms(outcome),
         series: series(outcome),
@@ -54,7 +54,7 @@ fn measured(outcome: &Outcome) -> Measured {
         waited_ns: outcome.waited_ns,
         claims: claims(outcome),
         notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
-        ..Measured::of(detail(outcome))
+        ..Measured::from_detail(detail(outcome))
     }
 }
 

@@ -12,7 +12,7 @@ const MOST: usize = 16;
 
 /// A size, and its share of the operations in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct SizeFraction {
     bytes: Bytes,
     percent: u8,
 }
@@ -22,14 +22,14 @@ struct Part {
 #[serde(try_from = "String", into = "String")]
 pub struct Size {
     /// For all operations, or only for reads if writes differ. Never empty.
-    reads: Vec<Part>,
+    reads: Vec<SizeFraction>,
     /// For writes, if different.
-    writes: Vec<Part>,
+    writes: Vec<SizeFraction>,
 }
 
 impl From<Bytes> for Size {
     fn from(bytes: Bytes) -> Self {
-        Self { reads: vec![Part { bytes, percent: 100 }], writes: Vec::new() }
+        Self { reads: vec![SizeFraction { bytes, percent: 100 }], writes: Vec::new() }
     }
 }
 
@@ -42,7 +42,7 @@ impl Size {
     /// Its syntax as a regular expression for editors.
     pub const LOOKS: &'static str = r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+|[^/]+/[0-9]+(:[^/]+/[0-9]+)*|read\s.*;\s*write\s.*)\s*$";
 
-    fn parts(&self) -> impl Iterator<Item = &Part> {
+    fn parts(&self) -> impl Iterator<Item = &SizeFraction> {
         self.reads.iter().chain(&self.writes)
     }
 
@@ -73,9 +73,11 @@ impl Size {
         if self.one().is_some() {
             return Sizes::ONE;
         }
-        let shares = |parts: &[Part]| -> Vec<SizeShare> {
-            let share =
-                |part: &Part| SizeShare { bytes: part.bytes.0 as u32, percent: part.percent };
+        let shares = |parts: &[SizeFraction]| -> Vec<SizeShare> {
+            let share = |part: &SizeFraction| SizeShare {
+                bytes: part.bytes.0 as u32,
+                percent: part.percent,
+            };
             parts.iter().map(share).collect()
         };
         let writes = if self.is_by_direction() { &self.writes } else { &self.reads };
@@ -84,8 +86,8 @@ impl Size {
 
     /// fio's option for it: `--bs=4k`, `--bs=4k,64k`, or `--bssplit=4k/70:64k/30`.
     pub(super) fn fio(&self, amount: fn(u64) -> String) -> String {
-        let split = |parts: &[Part]| {
-            let part = |part: &Part| format!("{}/{}", amount(part.bytes.0), part.percent);
+        let split = |parts: &[SizeFraction]| {
+            let part = |part: &SizeFraction| format!("{}/{}", amount(part.bytes.0), part.percent);
             parts.iter().map(part).collect::<Vec<_>>().join(":")
         };
         match (self.reads.as_slice(), self.writes.as_slice()) {
@@ -101,10 +103,10 @@ impl Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |parts: &[Part]| match parts {
+        let words = |parts: &[SizeFraction]| match parts {
             [one] => one.bytes.to_string(),
             parts => {
-                let part = |part: &Part| {
+                let part = |part: &SizeFraction| {
                     format!("{}/{}", part.bytes.to_string().replace(' ', ""), part.percent)
                 };
                 parts.iter().map(part).collect::<Vec<_>>().join(":")
@@ -142,11 +144,11 @@ impl FromStr for Size {
 }
 
 /// `4KiB/70:64KiB/30`, or a single size.
-fn shares(text: &str) -> Result<Vec<Part>, String> {
+fn shares(text: &str) -> Result<Vec<SizeFraction>, String> {
     if !text.contains('/') {
-        return Ok(vec![Part { bytes: within(text)?, percent: 100 }]);
+        return Ok(vec![SizeFraction { bytes: within(text)?, percent: 100 }]);
     }
-    let parts: Vec<Part> = text.split(':').map(part).collect::<Result<_, _>>()?;
+    let parts: Vec<SizeFraction> = text.split(':').map(part).collect::<Result<_, _>>()?;
     let sum: u32 = parts.iter().map(|part| u32::from(part.percent)).sum();
     if sum != 100 {
         return Err(format!("`{text}`: the shares add up to {sum}%, not to 100%"));
@@ -162,11 +164,11 @@ fn shares(text: &str) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-fn part(text: &str) -> Result<Part, String> {
+fn part(text: &str) -> Result<SizeFraction, String> {
     let advice = || format!("`{text}` is not a size with a share; example: 4KiB/70:64KiB/30");
     let (bytes, percent) = text.split_once('/').ok_or_else(advice)?;
     let percent = percent.trim().parse::<u8>().ok().filter(|percent| (1..=100).contains(percent));
-    Ok(Part { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
+    Ok(SizeFraction { bytes: within(bytes)?, percent: percent.ok_or_else(advice)? })
 }
 
 fn within(text: &str) -> Result<Bytes, String> {

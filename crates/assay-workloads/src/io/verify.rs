@@ -11,7 +11,7 @@ use assay_machine::system::System;
 use super::fits::{Unfit, unfit};
 use super::{Content, Duplicates, IoDetail, IoPlan, IoSpec};
 use crate::measured::Measured;
-use crate::place::{Area, Medium};
+use crate::place::{Area, TestMedium};
 
 /// Bytes with a separate stamp.
 pub const SECTOR_BYTES: u64 = 512;
@@ -70,7 +70,7 @@ fn job(planned: &IoPlan, area: &Area, written: &Written) -> Job {
 /// Reads and checks what a trial wrote, if its work is verified.
 pub fn after(
     work: &crate::WorkPlan,
-    medium: &Medium<'_>,
+    medium: &TestMedium<'_>,
     measured: &mut Measured,
     stop: &AtomicBool,
 ) {
@@ -85,7 +85,7 @@ pub fn after(
 
 pub fn pass(
     planned: &IoPlan,
-    medium: &Medium<'_>,
+    medium: &TestMedium<'_>,
     written: &Written,
     stop: &AtomicBool,
 ) -> Result<Verified, String> {

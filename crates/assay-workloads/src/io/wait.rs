@@ -68,7 +68,7 @@ mod tests {
             factors.insert("queue_depth".to_owned(), depths);
         }
         let mut told = Told::default();
-        let study = InStudy { finds_rate, ..InStudy::of(&factors) };
+        let study = InStudy { finds_rate, ..InStudy::new(&factors) };
         complain(io, "io", &study, &mut told);
         told.0
     }

@@ -9,19 +9,19 @@ use assay_load::{PageJob, PageSet};
 use assay_machine::system::{System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
-use super::detail::Held;
+use super::detail::HeldMemory;
 use super::planned::MemoryPlan;
 
 /// Parameters of the process, as one word of its command line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct ChildJob {
     pub pages: MemoryPlan,
     pub ramp_ns: u64,
     pub time_ns: u64,
     pub seed: u64,
 }
 
-impl Job {
+impl ChildJob {
     fn of_pages(&self) -> PageJob {
         PageJob {
             bytes: self.pages.set_bytes,
@@ -38,27 +38,27 @@ impl Job {
 /// One line of the process' output: after a kill, the last one shows its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Line {
+pub(super) enum ChildLine {
     Filled(u64),
     Touching,
-    Done(Box<Done>),
+    Done(Box<ChildResult>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Done {
+pub(super) struct ChildResult {
     pub window_ns: u64,
     pub cpu_ns: u64,
     pub waited_ns: Option<u64>,
     pub fill_ns: u64,
     /// Values of the histogram with their counts.
     pub latency_ns: Vec<(u64, u64)>,
-    pub before: Counters,
-    pub after: Counters,
-    pub held: Held,
+    pub before: ChildCounters,
+    pub after: ChildCounters,
+    pub held: HeldMemory,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Counters {
+pub(super) struct ChildCounters {
     pub major_faults: Presence<u64>,
     /// Pages of the machine swapped in and out, including zswap's.
     pub swapped: Presence<[u64; 2]>,
@@ -66,7 +66,7 @@ pub(super) struct Counters {
     pub waited_ns: Presence<[u64; 2]>,
 }
 
-impl Counters {
+impl ChildCounters {
     fn now(system: &dyn System) -> Self {
         let text = |path: &str| sysfs::text(system, Path::new(path));
         Self {
@@ -99,13 +99,13 @@ fn waited(text: &str) -> Option<[u64; 2]> {
     Some([total("some")?, total("full")?])
 }
 
-pub(super) fn held(system: &dyn System) -> Held {
+pub(super) fn held(system: &dyn System) -> HeldMemory {
     let own = |name| {
         let text = sysfs::text(system, Path::new("/proc/self/status"));
         sysfs::parsed(text, |text| machine::kilobytes(text, name))
     };
     let [zram_original_bytes, zram_used_bytes] = zram(system);
-    Held {
+    HeldMemory {
         resident_bytes: own("RssAnon"),
         swapped_bytes: own("VmSwap"),
         zram_original_bytes,
@@ -136,22 +136,22 @@ fn zram(system: &dyn System) -> [u64; 2] {
 }
 
 /// Allocates and accesses the pages; prints each line immediately.
-pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Result<()> {
-    let mut line = |line: &Line| say(&serde_json::to_string(line).unwrap_or_default());
+pub fn hold(system: &dyn System, job: &ChildJob, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+    let mut line = |line: &ChildLine| say(&serde_json::to_string(line).unwrap_or_default());
     let own = job.of_pages();
     let others = held(system);
     let mut set = PageSet::new(&own)?;
     let began_ns = system.monotonic_ns();
-    set.fill(&own, &mut |bytes| line(&Line::Filled(bytes)));
+    set.fill(&own, &mut |bytes| line(&ChildLine::Filled(bytes)));
     let fill_ns = system.monotonic_ns().saturating_sub(began_ns);
-    line(&Line::Touching);
-    let before = Counters::now(system);
+    line(&ChildLine::Touching);
+    let before = ChildCounters::now(system);
     let done = set.touch(&own);
-    let (after, held) = (Counters::now(system), held(system).since(&others));
+    let (after, held) = (ChildCounters::now(system), held(system).since(&others));
     let latency_ns = done.latency_ns.iter_recorded();
     let latency_ns =
         latency_ns.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
-    line(&Line::Done(Box::new(Done {
+    line(&ChildLine::Done(Box::new(ChildResult {
         window_ns: done.window_ns,
         cpu_ns: done.cpu_ns,
         waited_ns: done.waited_ns,

@@ -12,23 +12,23 @@ pub struct MemoryDetail {
     pub reached_bytes: u64,
     /// The stage at which the OOM killer killed the process, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub killed: Option<Stage>,
+    pub killed: Option<KillStage>,
     pub accesses: u64,
     pub fill_ns: u64,
     /// Memory and swap of the working set at the end; `None` if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<HeldMemory>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stage {
+pub enum KillStage {
     Filling,
     Touching,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldMemory {
     /// Bytes in memory (RssAnon of the process).
     pub resident_bytes: Presence<u64>,
     /// Bytes in any swap (VmSwap of the process).
@@ -54,7 +54,7 @@ fn not_recorded() -> Presence<u64> {
 /// Smaller amounts may be the header of a swap area, or belong to others.
 const TRACE: u64 = 1 << 20;
 
-impl Held {
+impl HeldMemory {
     /// The same minus what other programs used before.
     #[must_use]
     pub fn since(self, before: &Self) -> Self {
@@ -100,10 +100,10 @@ impl MemoryDetail {
     pub fn kill_words(&self) -> Option<String> {
         let reached = show::bytes(self.reached_bytes);
         self.killed.map(|stage| match stage {
-            Stage::Filling => {
+            KillStage::Filling => {
                 format!("ran out of memory with {reached} of {}", show::bytes(self.set_bytes))
             }
-            Stage::Touching => format!("ran out of memory after all {reached} were written"),
+            KillStage::Touching => format!("ran out of memory after all {reached} were written"),
         })
     }
 }

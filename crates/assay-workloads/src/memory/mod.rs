@@ -17,11 +17,11 @@ use assay_machine::system::execute::MemoryLimit;
 pub use super::io::Content;
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
-use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, WorkloadKind, WorkloadSpec};
 
 pub use assay_core::quantity::sets::{SetSize, Skew};
-pub use child::{Job, hold};
-pub use detail::{Held, MemoryDetail, Stage};
+pub use child::{ChildJob, hold};
+pub use detail::{HeldMemory, KillStage, MemoryDetail};
 pub use metrics::{EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED};
 pub use parameters::MemorySpec;
 pub use planned::MemoryPlan;
@@ -72,7 +72,7 @@ impl WorkloadKind for MemorySpec {
     };
     const EXAMPLE: &'static str = "memory = { memory_limit = \"384 MiB\", working_set = \"150%\", compressibility = \"50%\" }";
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
     const RULES: &'static [OwnRule] = &[others_swapped::OTHERS_SWAPPED];
 }
 

@@ -6,7 +6,7 @@ use assay_core::quantity::units::show;
 
 use super::{MemoryDetail, MemoryPlan};
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 /// Share of the set that others' pages may be, in percent.
 const MOST_PERCENT: u64 = 5;
@@ -22,7 +22,7 @@ pub(super) const OTHERS_SWAPPED: OwnRule = OwnRule {
                set plus 4 MiB, other programs swapped. The memory use and speed of the working set are then suspect. \
                5% is half of the allowed error of the memory share; 4 MiB covers the kernel's batched swap counts.",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed, Nature::Traffic, Nature::Amount],
     doubt,
 };

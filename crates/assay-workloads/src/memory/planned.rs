@@ -6,9 +6,9 @@ use assay_machine::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
 
 use super::{Content, EXPECTED, HELD, MemoryDetail, RATE, Skew, run};
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 const NOT_SAID: &[&str] = &[
     "stress-ng does not report individual access times and chooses the page content itself",
@@ -87,7 +87,7 @@ impl PlannedWork for MemoryPlan {
         )
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         run::run(self, run)
     }
 
@@ -108,7 +108,7 @@ impl PlannedWork for MemoryPlan {
         RATE.name
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let seconds = how.seconds();
         let stress = format!(
             "stress-ng --vm 1 --vm-bytes {} --vm-keep --vm-method rand-set --timeout {seconds}s \
@@ -123,7 +123,7 @@ impl PlannedWork for MemoryPlan {
             None => stress,
         };
         let remarks = vec!["as root; for cgroup version 1, use mkdir and echo instead".to_owned()];
-        CommandLine { words: words.split(' ').map(str::to_owned).collect(), remarks }
+        ManualCommand { words: words.split(' ').map(str::to_owned).collect(), remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {

@@ -11,11 +11,11 @@ use assay_load::new_histogram;
 use assay_machine::system::execute::{self, Ending};
 use assay_machine::system::{Executed, Execution};
 
-use super::child::{Counters, Done, Job, Line};
-use super::detail::{MemoryDetail, Stage};
+use super::child::{ChildCounters, ChildJob, ChildLine, ChildResult};
+use super::detail::{KillStage, MemoryDetail};
 use super::metrics;
 use super::planned::MemoryPlan;
-use crate::measured::{KnownAndAbsent, Measured, Ran, known_and_absent, percentile};
+use crate::measured::{KnownAndAbsent, Measured, RunResult, known_and_absent, percentile};
 use crate::place::{Run, own_program};
 
 /// Time limit for filling, with any kind of swap.
@@ -27,15 +27,19 @@ const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
 const KILL: i32 = 9;
 
-pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<Ran, String> {
-    let job =
-        Job { pages: planned.clone(), ramp_ns: run.ramp_ns, time_ns: run.time_ns, seed: run.seed };
+pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<RunResult, String> {
+    let job = ChildJob {
+        pages: planned.clone(),
+        ramp_ns: run.ramp_ns,
+        time_ns: run.time_ns,
+        seed: run.seed,
+    };
     let (executed, lines) = told_of(&job, run)?;
     let page_bytes = run.system.page_bytes();
     match executed.ending {
         Ending::Exited(0) => {
             let done = lines.into_iter().find_map(|line| match line {
-                Line::Done(done) => Some(done),
+                ChildLine::Done(done) => Some(done),
                 _ => None,
             });
             let done = done.ok_or("the process with the test pages reported no result")?;
@@ -44,8 +48,8 @@ pub(super) fn run(planned: &MemoryPlan, run: &Run<'_>) -> Result<Ran, String> {
         Ending::Stopped => Ok(ended(planned, &lines, None, &executed)),
         _ if is_killed(&executed, planned) => {
             let stage = match lines.last() {
-                Some(Line::Touching) => Stage::Touching,
-                _ => Stage::Filling,
+                Some(ChildLine::Touching) => KillStage::Touching,
+                _ => KillStage::Filling,
             };
             Ok(ended(planned, &lines, Some(stage), &executed))
         }
@@ -72,14 +76,14 @@ fn is_killed(executed: &Executed, planned: &MemoryPlan) -> bool {
 /// Tries a process under this limit; returns the cost of an access.
 pub(super) fn pilot(planned: &MemoryPlan, run: &Run<'_>) -> Result<u64, String> {
     let pages = MemoryPlan { set_bytes: TRIED_BYTES, ..planned.clone() };
-    let job = Job { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };
+    let job = ChildJob { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };
     let done = self::run(&job.pages, &Run { ramp_ns: 0, time_ns: TRIED_NS, ..*run })?;
     let detail = MemoryDetail::of(&done.measured).and_then(MemoryDetail::kill_words);
     detail.map_or(Ok(()), Err)?;
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
 
-fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
+fn told_of(job: &ChildJob, run: &Run<'_>) -> Result<(Executed, Vec<ChildLine>), String> {
     let own = own_program(run.system)?;
     let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
     let words = [own, "hold-pages".to_owned(), job_text];
@@ -108,15 +112,20 @@ fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
     Ok((executed, lines))
 }
 
-fn reached(lines: &[Line]) -> u64 {
+fn reached(lines: &[ChildLine]) -> u64 {
     let filled = lines.iter().filter_map(|line| match line {
-        Line::Filled(bytes) => Some(*bytes),
+        ChildLine::Filled(bytes) => Some(*bytes),
         _ => None,
     });
     filled.max().unwrap_or(0)
 }
 
-fn ended(planned: &MemoryPlan, lines: &[Line], killed: Option<Stage>, executed: &Executed) -> Ran {
+fn ended(
+    planned: &MemoryPlan,
+    lines: &[ChildLine],
+    killed: Option<KillStage>,
+    executed: &Executed,
+) -> RunResult {
     let detail = MemoryDetail {
         set_bytes: planned.set_bytes,
         reached_bytes: reached(lines),
@@ -135,13 +144,19 @@ fn ended(planned: &MemoryPlan, lines: &[Line], killed: Option<Stage>, executed: 
     };
     let (values, absent) = known_and_absent(metrics::METRICS.iter().map(of));
     let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
-    Ran::of(
-        Measured { elapsed_ns: executed.wall_ns, cpu_ns, values, absent, ..Measured::of(detail) },
+    RunResult::new(
+        Measured {
+            elapsed_ns: executed.wall_ns,
+            cpu_ns,
+            values,
+            absent,
+            ..Measured::from_detail(detail)
+        },
         executed.ending == Ending::Stopped,
     )
 }
 
-fn ran(planned: &MemoryPlan, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran {
+fn ran(planned: &MemoryPlan, done: &ChildResult, elapsed_ns: u64, page_bytes: u64) -> RunResult {
     let mut latency_ns = new_histogram();
     for (value, count) in &done.latency_ns {
         latency_ns.saturating_record_n(*value, *count);
@@ -162,14 +177,17 @@ fn ran(planned: &MemoryPlan, done: &Done, elapsed_ns: u64, page_bytes: u64) -> R
         waited_ns: done.waited_ns,
         values,
         absent,
-        ..Measured::of(detail)
+        ..Measured::from_detail(detail)
     };
-    Ran { histograms: [(CLASS.to_owned(), latency_ns)].into(), ..Ran::of(measured, false) }
+    RunResult {
+        histograms: [(CLASS.to_owned(), latency_ns)].into(),
+        ..RunResult::new(measured, false)
+    }
 }
 
 fn values(
     planned: &MemoryPlan,
-    done: &Done,
+    done: &ChildResult,
     latency_ns: &hdrhistogram::Histogram<u64>,
     page_bytes: u64,
 ) -> KnownAndAbsent {
@@ -179,7 +197,7 @@ fn values(
         0 => Presence::absent("no page was accessed"),
         _ => Presence::Present(amount / accesses as f64),
     };
-    let Counters { major_faults, swapped, waited_ns } = &done.after;
+    let ChildCounters { major_faults, swapped, waited_ns } = &done.after;
     let faults = grown(&done.before.major_faults, major_faults);
     let swapped = |which: usize| {
         let pages = pair(&done.before.swapped, swapped, which);

@@ -5,10 +5,10 @@ use assay_load::Bystanders;
 use assay_machine::system::execute::{Counted, Ending, Happened, Heard, MemoryLimit};
 use assay_machine::system::{Executed, Fake, System};
 
-use super::child::{Counters, Done, Line, held};
+use super::child::{ChildCounters, ChildLine, ChildResult, held};
 use super::*;
-use crate::measured::Ran;
-use crate::place::{Area, Medium, Programs};
+use crate::measured::RunResult;
+use crate::place::{Area, Programs, TestMedium};
 use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
@@ -17,16 +17,16 @@ fn planned() -> MemoryPlan {
     MemorySpec::default().planned().unwrap()
 }
 
-fn counters(faults: u64, swapped: u64) -> Counters {
-    Counters {
+fn counters(faults: u64, swapped: u64) -> ChildCounters {
+    ChildCounters {
         major_faults: Presence::Present(faults),
         swapped: Presence::Present([swapped, 2 * swapped]),
         waited_ns: Presence::absent("no pressure here"),
     }
 }
 
-fn half_packed() -> Held {
-    Held {
+fn half_packed() -> HeldMemory {
+    HeldMemory {
         resident_bytes: Presence::Present(300 * MIB),
         swapped_bytes: Presence::Present(276 * MIB),
         zram_original_bytes: 200 * MIB,
@@ -38,8 +38,8 @@ fn half_packed() -> Held {
     }
 }
 
-fn done() -> Done {
-    Done {
+fn done() -> ChildResult {
+    ChildResult {
         window_ns: 1_000_000_000,
         cpu_ns: 400_000_000,
         waited_ns: None,
@@ -51,7 +51,7 @@ fn done() -> Done {
     }
 }
 
-fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
+fn executed(ending: Ending, lines: &[ChildLine], kills: Presence<u64>) -> Executed {
     let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
     Executed {
         ending,
@@ -71,17 +71,17 @@ fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
     }
 }
 
-fn ran(planned: &MemoryPlan, executed: Executed) -> Result<Ran, String> {
+fn ran(planned: &MemoryPlan, executed: Executed) -> Result<RunResult, String> {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();
-    let job = Job { pages: planned.clone(), ramp_ns: 1, time_ns: 2, seed: 3 };
+    let job = ChildJob { pages: planned.clone(), ramp_ns: 1, time_ns: 2, seed: 3 };
     let own = fake.read_link(std::path::Path::new("/proc/self/exe")).unwrap();
     let line = format!("{} hold-pages {}", own.display(), serde_json::to_string(&job).unwrap());
     fake.put_executions(&line, [executed]);
     let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
     planned.run(&Run {
         system: &fake,
-        medium: Medium { file: None, area, memory_alignment: 1, law: None },
+        medium: TestMedium { file: None, area, memory_alignment: 1, law: None },
         path: std::path::Path::new("/home"),
         ramp_ns: 1,
         time_ns: 2,
@@ -99,7 +99,8 @@ fn ran(planned: &MemoryPlan, executed: Executed) -> Result<Ran, String> {
 
 #[test]
 fn what_the_process_says_becomes_numbers() {
-    let lines = [Line::Filled(576 * MIB), Line::Touching, Line::Done(Box::new(done()))];
+    let lines =
+        [ChildLine::Filled(576 * MIB), ChildLine::Touching, ChildLine::Done(Box::new(done()))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
     let value = |name: &str| planned().value(name, &ran.measured).unwrap();
     assert_eq!(value("accesses_per_s"), Ok(2000.0));
@@ -121,34 +122,34 @@ fn what_the_process_says_becomes_numbers() {
 
 #[test]
 fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
-    let killed = |lines: &[Line]| {
+    let killed = |lines: &[ChildLine]| {
         let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
         ran(&planned(), executed).unwrap().measured
     };
-    let filling = killed(&[Line::Filled(100 * MIB), Line::Filled(300 * MIB)]);
+    let filling = killed(&[ChildLine::Filled(100 * MIB), ChildLine::Filled(300 * MIB)]);
     let why = "ran out of memory with 300 MiB of 576 MiB";
     assert_eq!(filling.detail.cut_short().as_deref(), Some(why));
     assert_eq!(filling.values["working_set_reached_bytes"], (300 * MIB) as f64);
     assert_eq!(filling.values["oom_killed_share"], 1.0);
     let rate = planned().value("accesses_per_s", &filling);
     assert_eq!(rate, Some(Err(why.to_owned())));
-    let touching = killed(&[Line::Filled(576 * MIB), Line::Touching]);
+    let touching = killed(&[ChildLine::Filled(576 * MIB), ChildLine::Touching]);
     let why = "ran out of memory after all 576 MiB were written";
     assert_eq!(touching.detail.cut_short().as_deref(), Some(why));
 }
 
 #[test]
 fn who_was_killed_within_its_limit_held_what_it_reached_per_byte_of_it() {
-    let held = |limit_mib: u64, lines: &[Line]| {
+    let held = |limit_mib: u64, lines: &[ChildLine]| {
         let limit = Some(MemoryLimit { bytes: limit_mib * MIB, may_swap: false });
         let planned = MemoryPlan { limit, ..planned() };
         let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
         let measured = ran(&planned, executed).unwrap().measured;
         planned.value("working_set_per_memory", &measured).unwrap().ok()
     };
-    assert_eq!(held(320, &[Line::Filled(300 * MIB)]), Some(300.0 / 320.0));
+    assert_eq!(held(320, &[ChildLine::Filled(300 * MIB)]), Some(300.0 / 320.0));
     // Compressed memory is unknown if it got further, and without any line.
-    assert_eq!(held(256, &[Line::Filled(300 * MIB)]), None);
+    assert_eq!(held(256, &[ChildLine::Filled(300 * MIB)]), None);
     assert_eq!(held(256, &[]), None);
 }
 
@@ -157,7 +158,7 @@ fn who_was_ended_by_others_has_failed() {
     let other = executed(Ending::Signalled(9), &[], Presence::Present(0));
     let told = ran(&planned(), other).unwrap_err();
     assert_eq!(told, "the process with the test pages failed: no memory");
-    let slow = executed(Ending::TimedOut, &[Line::Filled(MIB)], Presence::Present(0));
+    let slow = executed(Ending::TimedOut, &[ChildLine::Filled(MIB)], Presence::Present(0));
     assert!(ran(&planned(), slow).unwrap_err().contains("too slow"));
 }
 
@@ -217,7 +218,7 @@ fn holding(
     cached_mib: u64,
     zram_mib: [u64; 2],
     zswap_mib: u64,
-) -> Held {
+) -> HeldMemory {
     let fake = Fake::new();
     fake.put(
         "/proc/self/status",
@@ -269,7 +270,7 @@ fn others_pages_that_move_meanwhile_are_flagged() {
         let mut done = done();
         done.held = held;
         let planned = MemoryPlan { set_bytes: 160 * MIB, ..planned() };
-        let lines = [Line::Done(Box::new(done))];
+        let lines = [ChildLine::Done(Box::new(done))];
         let ran = ran(&planned, executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
         let rule = MemorySpec::RULES[0];
         (rule.doubt)(&planned.into(), &[&ran.measured, &ran.measured])
@@ -353,7 +354,7 @@ fn where_the_kernel_counts_no_kills_a_signal_under_a_limit_is_one() {
 
 #[test]
 fn a_process_that_was_stopped_or_said_nothing_is_told_apart() {
-    let stopped = executed(Ending::Stopped, &[Line::Filled(MIB)], Presence::Present(0));
+    let stopped = executed(Ending::Stopped, &[ChildLine::Filled(MIB)], Presence::Present(0));
     let stopped = ran(&planned(), stopped).unwrap();
     assert!(stopped.stopped);
     let measured = &stopped.measured;
@@ -361,7 +362,7 @@ fn a_process_that_was_stopped_or_said_nothing_is_told_apart() {
     assert_eq!(measured.values["working_set_reached_bytes"], MIB as f64);
     assert_eq!(measured.values["oom_killed_share"], 0.0);
     assert_eq!(measured.absent["accesses_per_s"], "it was stopped");
-    let silent = executed(Ending::Exited(0), &[Line::Touching], Presence::Present(0));
+    let silent = executed(Ending::Exited(0), &[ChildLine::Touching], Presence::Present(0));
     let told = ran(&planned(), silent).unwrap_err();
     assert_eq!(told, "the process with the test pages reported no result");
 }
@@ -372,7 +373,7 @@ fn all_that_a_process_says_has_its_metric() {
     own.before.waited_ns = Presence::Present([0, 100]);
     own.after.waited_ns = Presence::Present([250_000_000, 5_000_000_100]);
     own.waited_ns = Some(9);
-    let lines = [Line::Done(Box::new(own))];
+    let lines = [ChildLine::Done(Box::new(own))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
     let measured = &ran.measured;
     assert_eq!(measured.values["memory_pressure_some_share"], 0.25);
@@ -387,7 +388,7 @@ fn all_that_a_process_says_has_its_metric() {
     let mut none = done();
     none.latency_ns.clear();
     none.after.major_faults = Presence::Present(0);
-    let lines = [Line::Done(Box::new(none))];
+    let lines = [ChildLine::Done(Box::new(none))];
     let ran = self::ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0)));
     let measured = ran.unwrap().measured;
     assert_eq!(measured.absent["access_cpu_ns"], "no page was accessed");
@@ -397,7 +398,7 @@ fn all_that_a_process_says_has_its_metric() {
 
 #[test]
 fn nothing_is_packed_below_a_mebibyte() {
-    let held = |original, used| Held {
+    let held = |original, used| HeldMemory {
         zram_original_bytes: original,
         zram_used_bytes: used,
         ..half_packed()
@@ -406,7 +407,7 @@ fn nothing_is_packed_below_a_mebibyte() {
     assert_eq!([held(MIB - 1, 1).packed(), held(MIB, 0).packed()], [None, None]);
     let mut own = done();
     own.held = held(0, 0);
-    let lines = [Line::Done(Box::new(own))];
+    let lines = [ChildLine::Done(Box::new(own))];
     let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
     let told = planned().value("working_set_per_memory_expected", &ran.measured);
     assert_eq!(told, Some(Err("no compressed pages in memory".to_owned())));
@@ -417,14 +418,14 @@ fn a_pilot_holds_a_set_that_fits() {
     let fake = Fake::new();
     fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();
     let pages = MemoryPlan { set_bytes: 4 * MIB, ..planned() };
-    let job = Job { pages, ramp_ns: 0, time_ns: 20_000_000, seed: 3 };
+    let job = ChildJob { pages, ramp_ns: 0, time_ns: 20_000_000, seed: 3 };
     let line = format!("/usr/bin/assay hold-pages {}", serde_json::to_string(&job).unwrap());
     let pilot = |executed: Executed| {
         fake.put_executions(&line, [executed]);
         let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
         MemorySpec::default().pilot(&Run {
             system: &fake,
-            medium: Medium { file: None, area, memory_alignment: 1, law: None },
+            medium: TestMedium { file: None, area, memory_alignment: 1, law: None },
             path: std::path::Path::new("/home"),
             ramp_ns: 1,
             time_ns: 2,
@@ -439,10 +440,10 @@ fn a_pilot_holds_a_set_that_fits() {
             programs: Programs::NONE,
         })
     };
-    let lines = [Line::Done(Box::new(done()))];
+    let lines = [ChildLine::Done(Box::new(done()))];
     let well = executed(Ending::Exited(0), &lines, Presence::Present(0));
     assert_eq!(pilot(well), Ok(Some(500_000)), "a second over 2000 accesses");
-    let killed = executed(Ending::Signalled(9), &[Line::Filled(MIB)], Presence::Present(1));
+    let killed = executed(Ending::Signalled(9), &[ChildLine::Filled(MIB)], Presence::Present(1));
     let told = pilot(killed).unwrap_err();
     assert_eq!(told, "ran out of memory with 1 MiB of 4 MiB");
 }

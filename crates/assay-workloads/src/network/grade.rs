@@ -20,7 +20,7 @@ const STEPS: [(f64, Grade); 5] =
     [(5.0, Grade::APlus), (30.0, Grade::A), (60.0, Grade::B), (200.0, Grade::C), (400.0, Grade::D)];
 
 impl Grade {
-    pub(super) fn of(added_ns: f64) -> Self {
+    pub(super) fn from_added_ns(added_ns: f64) -> Self {
         let found = STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below);
         found.map_or(Self::F, |(_, grade)| *grade)
     }
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn the_article_goes_from_f_to_a() {
-        let letters =
-            [600.0, 399.9, 199.0, 59.0, 20.0, 4.9].map(|ms| Grade::of(ms * 1e6).to_string());
+        let letters = [600.0, 399.9, 199.0, 59.0, 20.0, 4.9]
+            .map(|ms| Grade::from_added_ns(ms * 1e6).to_string());
         assert_eq!(letters, ["F", "D", "C", "B", "A", "A+"]);
         assert!(SCALE.contains("30"));
     }

@@ -8,7 +8,7 @@ use assay_core::quantity::Metric;
 use assay_machine::system::network::{BitRate, LinkRun, Load, PhaseRun, SLICE_NS};
 use hdrhistogram::Histogram;
 
-use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS, of};
+use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS, for_load};
 use super::{NetworkDetail, PhaseDetail};
 use crate::measured::{Histograms, KnownAndAbsent, SeriesRow, known_and_absent, percentile};
 
@@ -28,7 +28,7 @@ const PROBES: &str = "probes";
 /// A round trip of a minute counts as lost.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-pub(super) struct Found {
+pub(super) struct NetworkResult {
     pub detail: NetworkDetail,
     pub told: KnownAndAbsent,
     pub histograms: Histograms,
@@ -37,7 +37,7 @@ pub(super) struct Found {
     pub window_ns: u64,
 }
 
-pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
+pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<NetworkResult, String> {
     let mut phases = Vec::new();
     let mut histograms = Histograms::new();
     let mut window_ns = 0;
@@ -52,7 +52,7 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
     let told = known_and_absent(values(&phases, &histograms));
     let series = series(&phases);
     let detail = NetworkDetail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
-    Ok(Found { detail, told, histograms, series, window_ns })
+    Ok(NetworkResult { detail, told, histograms, series, window_ns })
 }
 
 fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
@@ -165,7 +165,7 @@ fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
     for phase in phases {
         let load = phase.run.job.load;
         let (&[p50, p95, p99, max, lost, ref own_added @ ..], Some(latencies)) =
-            (of(load), of_load(load))
+            (for_load(load), of_load(load))
         else {
             continue;
         };

@@ -6,7 +6,7 @@ use assay_core::quantity::units::show;
 
 use super::{NetworkDetail, PhaseDetail};
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 /// Share of the probes of a phase that may be lost.
 const MOST_LOST: f64 = 0.1;
@@ -19,7 +19,7 @@ pub(super) const LOSSY: OwnRule = OwnRule {
                that drops 10% or more has low latency but does not make a good link, because TCP resends dropped \
                data. Use a lower rate or a larger queue.",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed],
     doubt,
 };

@@ -51,7 +51,7 @@ pub(super) const fn rates(load: Load) -> [Option<Metric>; 2] {
 }
 
 pub(super) fn of_phase(load: Load) -> impl Iterator<Item = Metric> {
-    of(load).iter().copied().chain(rates(load).into_iter().flatten())
+    for_load(load).iter().copied().chain(rates(load).into_iter().flatten())
 }
 
 /// Indices into the metrics of a phase.
@@ -63,7 +63,7 @@ pub(super) const ADDED_P95: usize = 6;
 
 /// Metrics of a phase: p50, p95, p99 and maximum of the round-trip times, and the loss. With load, also p50 and p95
 /// minus the p50 of the idle link.
-pub const fn of(load: Load) -> &'static [Metric] {
+pub const fn for_load(load: Load) -> &'static [Metric] {
     match load {
         Load::Idle => IDLE,
         Load::Up => UP,

@@ -17,7 +17,7 @@ use assay_machine::system::network::{Load, lab};
 
 use super::place::{Offer, Run};
 use super::tell::{OwnRule, ShownNumbers};
-use super::workload::{Complaints, InStudy, Judged, LinkNeeds, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, LinkNeeds, WorkloadKind, WorkloadSpec};
 use super::{PlannedWork as _, Work, io};
 
 pub use detail::{NetworkDetail, PhaseDetail};
@@ -110,7 +110,7 @@ impl WorkloadKind for NetworkSpec {
     };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
     const METRICS: &'static [&'static [Metric]] = metrics::METRICS;
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
     const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 }

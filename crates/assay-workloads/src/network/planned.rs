@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
 use super::{AROUND_NS, LAB, NetworkDetail, metrics, parameters};
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 /// Bytes for measuring the rate.
 const MILLION: u64 = 1_000_000;
@@ -172,21 +172,21 @@ impl PlannedWork for NetworkPlan {
         )
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         let began_ns = run.system.monotonic_ns();
         let shaped = self.seen(run.system);
         let ran = self.load(run, &self.jobs())?;
         let stopped = ran.stopped || run.stop.load(Ordering::Relaxed);
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         if stopped {
-            return Ok(Ran::of(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
+            return Ok(RunResult::new(measured(NetworkDetail::default(), 0, elapsed_ns), stopped));
         }
         let found = judge(ran, self.probe_ns)?;
         let (values, absent) = found.told;
         let detail = NetworkDetail { shaped, ..found.detail };
         let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
-        let ran = Ran::of(measured, stopped);
-        Ok(Ran { histograms: found.histograms, series: found.series, ..ran })
+        let ran = RunResult::new(measured, stopped);
+        Ok(RunResult { histograms: found.histograms, series: found.series, ..ran })
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -223,7 +223,7 @@ impl PlannedWork for NetworkPlan {
         })
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let peer = self.peer.as_deref().unwrap_or("PEER");
         let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
         let seconds = (self.phase_ns / 1_000_000_000).max(1).to_string();
@@ -251,7 +251,7 @@ impl PlannedWork for NetworkPlan {
             ));
         }
         remarks.extend(how.note.map(str::to_owned));
-        CommandLine { words: words.map(str::to_owned).to_vec(), remarks }
+        ManualCommand { words: words.map(str::to_owned).to_vec(), remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {
@@ -260,5 +260,5 @@ impl PlannedWork for NetworkPlan {
 }
 
 pub(super) fn measured(detail: NetworkDetail, window_ns: u64, elapsed_ns: u64) -> Measured {
-    Measured { window_ns, elapsed_ns, ..Measured::of(detail) }
+    Measured { window_ns, elapsed_ns, ..Measured::from_detail(detail) }
 }

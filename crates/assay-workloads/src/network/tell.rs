@@ -8,7 +8,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::network::Load;
 
 use super::grade::{Grade, SCALE};
-use super::metrics::{ADDED, ADDED_P95, LOST, MAX, P50, P95, UP_RATE, of};
+use super::metrics::{ADDED, ADDED_P95, LOST, MAX, P50, P95, UP_RATE, for_load};
 use super::ramp_ns;
 use crate::tell::{NumberedRow, OwnFigure, PhaseFigure, ShownNumbers, StudyNumbers, TrialPhase};
 
@@ -57,7 +57,7 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
     let rows = &numbers.rows;
     let mut table = Table::new("link");
     table.add(Column::right("grade"), rows, |row| {
-        number(row, &ADDED).map(|added| Grade::of(added).to_string())
+        number(row, &ADDED).map(|added| Grade::from_added_ns(added).to_string())
     });
     table.add(Column::new("added", Unit::Nanoseconds), rows, |row| number(row, &ADDED));
     for (title, metric, unit) in columns(numbers) {
@@ -72,14 +72,14 @@ fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
 
 /// Columns after the latency under load, with metrics and units, for the phases of the study.
 fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
-    let has = |load: &Load| numbers.known.contains(of(*load)[P50].name);
+    let has = |load: &Load| numbers.known.contains(for_load(*load)[P50].name);
     let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
     let trips = loads.iter().flat_map(|load| {
-        let own = of(*load);
+        let own = for_load(*load);
         [("p50", own[P50]), ("p95", own[P95])]
             .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
     });
-    let up = of(Load::Up);
+    let up = for_load(Load::Up);
     let up = [
         ("up max", up[MAX], Unit::Nanoseconds),
         ("upload", UP_RATE, Unit::BitsPerS),
@@ -103,7 +103,7 @@ fn legend() -> String {
 
 /// The row with the highest upload rate among those that add little delay.
 fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
-    let tail = of(Load::Up)[ADDED_P95];
+    let tail = for_load(Load::Up)[ADDED_P95];
     let is_short = |added: f64| added < SHORT_NS;
     let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
     let short = shaped.filter(|row| number(row, &tail).is_some_and(is_short));

@@ -9,7 +9,7 @@ use assay_machine::system::{Fake, System};
 
 use super::grade::Grade;
 use super::judge::{carried, judge};
-use super::metrics::of;
+use super::metrics::for_load;
 use super::*;
 use crate::workload::{DeclaredKeys as _, PlannedWork, WorkloadSpec};
 
@@ -64,7 +64,7 @@ fn what_load_adds_is_told_against_the_idle_link() {
     assert!(!values.contains_key("idle_added_ns"));
     assert!(absent["up_rtt_p99_ns"].starts_with("needs 1,000 probes"));
     assert_eq!(found.window_ns, 12_000 * MS);
-    assert_eq!(Grade::of(values["added_latency_ns"]), Grade::D);
+    assert_eq!(Grade::from_added_ns(values["added_latency_ns"]), Grade::D);
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
     assert!(dropped.starts_with("phase up: the link drops too much: "), "{dropped}");
 }
 
-fn on(fake: &Fake, asked: &NetworkSpec) -> Result<super::super::Ran, String> {
+fn on(fake: &Fake, asked: &NetworkSpec) -> Result<super::super::RunResult, String> {
     let stop = AtomicBool::new(false);
     let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    let medium = super::super::Medium { file: None, area, memory_alignment: 1, law: None };
+    let medium = super::super::TestMedium { file: None, area, memory_alignment: 1, law: None };
     asked.planned().run(&Run {
         system: fake,
         medium,
@@ -200,7 +200,7 @@ fn what_makes_no_sense_is_said() {
 #[test]
 fn metrics_are_named_by_their_phase() {
     for load in Load::ALL {
-        let own = of(load);
+        let own = for_load(load);
         assert!(own.iter().all(|metric| metric.name.starts_with(load.name())));
         assert!(metrics::METRICS.contains(&own));
         assert_eq!(own.len(), if load == Load::Idle { 5 } else { 7 });
@@ -214,7 +214,7 @@ fn asks(own: &NetworkSpec, factors: &[(&str, &[&str])]) -> LinkNeeds {
         .iter()
         .map(|(name, levels)| (owned(name), levels.iter().map(owned).collect()))
         .collect();
-    own.link_needs(&InStudy::of(&factors))
+    own.link_needs(&InStudy::new(&factors))
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn counted_are_probes_that_came_back() {
 fn by_hand_a_link_is_a_line_of_flent() {
     let how = |asked: NetworkSpec, rate| {
         let planned = NetworkPlan { rate, ..asked.planned() };
-        planned.by_hand(&crate::ByHand {
+        planned.by_hand(&crate::ManualRun {
             name: "link",
             area: super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
             path: ".",
@@ -577,7 +577,7 @@ fn costs_are_those_of_the_same_link() {
 
 #[test]
 fn letters_change_at_their_milliseconds() {
-    let of = |ms: f64| Grade::of(ms * 1e6).to_string();
+    let of = |ms: f64| Grade::from_added_ns(ms * 1e6).to_string();
     assert_eq!([5.0, 30.0, 60.0, 200.0, 400.0].map(of), ["A", "B", "C", "D", "F"]);
     assert_eq!([4.999, 29.999, 59.999, 199.999, 399.999].map(of), ["A+", "A", "B", "C", "D"]);
 }

@@ -3,7 +3,7 @@
 use assay_core::quantity::units::show;
 use assay_machine::system::quoted;
 
-use crate::workload::{ByHand, CommandLine};
+use crate::workload::{ManualCommand, ManualRun};
 
 pub(super) const NOT_SAID: &[&str] = &[
     "Assay randomizes the order of the levels in each replicate; by hand, change levels often and at random, and \
@@ -14,7 +14,7 @@ pub(super) const NOT_SAID: &[&str] = &[
 
 /// Counters of a device in a period. In `stat`: reads, merged, sectors, ms; the same of writes; in
 /// flight, busy ms, weighted ms; discards; flushes.
-pub(super) fn line(how: &ByHand<'_>) -> CommandLine {
+pub(super) fn line(how: &ManualRun<'_>) -> ManualCommand {
     let path = quoted(how.path);
     let device = format!(
         "[ -b {path} ] && s={path} || s=$(findmnt -no SOURCE -T {path}); d=$(basename \"$s\")"
@@ -30,7 +30,7 @@ pub(super) fn line(how: &ByHand<'_>) -> CommandLine {
     );
     let subtract = "subtract the first reading from the second; (ms of reads) / (reads) is the mean read latency, and \
                     sectors are 512 bytes";
-    CommandLine::new(&["sh", "-c", &script], &[subtract, &histograms])
+    ManualCommand::new(&["sh", "-c", &script], &[subtract, &histograms])
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn two_readings_with_the_period_between_them() {
-        let how = ByHand {
+        let how = ManualRun {
             name: "live",
             area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
             path: "/srv/my data",

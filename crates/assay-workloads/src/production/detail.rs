@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
-use super::harm::{Breach, Limits};
-use super::look::{Glance, Served, Waited};
+use super::harm::{Breach, HarmLimits};
+use super::look::{ClassRequests, DevicePressure, Glance};
 use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct ProductionDetail {
     pub left_out: usize,
     /// Limits beyond which the level would have been rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<HarmLimits>,
     /// Why it was rolled back, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harm: Option<Breach>,
@@ -29,7 +29,7 @@ pub struct ProductionDetail {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
     pub span_ns: u64,
-    pub classes: BTreeMap<String, Served>,
+    pub classes: BTreeMap<String, ClassRequests>,
     /// Why single requests were not visible: then counts and means are the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untraced: Option<String>,
@@ -37,7 +37,7 @@ pub struct Period {
     pub in_flight: [u64; 2],
     /// Time in flight summed over requests, nanoseconds.
     pub under_way_ns: u64,
-    pub pressure: Presence<Waited>,
+    pub pressure: Presence<DevicePressure>,
     /// Busy time summed over processors, nanoseconds.
     pub busy_ns: Presence<f64>,
 }
@@ -50,7 +50,7 @@ impl Default for Period {
             untraced: None,
             in_flight: [0; 2],
             under_way_ns: 0,
-            pressure: Presence::Present(Waited::default()),
+            pressure: Presence::Present(DevicePressure::default()),
             busy_ns: Presence::Present(0.0),
         }
     }
@@ -72,7 +72,7 @@ impl Period {
         }
         self.in_flight[1] = glance.in_flight;
         self.under_way_ns = self.under_way_ns.saturating_add(glance.under_way_ns);
-        self.pressure = self.pressure.both(&glance.pressure, |sum, own| Waited {
+        self.pressure = self.pressure.both(&glance.pressure, |sum, own| DevicePressure {
             some_ns: sum.some_ns.saturating_add(own.some_ns),
             full_ns: sum.full_ns.saturating_add(own.full_ns),
         });
@@ -80,8 +80,8 @@ impl Period {
         self.busy_ns = self.busy_ns.both(&glance.busy, |sum, share| sum + share * span_ns);
     }
 
-    pub fn served(&self) -> Served {
-        self.classes.values().fold(Served::default(), Served::plus)
+    pub fn served(&self) -> ClassRequests {
+        self.classes.values().fold(ClassRequests::default(), ClassRequests::plus)
     }
 
     pub fn seconds(&self) -> Option<f64> {
@@ -94,7 +94,7 @@ impl Period {
 pub struct Second {
     pub span_ns: u64,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub classes: BTreeMap<String, Served>,
+    pub classes: BTreeMap<String, ClassRequests>,
     /// Minimum age of the oldest request in flight, nanoseconds.
     #[serde(default)]
     pub oldest_ns: u64,

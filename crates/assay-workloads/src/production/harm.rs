@@ -91,7 +91,7 @@ pub struct ClassLimits {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct HarmLimits {
     pub classes: BTreeMap<String, ClassLimits>,
     pub oldest_ns: f64,
     /// Share of the time in which some task waits for a device.
@@ -99,9 +99,9 @@ pub struct Limits {
     pub pressure: Option<f64>,
 }
 
-impl Limits {
+impl HarmLimits {
     /// Limits from the baseline's worst values; `None` if no stretch is long enough.
-    pub fn of(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
+    pub fn from_baseline(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
             let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));
             all.max_by(f64::total_cmp)
@@ -138,14 +138,14 @@ impl Limits {
                 Some(Breach { what, class: class.clone(), seen: seen?, limit: limit? })
             };
             [
-                at(What::Mean, mean(second, class), limits.mean_ns),
-                at(What::P99, p99(second, class), limits.p99_ns),
+                at(HarmKind::Mean, mean(second, class), limits.mean_ns),
+                at(HarmKind::P99, p99(second, class), limits.p99_ns),
             ]
         });
         let whole = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
-        let oldest = whole(What::Age, second.oldest_ns as f64, self.oldest_ns);
+        let oldest = whole(HarmKind::Age, second.oldest_ns as f64, self.oldest_ns);
         let pressure = second.pressure.zip(self.pressure);
-        let pressure = pressure.map(|(seen, limit)| whole(What::Pressure, seen, limit));
+        let pressure = pressure.map(|(seen, limit)| whole(HarmKind::Pressure, seen, limit));
         let all = of_class.chain([Some(oldest), pressure]).flatten();
         all.filter(|one| one.seen > one.limit)
             .max_by(|one, other| (one.seen / one.limit).total_cmp(&(other.seen / other.limit)))
@@ -170,7 +170,7 @@ fn p99(second: &Second, class: &str) -> Option<f64> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum HarmKind {
     Mean,
     P99,
     Age,
@@ -180,7 +180,7 @@ pub enum What {
 /// A limit exceeded for three consecutive seconds, with the value of the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Breach {
-    pub what: What,
+    pub what: HarmKind,
     /// Its class; empty for limits of the whole device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub class: String,
@@ -195,14 +195,16 @@ impl Breach {
         let share = |share: f64| show::percent(100.0 * share);
         let Self { seen, limit, class, .. } = self;
         match self.what {
-            What::Mean => format!("mean {class} latency {}, limit {}", time(*seen), time(*limit)),
-            What::P99 => format!("p99 {class} latency {}, limit {}", time(*seen), time(*limit)),
-            What::Age => format!(
+            HarmKind::Mean => {
+                format!("mean {class} latency {}, limit {}", time(*seen), time(*limit))
+            }
+            HarmKind::P99 => format!("p99 {class} latency {}, limit {}", time(*seen), time(*limit)),
+            HarmKind::Age => format!(
                 "a request was in progress for at least {}, limit {}",
                 time(*seen),
                 time(*limit)
             ),
-            What::Pressure => format!(
+            HarmKind::Pressure => format!(
                 "tasks waited for devices {} of the time, limit {}",
                 share(*seen),
                 share(*limit)
@@ -211,13 +213,13 @@ impl Breach {
     }
 }
 
-pub struct Judge<'a> {
-    limits: Option<&'a Limits>,
+pub struct HarmJudge<'a> {
+    limits: Option<&'a HarmLimits>,
     in_a_row: usize,
 }
 
-impl<'a> Judge<'a> {
-    pub fn new(limits: Option<&'a Limits>) -> Self {
+impl<'a> HarmJudge<'a> {
+    pub fn new(limits: Option<&'a HarmLimits>) -> Self {
         Self { limits, in_a_row: 0 }
     }
 
@@ -232,11 +234,11 @@ impl<'a> Judge<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::production::Served;
+    use crate::production::ClassRequests;
 
     fn second(requests: u64, mean_ms: u64) -> Second {
         let sum_ns = requests * mean_ms * 1_000_000;
-        let served = Served { requests, sum_ns, ..Served::default() };
+        let served = ClassRequests { requests, sum_ns, ..ClassRequests::default() };
         Second {
             span_ns: 1_000_000_000,
             classes: [("read".to_owned(), served)].into(),
@@ -244,12 +246,12 @@ mod tests {
         }
     }
 
-    fn limits(baseline: &[Second]) -> Limits {
-        Limits::of(2.0, &[baseline]).unwrap()
+    fn limits(baseline: &[Second]) -> HarmLimits {
+        HarmLimits::from_baseline(2.0, &[baseline]).unwrap()
     }
 
-    fn after(limits: &Limits, seconds: &[Second]) -> Option<usize> {
-        let mut judge = Judge::new(Some(limits));
+    fn after(limits: &HarmLimits, seconds: &[Second]) -> Option<usize> {
+        let mut judge = HarmJudge::new(Some(limits));
         seconds.iter().position(|second| judge.take(second).is_some()).map(|at| at + 1)
     }
 
@@ -259,7 +261,7 @@ mod tests {
         // 4, 5, 6 all reach 4; so do 9, 4, 5.
         let found = limits(&baseline).classes["read"].mean_ns;
         assert_eq!(found, Some(8e6));
-        assert_eq!(Limits::of(2.0, &[&baseline[..2]]), None);
+        assert_eq!(HarmLimits::from_baseline(2.0, &[&baseline[..2]]), None);
     }
 
     #[test]
@@ -296,7 +298,7 @@ mod tests {
     #[test]
     fn a_breach_says_what_and_by_how_much() {
         let limits = limits(&[second(100, 4), second(100, 4), second(100, 4)]);
-        let mut judge = Judge::new(Some(&limits));
+        let mut judge = HarmJudge::new(Some(&limits));
         let told: Vec<_> = (0..3).filter_map(|_| judge.take(&second(100, 20))).collect();
         assert_eq!(told[0].words(), "mean read latency 20 ms, limit 8 ms");
     }
@@ -351,7 +353,7 @@ mod tests {
             one.classes.get_mut("read").unwrap().p99_ns = Some(1.0);
             (one.pressure, one.oldest_ns) = (Some(0.0), 7);
         }
-        let limits = Limits::of(3.0, &[&calm]).unwrap();
+        let limits = HarmLimits::from_baseline(3.0, &[&calm]).unwrap();
         let class = ClassLimits { mean_ns: Some(3e6), p99_ns: Some(15e6) };
         assert_eq!(limits.classes["read"], class);
         assert_eq!(
@@ -360,10 +362,10 @@ mod tests {
         );
         // Nine requests give no mean.
         let few = [second(9, 5), second(9, 5), second(9, 5)];
-        let own = Limits::of(3.0, &[&few]).unwrap().classes["read"];
+        let own = HarmLimits::from_baseline(3.0, &[&few]).unwrap().classes["read"];
         assert_eq!(own, ClassLimits { mean_ns: None, p99_ns: None });
         // A gap between two stretches interrupts consecutive seconds.
-        assert_eq!(Limits::of(3.0, &[&few[..2], &few[..2]]), None);
+        assert_eq!(HarmLimits::from_baseline(3.0, &[&few[..2], &few[..2]]), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::measured::SeriesRow;
 
 /// Completed requests of one class in a time span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Served {
+pub struct ClassRequests {
     pub requests: u64,
     pub bytes: u64,
     /// Time from arrival to completion, summed, nanoseconds.
@@ -19,7 +19,7 @@ pub struct Served {
     pub p99_ns: Option<f64>,
 }
 
-impl Served {
+impl ClassRequests {
     /// Adds those of another span; drops the p99.
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
@@ -39,7 +39,7 @@ impl Served {
 
 /// Time in which tasks waited for a device, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waited {
+pub struct DevicePressure {
     pub some_ns: u64,
     pub full_ns: u64,
 }
@@ -48,7 +48,7 @@ pub struct Waited {
 pub struct Glance {
     pub span_ns: u64,
     /// Classes with completions (`read`, `write`, `flush`, `discard`).
-    pub classes: BTreeMap<String, Served>,
+    pub classes: BTreeMap<String, ClassRequests>,
     /// Why single requests were not visible, if so.
     pub untraced: Option<String>,
     pub in_flight: u64,
@@ -56,7 +56,7 @@ pub struct Glance {
     pub under_way_ns: u64,
     /// Minimum age of the oldest request in flight, nanoseconds.
     pub oldest_ns: u64,
-    pub pressure: Presence<Waited>,
+    pub pressure: Presence<DevicePressure>,
     /// Share of the time in which processors were busy.
     pub busy: Presence<f64>,
     /// Rows per second to store; the caller sets their second.

@@ -4,7 +4,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Metric;
 
 use super::detail::Period;
-use super::look::Waited;
+use super::look::DevicePressure;
 use crate::metrics::{higher, lower};
 
 /// Only for production work: the number of arrived requests.
@@ -53,8 +53,8 @@ pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> 
     let share = |part: f64, whole: u64, none: &str| {
         if whole > 0 { Ok(part / whole as f64) } else { Err(none.to_owned()) }
     };
-    let pressure = |pick: fn(&Waited) -> u64| {
-        told(&period.pressure.clone().map(|waited| pick(&waited) as f64 / 1e9)).and_then(per_s)
+    let pressure = |pick: fn(&DevicePressure) -> u64| {
+        value_of(&period.pressure.clone().map(|waited| pick(&waited) as f64 / 1e9)).and_then(per_s)
     };
     let [began, ended] = period.in_flight.map(|own| own as f64);
     Some(match name {
@@ -67,22 +67,23 @@ pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> 
         "device_in_flight" => per_s(period.under_way_ns as f64 / 1e9),
         "io_pressure_some_share" => pressure(|waited| waited.some_ns),
         "io_pressure_full_share" => pressure(|waited| waited.full_ns),
-        "cpu_busy_share" => told(&period.busy_ns).and_then(|ns| per_s(ns / 1e9)),
+        "cpu_busy_share" => value_of(&period.busy_ns).and_then(|ns| per_s(ns / 1e9)),
         _ => return None,
     })
 }
 
-fn told(seen: &Presence<f64>) -> Result<f64, String> {
+fn value_of(seen: &Presence<f64>) -> Result<f64, String> {
     seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::production::Served;
+    use crate::production::ClassRequests;
 
     fn period() -> Period {
-        let served = |requests, bytes, sum_ns| Served { requests, bytes, sum_ns, p99_ns: None };
+        let served =
+            |requests, bytes, sum_ns| ClassRequests { requests, bytes, sum_ns, p99_ns: None };
         Period {
             span_ns: 4_000_000_000,
             classes: [
@@ -94,7 +95,10 @@ mod tests {
             untraced: None,
             in_flight: [3, 9],
             under_way_ns: 8_000_000_000,
-            pressure: Presence::Present(Waited { some_ns: 2_000_000_000, full_ns: 1_000_000_000 }),
+            pressure: Presence::Present(DevicePressure {
+                some_ns: 2_000_000_000,
+                full_ns: 1_000_000_000,
+            }),
             busy_ns: Presence::Present(3e9),
         }
     }
@@ -152,26 +156,26 @@ mod tests {
             span_ns: 2_000_000_000,
             classes: [(
                 "read".to_owned(),
-                Served { requests, bytes: 100, sum_ns: 7, p99_ns: Some(1.0) },
+                ClassRequests { requests, bytes: 100, sum_ns: 7, p99_ns: Some(1.0) },
             )]
             .into(),
             untraced: (requests == 5).then(|| "lost".to_owned()),
             in_flight,
             under_way_ns: 40,
             oldest_ns: 3,
-            pressure: Presence::Present(Waited { some_ns: 500_000_000, full_ns: 1 }),
+            pressure: Presence::Present(DevicePressure { some_ns: 500_000_000, full_ns: 1 }),
             busy: Presence::Present(busy),
             rows: Vec::new(),
         };
         let mut sum = Period::beginning(4);
         sum.add(&glance(2, 6, 0.5));
         sum.add(&glance(5, 8, 0.25));
-        let served = Served { requests: 7, bytes: 200, sum_ns: 14, p99_ns: None };
+        let served = ClassRequests { requests: 7, bytes: 200, sum_ns: 14, p99_ns: None };
         assert_eq!(sum.classes, [("read".to_owned(), served)].into());
         assert_eq!((sum.span_ns, sum.in_flight, sum.under_way_ns), (4_000_000_000, [4, 8], 80));
         assert_eq!(sum.untraced.as_deref(), Some("lost"));
         assert_eq!(sum.busy_ns, Presence::Present(1.5e9));
-        let waited = Waited { some_ns: 1_000_000_000, full_ns: 2 };
+        let waited = DevicePressure { some_ns: 1_000_000_000, full_ns: 2 };
         assert_eq!(sum.pressure, Presence::Present(waited));
         let second = crate::production::Second::from(&glance(2, 6, 0.5));
         assert_eq!((second.oldest_ns, second.pressure), (3, Some(0.25)));

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use super::keys::keys;
 use super::place::Offer;
-use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, WorkloadKind, WorkloadSpec};
 
 pub use detail::{Period, ProductionDetail, Second};
-pub use harm::{Breach, Harm, Limits, What};
-pub use look::{Glance, Lookout, Served, Waited};
+pub use harm::{Breach, Harm, HarmKind, HarmLimits};
+pub use look::{ClassRequests, DevicePressure, Glance, Lookout};
 pub use planned::ProductionPlan;
 
 /// Default duration of a period.
@@ -81,7 +81,7 @@ impl WorkloadKind for ProductionSpec {
     const EXAMPLE: &'static str =
         "production = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Basis] = &[Basis::Machine];
 }
 
 impl WorkloadSpec for ProductionSpec {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Harm, ProductionDetail, ProductionSpec, by_hand, metrics, run};
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::{Offer, Run};
-use crate::workload::{ByHand, CommandLine, PlannedWork};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductionPlan {
@@ -34,7 +34,7 @@ impl PlannedWork for ProductionPlan {
         )
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         run::run(run)
     }
 
@@ -47,7 +47,7 @@ impl PlannedWork for ProductionPlan {
         ""
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         by_hand::line(how)
     }
 

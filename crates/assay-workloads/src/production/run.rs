@@ -4,25 +4,25 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::detail::{Period, ProductionDetail, Second};
-use super::harm::{Breach, Judge};
+use super::harm::{Breach, HarmJudge};
 use super::look::{Glance, Lookout};
-use crate::measured::{Measured, Ran, SeriesRow};
+use crate::measured::{Measured, RunResult, SeriesRow};
 use crate::place::Run;
 
 const GLANCE_NS: u64 = 1_000_000_000;
 /// Longest time between checks of the stop flag, nanoseconds.
 const PATIENCE_NS: u64 = 50_000_000;
 
-pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(run: &Run<'_>) -> Result<RunResult, String> {
     let lookout = run.lookout.ok_or("no device observer is available")?;
     let began_ns = run.system.monotonic_ns();
     let first = lookout.glance()?;
-    let mut post = Post {
+    let mut post = ProductionWatch {
         run,
         lookout,
         began_ns,
         in_flight: first.in_flight,
-        judge: Judge::new(run.limits),
+        judge: HarmJudge::new(run.limits),
         seconds: Vec::new(),
         rows: Vec::new(),
     };
@@ -37,17 +37,17 @@ pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
     Ok(post.ran(period, before, harm))
 }
 
-struct Post<'a> {
+struct ProductionWatch<'a> {
     run: &'a Run<'a>,
     lookout: &'a dyn Lookout,
     began_ns: u64,
     in_flight: u64,
-    judge: Judge<'a>,
+    judge: HarmJudge<'a>,
     seconds: Vec<Second>,
     rows: Vec<SeriesRow>,
 }
 
-impl Post<'_> {
+impl ProductionWatch<'_> {
     /// Observes for this time, or until a breach or a stop request.
     fn watch(&mut self, time_ns: u64, into: &mut Period) -> Result<Option<Breach>, String> {
         let end_ns = self.run.system.monotonic_ns().saturating_add(time_ns);
@@ -92,12 +92,12 @@ impl Post<'_> {
         passed
     }
 
-    fn ran(self, period: Period, left_out: usize, harm: Option<Breach>) -> Ran {
+    fn ran(self, period: Period, left_out: usize, harm: Option<Breach>) -> RunResult {
         let stopped = self.is_stopped();
         let measured = Measured {
             window_ns: period.span_ns,
             elapsed_ns: self.run.system.monotonic_ns().saturating_sub(self.began_ns),
-            ..Measured::of(ProductionDetail {
+            ..Measured::from_detail(ProductionDetail {
                 period,
                 seconds: self.seconds,
                 left_out,
@@ -105,7 +105,7 @@ impl Post<'_> {
                 harm,
             })
         };
-        Ran { series: self.rows, ..Ran::of(measured, stopped) }
+        RunResult { series: self.rows, ..RunResult::new(measured, stopped) }
     }
 }
 
@@ -121,8 +121,8 @@ mod tests {
 
     use super::super::metrics;
     use super::*;
-    use crate::place::{Area, Medium, Programs};
-    use crate::production::{Limits, Served, Waited};
+    use crate::place::{Area, Programs, TestMedium};
+    use crate::production::{ClassRequests, DevicePressure, HarmLimits};
 
     /// A device with this many reads per second, with the latency of each second.
     struct Device<'a> {
@@ -143,7 +143,7 @@ mod tests {
             let span_ns = now_ns - std::mem::replace(&mut *last_ns, now_ns);
             let requests = 100 * span_ns / 1_000_000_000;
             let sum_ns = requests * (self.read_ms)(now_ns / 1_000_000_000) * 1_000_000;
-            let served = Served { requests, bytes: requests * 4096, sum_ns, p99_ns: None };
+            let served = ClassRequests { requests, bytes: requests * 4096, sum_ns, p99_ns: None };
             Ok(Glance {
                 span_ns,
                 classes: [("read".to_owned(), served)].into(),
@@ -151,21 +151,21 @@ mod tests {
                 in_flight: 2,
                 under_way_ns: sum_ns,
                 oldest_ns: 0,
-                pressure: Presence::Present(Waited { some_ns: span_ns / 4, full_ns: 0 }),
+                pressure: Presence::Present(DevicePressure { some_ns: span_ns / 4, full_ns: 0 }),
                 busy: Presence::Present(0.5),
                 rows: Vec::new(),
             })
         }
     }
 
-    fn observed(limits: Option<&Limits>, read_ms: fn(u64) -> u64) -> (Ran, Vec<u64>) {
+    fn observed(limits: Option<&HarmLimits>, read_ms: fn(u64) -> u64) -> (RunResult, Vec<u64>) {
         let fake = Fake::new();
         let (last_ns, begun) = (Mutex::new(fake.monotonic_ns()), Mutex::default());
         let device = Device { system: &fake, last_ns, begun, read_ms };
         let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
         let ran = run(&Run {
             system: &fake,
-            medium: Medium { file: None, area, memory_alignment: 4096, law: None },
+            medium: TestMedium { file: None, area, memory_alignment: 4096, law: None },
             path: Path::new("/srv"),
             ramp_ns: 5_000_000_000,
             time_ns: 10_500_000_000,
@@ -183,14 +183,18 @@ mod tests {
         (ran.unwrap(), begun)
     }
 
-    fn limits() -> Limits {
+    fn limits() -> HarmLimits {
         let second = |requests, sum_ns| Second {
             span_ns: 1_000_000_000,
-            classes: [("read".to_owned(), Served { requests, sum_ns, ..Served::default() })].into(),
+            classes: [(
+                "read".to_owned(),
+                ClassRequests { requests, sum_ns, ..ClassRequests::default() },
+            )]
+            .into(),
             ..Second::default()
         };
         let calm = vec![second(100, 500_000_000); 3];
-        Limits::of(2.0, &[&calm]).unwrap()
+        HarmLimits::from_baseline(2.0, &[&calm]).unwrap()
     }
 
     #[test]

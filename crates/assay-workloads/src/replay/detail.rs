@@ -65,7 +65,7 @@ impl Counts for ReplayDetail {
 /// Recorded and replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Beside {
+pub struct ReplayCounts {
     pub recorded: Count,
     pub replayed: Count,
 }
@@ -75,7 +75,7 @@ pub struct Beside {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
     /// By kind of request, as recorded (`read`, `write`, `fua`, `flush`, `discard`, `write-zeroes`).
-    pub requests: BTreeMap<String, Beside>,
+    pub requests: BTreeMap<String, ReplayCounts>,
     /// Nanoseconds from the first request to the last: as recorded, scaled, and as replayed.
     pub recorded_ns: u64,
     pub replayed_ns: u64,
@@ -90,7 +90,7 @@ pub struct Fidelity {
     pub max_delay_ns: Option<u64>,
     /// With a dependent clock: its accuracy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dependent: Option<Paced>,
+    pub dependent: Option<WaitFidelity>,
     /// Mean requests in flight: recorded (0 if the recording has no completion times), and replayed. They depend on the
     /// target, so a difference is not an error.
     pub in_flight: [f64; 2],
@@ -107,7 +107,7 @@ pub struct Fidelity {
 /// Accuracy of the inferred waits of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Paced {
+pub struct WaitFidelity {
     /// Requests that started after the completion of another one, on which they plausibly depended.
     pub after_end: u64,
     /// Mean nanoseconds from those completions to the starts: as recorded, scaled, and as replayed.
@@ -140,7 +140,7 @@ impl Fidelity {
     /// Differences that make it other work, as clauses; empty if it is the same.
     pub fn faults(&self) -> Vec<String> {
         let counts = self.requests.iter().filter_map(|(name, own)| {
-            let Beside { recorded, replayed: played } = own;
+            let ReplayCounts { recorded, replayed: played } = own;
             if apart(played.operations, recorded.operations) > MOST_BYTES_SHARE {
                 let [played, recorded] =
                     [played, recorded].map(|count| show::count(count.operations));

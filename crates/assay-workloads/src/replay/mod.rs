@@ -24,13 +24,13 @@ use super::io::Content;
 use super::keys::{choice, keys, names, whole, word, work};
 use super::place::Offer;
 use super::tell::OwnRule;
-use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
 
-pub use detail::{Beside, Fidelity, Paced, ReplayDetail};
-pub use placing::{Fit, Fitted, Placing, slot_bytes};
+pub use detail::{Fidelity, ReplayCounts, ReplayDetail, WaitFidelity};
+pub use placing::{Fitted, Placing, ReplayFit, slot_bytes};
 pub use planned::ReplayPlan;
-pub use scale::Scale;
-pub use source::{Part, Recall, Scan, Source, nothing, step_of};
+pub use scale::TimeScale;
+pub use source::{DevicePart, Recall, Scan, TraceSource, nothing, step_of};
 pub use tell::ReplayFacts;
 pub use waits::{Arrived, guessed};
 
@@ -82,7 +82,7 @@ keys! {
         }
 
         #[serde(default)]
-        speed: Scale = Scale::ONE => {
+        speed: TimeScale = TimeScale::ONE => {
             words: "replay speed relative to the recording",
             form: Form::Own(&scale::FORM),
             example: "speed = \"2x\"",
@@ -122,7 +122,7 @@ keys! {
 
         /// Which recording that is, once it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        source: Option<Source> = None => {
+        source: Option<TraceSource> = None => {
             words: "trace identity; Assay sets this key when it resolves the study, and then accepts no other trace",
             form: Form::Own(&source::FORM),
             example: source::KEY_EXAMPLE,
@@ -152,28 +152,30 @@ impl WorkloadKind for ReplaySpec {
         "replay = { trace = \"evening\", timing = \"open\", speed = \"1x\" }";
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, READS, WRITES, FLUSHES, TRIMS, ZEROINGS];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Bytes, Basis::Medium];
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
 }
 
-fn touch(source: Option<&Source>, direct: bool) -> Touch {
+fn touch(source: Option<&TraceSource>, direct: bool) -> Touch {
     let has = |acts: &[Act]| source.is_none_or(|own| acts.iter().any(|act| own.has(*act)));
     let reads = has(&[Act::Read]);
     let clears = has(&[Act::Discard, Act::WriteZeroes]);
     Touch {
         reads,
-        writes: source.is_none_or(Source::changes).then_some(Content::Random),
+        writes: source.is_none_or(TraceSource::changes).then_some(Content::Random),
         finds: (reads || clears).then_some(Content::Random),
         clears,
         direct,
     }
 }
 
-fn pace_words(clock: Clock, scale: Scale) -> String {
+fn pace_words(clock: Clock, scale: TimeScale) -> String {
     match clock {
-        Clock::Open if scale == Scale::ONE => "at the recorded times".to_owned(),
+        Clock::Open if scale == TimeScale::ONE => "at the recorded times".to_owned(),
         Clock::Open => format!("at the recorded times, {scale} as fast"),
-        Clock::Dependent if scale == Scale::ONE => "each request after its predecessor".to_owned(),
+        Clock::Dependent if scale == TimeScale::ONE => {
+            "each request after its predecessor".to_owned()
+        }
         Clock::Dependent => format!("each request after its predecessor, {scale} as fast"),
         Clock::Closed => "as fast as possible".to_owned(),
     }
@@ -200,7 +202,7 @@ impl WorkloadSpec for ReplaySpec {
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let is_closed = self.timing == Clock::Closed && !study.factors.contains_key("timing");
-        let has_scale = self.speed != Scale::ONE || study.factors.contains_key("speed");
+        let has_scale = self.speed != TimeScale::ONE || study.factors.contains_key("speed");
         if is_closed && has_scale && !to.is_wrong(&format!("{path}/speed")) {
             let message = "speed has no effect with timing closed".to_owned();
             to.key(&format!("{path}/timing"), message, Some("use timing = \"open\"".to_owned()));

@@ -6,7 +6,7 @@ use assay_core::quantity::Bytes;
 use assay_load::{Act, Step};
 use serde::{Deserialize, Serialize};
 
-use super::{Scale, Source};
+use super::{TimeScale, TraceSource};
 
 /// Unit of folding and shifting: adjacent bytes remain adjacent.
 const REGION_BYTES: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub enum Placing {
 }
 
 impl Placing {
-    pub fn of(source: &Source, length: u64, unit: u64) -> Result<Self, String> {
+    pub fn new(source: &TraceSource, length: u64, unit: u64) -> Result<Self, String> {
         let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
         let to = length / REGION_BYTES * REGION_BYTES;
         if length >= source.device_bytes {
@@ -69,12 +69,12 @@ impl Placing {
 }
 
 /// Bytes of a slot in memory: direct I/O may need padding on both sides.
-pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
+pub fn slot_bytes(source: &TraceSource, unit: u64) -> u64 {
     source.largest_bytes.clamp(1, MOST_CARRIED).next_multiple_of(unit) + unit
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Fit {
+pub struct ReplayFit {
     pub start: u64,
     pub length: u64,
     /// Alignment of offsets and sizes.
@@ -97,12 +97,12 @@ pub struct Fitted {
     pub distances_changed: f64,
 }
 
-impl Fit {
+impl ReplayFit {
     /// The requests in the area, at their times in a replay of this scale.
     pub fn all<'a>(
         &self,
         recorded: impl IntoIterator<Item = &'a Step>,
-        scale: Scale,
+        scale: TimeScale,
     ) -> (Vec<Step>, Fitted) {
         let mut fitted = Fitted::default();
         let mut jumps = [Jumps::default(), Jumps::default()];
@@ -179,30 +179,30 @@ impl Jumps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Part;
+    use super::super::DevicePart;
     use super::*;
 
     const MIB: u64 = 1 << 20;
 
-    fn source(device: u64, from: u64, to: u64) -> Source {
-        Source {
+    fn source(device: u64, from: u64, to: u64) -> TraceSource {
+        TraceSource {
             device_bytes: device,
             from_bytes: from,
             to_bytes: to,
             largest_bytes: 65_536,
-            ..Source::default()
+            ..TraceSource::default()
         }
     }
 
-    fn fit(length: u64, unit: u64, placing: Placing) -> Fit {
-        Fit { start: 8 * MIB, length, unit, placing }
+    fn fit(length: u64, unit: u64, placing: Placing) -> ReplayFit {
+        ReplayFit { start: 8 * MIB, length, unit, placing }
     }
 
     fn step(offset: u64, bytes: u32) -> Step {
         Step { at_ns: 0, offset, bytes, act: Act::Write }
     }
 
-    fn one(fit: &Fit, own: Step) -> (Option<(u64, u32)>, Fitted) {
+    fn one(fit: &ReplayFit, own: Step) -> (Option<(u64, u32)>, Fitted) {
         let mut fitted = Fitted::default();
         let found = fit.one(&own, &mut fitted);
         (found.map(|step| (step.offset, step.bytes)), fitted)
@@ -211,15 +211,15 @@ mod tests {
     #[test]
     fn offsets_are_kept_where_there_is_room_then_shifted_then_folded_and_else_refused() {
         let own = source(1 << 40, 100 * MIB + 512, 140 * MIB);
-        assert_eq!(Placing::of(&own, 1 << 40, 4096), Ok(Placing::Kept));
-        assert_eq!(Placing::of(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
-        assert_eq!(Placing::of(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
-        assert!(Placing::of(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
+        assert_eq!(Placing::new(&own, 1 << 40, 4096), Ok(Placing::Kept));
+        assert_eq!(Placing::new(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
+        assert_eq!(Placing::new(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
+        assert!(Placing::new(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
         // With several devices, no offset is unchanged.
-        let part = Part { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
-        let both = Source { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
-        assert_eq!(Placing::of(&both, 4 * MIB, 4096), Ok(Placing::Joined));
-        assert_eq!(Placing::of(&both, 3 * MIB, 4096), Ok(Placing::Folded { to: 3 * MIB }));
+        let part = DevicePart { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
+        let both = TraceSource { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
+        assert_eq!(Placing::new(&both, 4 * MIB, 4096), Ok(Placing::Joined));
+        assert_eq!(Placing::new(&both, 3 * MIB, 4096), Ok(Placing::Folded { to: 3 * MIB }));
     }
 
     #[test]
@@ -275,10 +275,10 @@ mod tests {
     #[test]
     fn folding_is_seen_in_the_steps_from_one_request_to_the_next() {
         let recorded: Vec<Step> = (0..100).map(|at| step(at % 2 * 1000 * MIB, 4096)).collect();
-        let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, Scale::ONE);
+        let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, TimeScale::ONE);
         assert_eq!((same.0.len(), same.1.distances_changed), (100, 0.0));
         let folded =
-            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, Scale::ONE);
+            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, TimeScale::ONE);
         assert!(folded.1.distances_changed > 0.9, "{:?}", folded.1);
     }
 }

@@ -1,6 +1,6 @@
 //! A recorded load as it will be played.
 
-use crate::replay::{Fit, Placing, slot_bytes};
+use crate::replay::{Placing, ReplayFit, slot_bytes};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_core::quantity::played::Class;
@@ -8,11 +8,11 @@ use assay_core::quantity::units::show;
 use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
-use super::{Clock, ReplayDetail, ReplaySpec, Scale, Source, pace_words, playing, touch};
+use super::{Clock, ReplayDetail, ReplaySpec, TimeScale, TraceSource, pace_words, playing, touch};
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::{Area, ONLY_READ, Offer, Run};
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
 /// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
 const SECTOR: u64 = 512;
@@ -23,9 +23,9 @@ const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayPlan {
-    pub source: Source,
+    pub source: TraceSource,
     pub clock: Clock,
-    pub scale: Scale,
+    pub scale: TimeScale,
     /// Nanoseconds of the recording that are played, from its first request.
     pub length_ns: u64,
     pub engine: Engine,
@@ -36,7 +36,7 @@ pub struct ReplayPlan {
 }
 
 /// Nanoseconds that a play of so much of a recording takes; at most, where it goes by what ends.
-pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
+pub(super) fn time_ns(clock: Clock, scale: TimeScale, length_ns: u64) -> u64 {
     match clock {
         // The last request starts inside of it.
         Clock::Open => scale.time_ns(length_ns).saturating_add(1),
@@ -71,7 +71,7 @@ pub(super) fn plan(
     if !offer.area.start.is_multiple_of(unit_bytes) {
         return Err(format!("the area does not start at a multiple of {}", Bytes(unit_bytes)));
     }
-    let placing = Placing::of(source, offer.area.length, unit_bytes)?;
+    let placing = Placing::new(source, offer.area.length, unit_bytes)?;
     let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.queue_depth));
     if memory > MOST_MEMORY {
         return Err(format!(
@@ -107,9 +107,9 @@ impl ReplayPlan {
         (!has).then(|| format!("the trace contains no {}", class.words))
     }
 
-    pub(super) fn fit(&self, area: &Area) -> Fit {
+    pub(super) fn fit(&self, area: &Area) -> ReplayFit {
         let Area { start, length, .. } = *area;
-        Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
+        ReplayFit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
     }
 
     pub(super) fn slot_bytes(&self) -> u32 {
@@ -141,7 +141,7 @@ impl PlannedWork for ReplayPlan {
         touch(Some(&self.source), self.direct)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         playing::play(self, run)
     }
 
@@ -195,7 +195,7 @@ impl PlannedWork for ReplayPlan {
         self.depth
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let words = vec![
             "fio".to_owned(),
             format!("--name={}", how.name),
@@ -220,7 +220,7 @@ impl PlannedWork for ReplayPlan {
         if !self.source.parts.is_empty() {
             remarks.push("fio uses one target for all devices of the log".to_owned());
         }
-        CommandLine { words, remarks }
+        ManualCommand { words, remarks }
     }
 
     fn not_said(&self) -> &'static [&'static str] {

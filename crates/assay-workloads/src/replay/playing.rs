@@ -9,9 +9,9 @@ use assay_core::calc::requests::Sides;
 use assay_load::{Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited};
 use assay_machine::system::BlockRequest;
 
-use super::{Beside, Clock, Fidelity, Paced, ReplayDetail, ReplayPlan, planned};
+use super::{Clock, Fidelity, ReplayCounts, ReplayDetail, ReplayPlan, WaitFidelity, planned};
 use crate::io;
-use crate::measured::{Count, Histograms, Ran};
+use crate::measured::{Count, Histograms, RunResult};
 use crate::place::Run;
 
 struct Was {
@@ -20,7 +20,7 @@ struct Was {
     drawn: Sides,
 }
 
-pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let mut recorded = recorded(own, run)?;
     let was = Was {
         counts: counted(&recorded),
@@ -64,7 +64,7 @@ fn recorded(own: &ReplayPlan, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
     // Reserve space for all: a growing list temporarily needs it twice.
     let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
     let mut keep = |begun_ns: u64, request: &BlockRequest| {
-        let arrived = Arrived::of(request, begun_ns, source.device_bytes);
+        let arrived = Arrived::from_request(request, begun_ns, source.device_bytes);
         let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
         let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
         // The plan limits memory, for any file.
@@ -165,11 +165,11 @@ fn span_ns(recorded: &[Arrived]) -> u64 {
 }
 
 /// Accuracy of the waits in a replay with a dependent clock.
-fn paced(waited: &Waited) -> Paced {
+fn paced(waited: &Waited) -> WaitFidelity {
     let Waited { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
     let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
     let whole = gaps_ns.saturating_add(behind_ns).saturating_add(served_ns);
-    Paced {
+    WaitFidelity {
         after_end: requests,
         gap_ns: [mean(gaps_ns), mean(gaps_ns.saturating_add(behind_ns))],
         added_share: behind_ns as f64 / whole.max(1) as f64,
@@ -178,11 +178,11 @@ fn paced(waited: &Waited) -> Paced {
 }
 
 /// Recorded and replayed counts by kind of request; kinds without any are left out.
-fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, Beside> {
+fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, ReplayCounts> {
     let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
     let there = Act::ALL.into_iter().map(|act| {
         let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
-        let own = Beside { recorded: count(recorded), replayed: count(played) };
+        let own = ReplayCounts { recorded: count(recorded), replayed: count(played) };
         (act.name().to_owned(), own)
     });
     there.filter(|(_, own)| own.recorded.operations + own.replayed.operations > 0).collect()

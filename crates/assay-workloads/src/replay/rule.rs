@@ -5,7 +5,7 @@ use assay_core::quantity::metric::Nature;
 
 use super::ReplayDetail;
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 pub(super) const UNFAITHFUL: OwnRule = OwnRule {
     about: About {
@@ -18,7 +18,7 @@ pub(super) const UNFAITHFUL: OwnRule = OwnRule {
                time. A common cause is a target that cannot sustain the load. Replay the trace more slowly (speed = \
                \"0.5x\"), with a larger queue_depth, or with timing = \"dependent\" or \"closed\".",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed, Nature::Traffic],
     doubt,
 };

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 /// Thousandths of 1x: from a hundredth to a hundred times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Scale(u32);
+pub struct TimeScale(u32);
 
 const LEAST: u32 = 10;
 const MOST: u32 = 100_000;
 
-impl Scale {
+impl TimeScale {
     pub const ONE: Self = Self(1000);
 
     pub fn time_ns(self, recorded_ns: u64) -> u64 {
@@ -28,13 +28,13 @@ impl Scale {
     }
 }
 
-impl Default for Scale {
+impl Default for TimeScale {
     fn default() -> Self {
         Self::ONE
     }
 }
 
-impl fmt::Display for Scale {
+impl fmt::Display for TimeScale {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, rest) = (self.0 / 1000, self.0 % 1000);
         if rest == 0 {
@@ -44,7 +44,7 @@ impl fmt::Display for Scale {
     }
 }
 
-impl FromStr for Scale {
+impl FromStr for TimeScale {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -66,10 +66,10 @@ impl FromStr for Scale {
     }
 }
 
-assay_core::as_text!(Scale);
+assay_core::as_text!(TimeScale);
 
 pub static FORM: OwnForm = OwnForm {
-    read: |text| text.parse::<Scale>().map(String::from),
+    read: |text| text.parse::<TimeScale>().map(String::from),
     pattern: "^[0-9]{1,3}(\\.[0-9]{1,3})? ?x?$",
     example: "2x",
     number: Some([1, 100]),
@@ -89,21 +89,24 @@ mod tests {
             (" 1.25 x", "1.25x"),
             ("0.01", "0.01x"),
         ] {
-            let scale: Scale = text.parse().unwrap();
+            let scale: TimeScale = text.parse().unwrap();
             assert_eq!(scale.to_string(), written, "{text}");
-            assert_eq!(written.parse::<Scale>(), Ok(scale));
+            assert_eq!(written.parse::<TimeScale>(), Ok(scale));
         }
         for text in ["", "x", "0", "0.001x", "101x", "-1", "2.5555", "fast", ".5"] {
-            let told = text.parse::<Scale>().unwrap_err();
+            let told = text.parse::<TimeScale>().unwrap_err();
             assert!(told.contains("such as 2x"), "{text}: {told}");
         }
     }
 
     #[test]
     fn twice_as_fast_takes_half_the_time() {
-        let twice: Scale = "2x".parse().unwrap();
+        let twice: TimeScale = "2x".parse().unwrap();
         assert_eq!((twice.time_ns(10), twice.recorded_ns(5)), (5, 10));
-        let slow: Scale = "0.01x".parse().unwrap();
-        assert_eq!((slow.time_ns(u64::MAX), Scale::ONE.time_ns(u64::MAX)), (u64::MAX, u64::MAX));
+        let slow: TimeScale = "0.01x".parse().unwrap();
+        assert_eq!(
+            (slow.time_ns(u64::MAX), TimeScale::ONE.time_ns(u64::MAX)),
+            (u64::MAX, u64::MAX)
+        );
     }
 }

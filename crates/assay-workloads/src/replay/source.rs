@@ -15,11 +15,11 @@ const HASH_DIGITS: usize = 64;
 
 /// Reads a recording; calls with its start and each request, in the order of completion.
 pub type Recall =
-    fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
+    fn(&dyn System, &TraceSource, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
 
 pub fn nothing(
     _: &dyn System,
-    _: &Source,
+    _: &TraceSource,
     _: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
     Err("this command cannot read recordings".to_owned())
@@ -28,7 +28,7 @@ pub fn nothing(
 /// A part of a recording: its file, and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Source {
+pub struct TraceSource {
     pub id: String,
     pub sha256: String,
     /// The recorded device; several names are joined by `+`.
@@ -36,7 +36,7 @@ pub struct Source {
     /// Bytes of that device; for several, of their parts.
     pub device_bytes: u64,
     /// Used parts of several devices, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<DevicePart>,
     /// From the start of the recording to the first arrival, nanoseconds.
     pub first_ns: u64,
     /// From there to the last arrival, nanoseconds.
@@ -56,14 +56,14 @@ pub struct Source {
 
 /// The used part of one of several devices. Such parts are placed one after the other, in whole MiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct DevicePart {
     /// Start of the first used MiB.
     pub from_bytes: u64,
     /// End of the used bytes.
     pub to_bytes: u64,
 }
 
-impl Part {
+impl DevicePart {
     fn length(self) -> u64 {
         self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
     }
@@ -77,13 +77,13 @@ impl Part {
 /// Separator of device names, and of their parts.
 const AND: char = '+';
 
-impl Source {
+impl TraceSource {
     /// Places a request of one device among all; one outside of the device's part has no place.
     pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
         }
-        let before = self.parts.iter().take(nth).copied().map(Part::length);
+        let before = self.parts.iter().take(nth).copied().map(DevicePart::length);
         let base = before.fold(0, u64::saturating_add);
         let place = || {
             let part = self.parts.get(nth)?;
@@ -146,7 +146,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for TraceSource {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut own = self.clone();
         write!(to, "{FORMAT} id={} sha256={} device={}", self.id, self.sha256, self.device)?;
@@ -166,7 +166,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for TraceSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -186,7 +186,7 @@ impl FromStr for Source {
     }
 }
 
-impl Source {
+impl TraceSource {
     /// Sets a field by name; returns whether it was valid.
     fn take(&mut self, name: &str, value: &str) -> bool {
         let to = match name {
@@ -194,7 +194,8 @@ impl Source {
             "sha256" => &mut self.sha256,
             "device" => &mut self.device,
             "parts" => {
-                let parts: Option<Vec<Part>> = value.split(AND).map(Part::read).collect();
+                let parts: Option<Vec<DevicePart>> =
+                    value.split(AND).map(DevicePart::read).collect();
                 let is_well = parts.is_some();
                 self.parts = parts.unwrap_or_default();
                 return is_well;
@@ -218,10 +219,10 @@ impl Source {
     }
 }
 
-assay_core::as_text!(Source);
+assay_core::as_text!(TraceSource);
 
 pub static FORM: OwnForm = OwnForm {
-    read: |text| text.parse::<Source>().map(String::from),
+    read: |text| text.parse::<TraceSource>().map(String::from),
     pattern: "^assay-source/1 ",
     example: EXAMPLE,
     number: None,
@@ -261,7 +262,7 @@ pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Opti
 /// Totals of a recording, counted request by request.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
-    source: Source,
+    source: TraceSource,
     /// Nanoseconds from its start after which requests are ignored.
     until_ns: Option<u64>,
     last_ns: u64,
@@ -269,12 +270,12 @@ pub struct Scan {
 
 impl Scan {
     pub fn new(device: &str, device_bytes: u64, until_ns: Option<u64>) -> Self {
-        let source = Source {
+        let source = TraceSource {
             device: device.to_owned(),
             device_bytes,
             first_ns: u64::MAX,
             from_bytes: u64::MAX,
-            ..Source::default()
+            ..TraceSource::default()
         };
         Self { source, until_ns, last_ns: 0 }
     }
@@ -307,7 +308,7 @@ impl Scan {
         let mut all = Self::new("", 0, None);
         let own = &mut all.source;
         for Self { source, last_ns, .. } in scans {
-            let part = Part {
+            let part = DevicePart {
                 from_bytes: source.from_bytes.min(source.to_bytes) / MIB * MIB,
                 to_bytes: source.to_bytes,
             };
@@ -337,7 +338,7 @@ impl Scan {
     }
 
     /// The totals, as the recording of a result with this hash.
-    pub fn finish(self, id: &str, sha256: &str) -> Result<Source, String> {
+    pub fn finish(self, id: &str, sha256: &str) -> Result<TraceSource, String> {
         let Self { mut source, last_ns, .. } = self;
         let count = source.requests();
         if count == 0 {

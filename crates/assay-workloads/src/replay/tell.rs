@@ -7,8 +7,8 @@ use assay_core::exhibit::{
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Fidelity, Paced, ReplayDetail, ReplayPlan};
-use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+use super::{Fidelity, ReplayCounts, ReplayDetail, ReplayPlan, WaitFidelity};
+use crate::tell::{FactsFigure, OfRow, RowSource, RowView, Shows, Tells};
 
 /// Fidelity of the least faithful trial of a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct ReplayFacts {
 }
 
 impl Tells for ReplayPlan {
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let details = seen.trials.iter().filter_map(|trial| ReplayDetail::of((*trial)?));
         let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
         let worst = all.iter().max_by(|one, other| one.by_faults(other))?;
@@ -41,7 +41,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
     } else {
         "the trial".to_owned()
     };
-    let sum = |count: fn(&Beside) -> u64| {
+    let sum = |count: fn(&ReplayCounts) -> u64| {
         let all = own.requests.values().map(count);
         show::count(all.fold(0, u64::saturating_add))
     };
@@ -71,7 +71,7 @@ fn words(own: &Fidelity, trials: usize) -> String {
     )
 }
 
-fn pacing_words(own: &Paced) -> String {
+fn pacing_words(own: &WaitFidelity) -> String {
     let [recorded, played] = own.gap_ns.map(show::duration);
     format!(
         ", {} of them after the end of a predecessor, with a mean delay of {played} (recorded: {recorded})",
@@ -99,7 +99,7 @@ impl Shows for ReplayFacts {
     const KEY: &'static str = "replay";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
-    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], rows: &dyn RowSource) -> Exhibit {
         let columns = vec![
             Column::left("requests"),
             Column::new("recorded", Unit::Count),
@@ -127,7 +127,7 @@ impl Shows for ReplayFacts {
 }
 
 /// The least faithful row of each workload, as pictures.
-fn figures(all: &[&ReplayFacts], rows: &dyn Rows) -> Vec<Figure> {
+fn figures(all: &[&ReplayFacts], rows: &dyn RowSource) -> Vec<Figure> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
     let worst = of_workloads.filter_map(|own| {
         let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
@@ -141,7 +141,7 @@ fn figures(all: &[&ReplayFacts], rows: &dyn Rows) -> Vec<Figure> {
     drawn.flatten().collect()
 }
 
-fn timing(all: &[&ReplayFacts], rows: &dyn Rows) -> Table {
+fn timing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Table {
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("replay timing");
     table.add(Column::left("replay"), all, |own| rows.name(&own.subject()));
@@ -160,9 +160,9 @@ fn timing(all: &[&ReplayFacts], rows: &dyn Rows) -> Table {
 }
 
 /// Dependencies in replays with a dependent clock, if any.
-fn pacing(all: &[&ReplayFacts], rows: &dyn Rows) -> Option<Table> {
+fn pacing(all: &[&ReplayFacts], rows: &dyn RowSource) -> Option<Table> {
     let paced = |own: &&ReplayFacts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
-    let paced: Vec<(String, Paced)> = all.iter().filter_map(paced).collect();
+    let paced: Vec<(String, WaitFidelity)> = all.iter().filter_map(paced).collect();
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("waits in replays with timing = \"dependent\"");
     table.add(Column::left("replay"), &paced, |(name, _)| name);
@@ -189,7 +189,7 @@ impl ReplayFacts {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let row = |(name, own): (&String, &Beside)| {
+        let row = |(name, own): (&String, &ReplayCounts)| {
             let cells = [
                 Value::from(name),
                 own.recorded.operations.into(),

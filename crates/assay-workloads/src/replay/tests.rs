@@ -11,12 +11,12 @@ use assay_load::{Bystanders, Law, LawShape, Moved};
 use assay_machine::system::clears::Clears;
 use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 
-use super::detail::Beside;
+use super::detail::ReplayCounts;
 use super::*;
 use crate::io::Engine;
-use crate::measured::{Count, Measured, Ran};
-use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
-use crate::tell::{Bare, Doubt, Seen, Shows as _, Tells as _};
+use crate::measured::{Count, Measured, RunResult};
+use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::tell::{Bare, Doubt, RowView, Shows as _, Tells as _};
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
@@ -44,7 +44,7 @@ fn requests() -> impl Iterator<Item = BlockRequest> {
     })
 }
 
-fn source_of(requests: impl Iterator<Item = BlockRequest>, until_ns: Option<u64>) -> Source {
+fn source_of(requests: impl Iterator<Item = BlockRequest>, until_ns: Option<u64>) -> TraceSource {
     let mut scan = Scan::new("sda", DEVICE_BYTES, until_ns);
     for request in requests {
         scan.add(BEGUN_NS, &request);
@@ -55,7 +55,7 @@ fn source_of(requests: impl Iterator<Item = BlockRequest>, until_ns: Option<u64>
 #[allow(clippy::unnecessary_wraps, reason = "it stands where one may fail")]
 fn recall(
     _: &dyn System,
-    _: &Source,
+    _: &TraceSource,
     each: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
     for request in requests() {
@@ -81,11 +81,11 @@ fn planned_in(asked: &ReplaySpec, area: Area) -> Result<ReplayPlan, String> {
 }
 
 /// A replay on a drive with this parallelism and service time.
-fn ran(planned: &ReplayPlan, area: Area, drive: (u64, u32)) -> Result<Ran, String> {
+fn ran(planned: &ReplayPlan, area: Area, drive: (u64, u32)) -> Result<RunResult, String> {
     let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
-        medium: Medium { file: None, area, memory_alignment: 4096, law: Some(law) },
+        medium: TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) },
         path: Path::new("/x"),
         ramp_ns: 0,
         time_ns: 3600 * 1000 * MS,
@@ -172,7 +172,7 @@ fn of_few_requests_one_may_start_a_little_later() {
     let (_, measured) = played(&asked(Clock::Open), DEVICE_BYTES, FAST);
     let mut own = ReplayDetail::of(&measured).unwrap().fidelity.clone();
     let count = Count { operations: 45, bytes: 45 * 4096 };
-    own.requests = [("write".to_owned(), Beside { recorded: count, replayed: count })].into();
+    own.requests = [("write".to_owned(), ReplayCounts { recorded: count, replayed: count })].into();
     for (later, faults) in [(1, 0), (2, 1)] {
         own.ks_distance = Some(f64::from(later) / 45.0);
         assert_eq!(own.faults().len(), faults, "{later}: {:?}", own.faults());
@@ -220,7 +220,7 @@ fn a_paced_play_that_starts_late_is_other_work() {
     let exhibit = |measured: &Measured| {
         let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
         let trials = [Some(measured)];
-        let seen = Seen::bare(&subject, &trials);
+        let seen = RowView::bare(&subject, &trials);
         let facts = planned.facts(&seen).unwrap();
         let own = ReplayFacts::of(&facts).unwrap().clone();
         (own.text.clone(), ReplayFacts::exhibit(&[&own], &Bare).tables.len())
@@ -310,7 +310,7 @@ fn a_source_reads_as_it_is_written_and_what_is_none_is_refused() {
     let own = source_of(requests(), None);
     assert_eq!(own.to_string().parse(), Ok(own.clone()));
     assert_eq!((own.first_ns, own.length_ns, own.left_out), (5 * MS, (COUNT - 1) * MS, 0));
-    let two = Source { from_bytes: 3 * MIB - 1, to_bytes: 4 * MIB, ..own.clone() };
+    let two = TraceSource { from_bytes: 3 * MIB - 1, to_bytes: 4 * MIB, ..own.clone() };
     assert_eq!((two.extent_bytes(), own.extent_bytes()), (2 * MIB, DEVICE_BYTES));
     let text = own.to_string();
     for (from, to) in [
@@ -323,10 +323,10 @@ fn a_source_reads_as_it_is_written_and_what_is_none_is_refused() {
         ("read=1000/", "read=1000"),
         (" from=", " elsewhere="),
     ] {
-        let told = text.replace(from, to).parse::<Source>();
+        let told = text.replace(from, to).parse::<TraceSource>();
         assert!(told.is_err(), "{to}");
     }
-    let told = "evening".parse::<Source>().unwrap_err();
+    let told = "evening".parse::<TraceSource>().unwrap_err();
     assert!(told.contains("remove source"), "{told}");
 }
 
@@ -389,7 +389,7 @@ fn a_row_tells_its_least_faithful_trial() {
     let (_, other) = played(&asked(Clock::Open), DEVICE_BYTES, SLOW);
     let subject = Subject { workload: "evening".to_owned(), arm: Levels::new() };
     let facts = |trials: &[Option<&Measured>]| {
-        let seen = Seen::bare(&subject, trials);
+        let seen = RowView::bare(&subject, trials);
         planned.facts(&seen).map(|own| ReplayFacts::of(&own).unwrap().clone())
     };
     let told = facts(&[Some(&faithful), Some(&other), None]).unwrap();

@@ -11,7 +11,7 @@
 use assay_load::{Act, Step, Wait};
 use assay_machine::system::{BlockRequest, RequestFlags};
 
-use super::{Scale, step_of};
+use super::{TimeScale, step_of};
 
 /// A request that started later than this after a completion did not depend on it.
 pub const MOST_GAP_NS: u64 = 100_000_000;
@@ -25,7 +25,7 @@ pub struct Arrived {
 
 impl Arrived {
     /// A request of a device of this size, with times from the beginning; `None` if it cannot be replayed.
-    pub fn of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
+    pub fn from_request(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Self> {
         let step = step_of(request, begun_ns, device_bytes)?;
         let flags = request.flags;
         let is_background = match step.act {
@@ -50,7 +50,7 @@ impl Arrived {
 }
 
 /// Infers the dependency of each request in a replay of this scale; requests are in the order of arrival.
-pub fn guessed(requests: &[Arrived], scale: Scale) -> Vec<Wait> {
+pub fn guessed(requests: &[Arrived], scale: TimeScale) -> Vec<Wait> {
     let mut by_end: Vec<u32> = (0_u32..).zip(requests).map(|(index, _)| index).collect();
     by_end.sort_by_key(|index| (requests[*index as usize].ended_ns, *index));
     let mut ended = by_end.into_iter().peekable();
@@ -100,7 +100,7 @@ mod tests {
 
     /// By request, the one it depends on, and the microseconds after its completion.
     fn told(requests: &[Arrived]) -> Vec<(Option<u32>, u64)> {
-        let waits = guessed(requests, Scale::ONE);
+        let waits = guessed(requests, TimeScale::ONE);
         waits.iter().map(|wait| (wait.end_of, wait.gap_ns / US)).collect()
     }
 
@@ -173,7 +173,7 @@ mod tests {
             (BlockClass::Fua, 0, false),
             (BlockClass::Flush, 0, false),
         ] {
-            let own = Arrived::of(&request(class, flags), 0, 8192).unwrap();
+            let own = Arrived::from_request(&request(class, flags), 0, 8192).unwrap();
             assert_eq!(own.is_background, expected, "{class:?} {flags}");
         }
     }
@@ -200,7 +200,7 @@ mod tests {
                 .collect();
             all.sort_by_key(|own| own.step.at_ns);
             let mut taken = vec![false; all.len()];
-            for (index, wait) in guessed(&all, Scale::ONE).iter().enumerate() {
+            for (index, wait) in guessed(&all, TimeScale::ONE).iter().enumerate() {
                 let Some(other) = wait.end_of.map(|other| other as usize) else { continue };
                 assert!(other < index && !taken[other]);
                 assert!(all[other].ended_ns <= all[index].step.at_ns);

@@ -39,7 +39,7 @@ pub struct Prepared {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    pub cells: Vec<Seen>,
+    pub cells: Vec<CellResult>,
     /// Bytes written since the purge, up to its end.
     pub written_bytes: u64,
     /// Nanoseconds from the start of the first round to its end.
@@ -47,7 +47,7 @@ pub struct Round {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct CellResult {
     pub operations: u64,
     pub bytes: u64,
     pub window_ns: u64,
@@ -55,7 +55,7 @@ pub struct Seen {
     pub most_ns: u64,
 }
 
-impl Seen {
+impl CellResult {
     /// Its measure; `None` without a window, or without operations for a time.
     pub fn value(&self, measure: Measure) -> Option<f64> {
         let seconds = self.window_ns as f64 / 1e9;

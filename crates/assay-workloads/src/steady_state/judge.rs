@@ -16,7 +16,7 @@ pub(super) const FILLS: u64 = 2;
 /// The five counted rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Window {
+pub struct SteadyWindow {
     /// The first of them, from 1.
     pub first: usize,
     /// The last one.
@@ -32,10 +32,10 @@ pub struct Window {
 }
 
 /// The first steady window, else the last one; `None` with fewer than five rounds.
-pub fn window(tracked: &[f64]) -> Option<Window> {
+pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
     let of = |first: usize| {
         let found = SniaWindow::of(tracked.get(first..first + SNIA_ROUNDS)?)?;
-        (found.mean > 0.0).then(|| Window {
+        (found.mean > 0.0).then(|| SteadyWindow {
             first: first + 1,
             last: first + SNIA_ROUNDS,
             mean: found.mean,
@@ -50,13 +50,13 @@ pub fn window(tracked: &[f64]) -> Option<Window> {
 
 /// The measurement window. A fresh drive looks steady while it has blocks that were never written: a test without a
 /// fill uses the last five rounds, and continues until every block was written once.
-pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<Window> {
+pub(super) fn counted(planned: &SteadyStatePlan, tracked: &[f64]) -> Option<SteadyWindow> {
     if planned.fill_bytes.is_some() {
         return window(tracked);
     }
     let before = tracked.len().checked_sub(SNIA_ROUNDS)?;
     let own = window(&tracked[before..])?;
-    Some(Window { first: own.first + before, last: own.last + before, ..own })
+    Some(SteadyWindow { first: own.first + before, last: own.last + before, ..own })
 }
 
 /// A cell in the window.
@@ -74,7 +74,7 @@ pub struct InWindow {
 pub fn matrix(
     detail: &SteadyStateDetail,
     measure: Measure,
-    window: Option<&Window>,
+    window: Option<&SteadyWindow>,
 ) -> Vec<InWindow> {
     let rounds = match window {
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
@@ -91,26 +91,29 @@ pub fn matrix(
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct SteadyJudgement {
     pub tracked: Vec<f64>,
-    pub window: Option<Window>,
+    pub window: Option<SteadyWindow>,
     /// Deviations from the specification, one phrase each.
     pub departures: Vec<String>,
 }
 
 /// Judges a trial; `None` if the tracking cell has no numbers.
-pub fn judge_trial(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Option<Judgement> {
+pub fn judge_trial(
+    planned: &SteadyStatePlan,
+    detail: &SteadyStateDetail,
+) -> Option<SteadyJudgement> {
     let tracked = detail.course(planned.tracked(), planned.test.measure())?;
     let window = counted(planned, &tracked);
     let departures = departures(planned, detail, window.as_ref());
-    Some(Judgement { tracked, window, departures })
+    Some(SteadyJudgement { tracked, window, departures })
 }
 
 /// Deviations of a trial from the specification, as far as its text was available.
 fn departures(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    window: Option<&Window>,
+    window: Option<&SteadyWindow>,
 ) -> Vec<String> {
     let mut found = of_target(planned, detail);
     found.extend(of_fill(planned, detail));
@@ -194,7 +197,7 @@ fn of_cells(planned: &SteadyStatePlan, detail: &SteadyStateDetail) -> Vec<String
 fn of_rounds(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    window: Option<&Window>,
+    window: Option<&SteadyWindow>,
 ) -> Vec<String> {
     let rounds = detail.rounds.len();
     let mut found = Vec::new();

@@ -20,12 +20,12 @@ use super::io::{self, Content};
 use super::keys::{keys, runtime};
 use super::place::Offer;
 use super::tell::OwnRule;
-use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
 pub use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
-pub use detail::{Prepared, Round, Seen, SteadyStateDetail};
-pub use judge::{InWindow, Judgement, Window, judge_trial, window};
+pub use detail::{CellResult, Prepared, Round, SteadyStateDetail};
+pub use judge::{InWindow, SteadyJudgement, SteadyWindow, judge_trial, window};
 pub use planned::SteadyStatePlan;
 pub use tell::SteadyStateFacts;
 
@@ -145,7 +145,7 @@ impl WorkloadKind for SteadyStateSpec {
     };
     const EXAMPLE: &'static str = "steady_state = { test = \"iops\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH, LATENCY, ROUNDS, WRITTEN]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
     const RULES: &'static [OwnRule] = &[rule::NOT_STEADY];
 }
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::judge::{FILLS, InWindow, judge_trial, matrix};
 use super::{BANDWIDTH, IOPS, LATENCY, ROUNDS, SteadyStateDetail, TOUCH, WRITTEN, running};
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
 /// Assumed write time per byte on an untested target: 200 MB/s.
@@ -79,7 +79,7 @@ impl PlannedWork for SteadyStatePlan {
         TOUCH
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         running::run(self, run)
     }
 
@@ -121,7 +121,7 @@ impl PlannedWork for SteadyStatePlan {
         self.in_flight[0]
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let tracked = self.tracked();
         let [threads, depth] = self.in_flight;
         let pattern = if self.test.is_sequential() { "write" } else { "randwrite" };
@@ -147,7 +147,7 @@ impl PlannedWork for SteadyStatePlan {
         } else {
             remarks.push("before the first round, run blkdiscard but write nothing".to_owned());
         }
-        CommandLine { words, remarks }
+        ManualCommand { words, remarks }
     }
 }
 

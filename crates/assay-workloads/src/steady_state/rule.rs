@@ -5,7 +5,7 @@ use assay_core::quantity::metric::Nature;
 
 use super::{SteadyStateDetail, SteadyStatePlan, judge_trial};
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 pub(super) const NOT_STEADY: OwnRule = OwnRule {
     about: About {
@@ -16,7 +16,7 @@ pub(super) const NOT_STEADY: OwnRule = OwnRule {
                runtime), or use more of the device. If other users share the drive, measure when the drive is \
                otherwise idle.",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed],
     doubt,
 };

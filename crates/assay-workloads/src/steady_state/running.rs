@@ -8,12 +8,12 @@ use assay_core::quantity::units::show;
 use assay_load::{Outcome, Pattern};
 use assay_machine::system::System;
 
-use super::detail::{Prepared, Round, Seen, SteadyStateDetail};
+use super::detail::{CellResult, Prepared, Round, SteadyStateDetail};
 use super::judge::{FILLS, counted};
-use super::schedule::Schedule;
+use super::schedule::RoundSchedule;
 use super::{PIECE, SteadyStatePlan};
 use crate::io;
-use crate::measured::Ran;
+use crate::measured::RunResult;
 use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
 use assay_core::calc::pts::{PtsPoint, Test};
@@ -44,14 +44,14 @@ impl PhaseRecord for SteadyStateDetail {
     }
 }
 
-struct Running<'a> {
+struct SteadyStateRunner<'a> {
     planned: &'a SteadyStatePlan,
     phases: PhaseRunner<'a>,
     detail: SteadyStateDetail,
 }
 
 /// Runs until the steady state, the end of the time, or a stop.
-pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<RunResult, String> {
     if !run.medium.area.written {
         return Err("cannot overwrite the whole target: no consent given".to_owned());
     }
@@ -61,7 +61,7 @@ pub(super) fn run(planned: &SteadyStatePlan, run: &Run<'_>) -> Result<Ran, Strin
     }
     let mut phases = PhaseRunner::new(run, planned.engine);
     phases.area.length = range_bytes;
-    let mut own = Running { planned, phases, detail: SteadyStateDetail::default() };
+    let mut own = SteadyStateRunner { planned, phases, detail: SteadyStateDetail::default() };
     own.detail.prepared = looked_at(run, range_bytes);
     own.purge();
     own.fill()?;
@@ -91,7 +91,7 @@ fn read(system: &dyn System, path: &Path) -> Option<String> {
     Some(system.read_text(path).ok()?.trim().to_owned())
 }
 
-impl Running<'_> {
+impl SteadyStateRunner<'_> {
     /// Discards the whole target, including bytes outside the rounds.
     fn purge(&mut self) {
         let whole = self.phases.run.medium.area;
@@ -143,7 +143,8 @@ impl Running<'_> {
     }
 
     fn rounds(&mut self) -> Result<(), String> {
-        let Schedule { cells, cell_ns } = Schedule::of(self.planned, self.phases.left_ns());
+        let RoundSchedule { cells, cell_ns } =
+            RoundSchedule::new(self.planned, self.phases.left_ns());
         let (tracked, measure) = (self.planned.tracked(), self.planned.test.measure());
         (self.detail.cells, self.detail.cell_ns) = (cells, cell_ns);
         let began_ns = self.phases.spent_ns();
@@ -182,7 +183,7 @@ impl Running<'_> {
     }
 
     /// One pass over the cells; `None` if it was stopped earlier.
-    fn round(&mut self) -> Result<Option<Vec<Seen>>, String> {
+    fn round(&mut self) -> Result<Option<Vec<CellResult>>, String> {
         let (cells, cell_ns) = (self.detail.cells.clone(), self.detail.cell_ns);
         let mut seen = Vec::with_capacity(cells.len());
         for cell in cells {
@@ -198,7 +199,7 @@ impl Running<'_> {
 }
 
 /// The result of a run for its cell, reads and writes together.
-fn of_outcome(outcome: &Outcome) -> Seen {
+fn of_outcome(outcome: &Outcome) -> CellResult {
     let (mut operations, mut bytes, mut sum_ns, mut most_ns) = (0_u64, 0_u64, 0.0, 0);
     for class in &outcome.classes {
         operations += class.operations;
@@ -207,7 +208,7 @@ fn of_outcome(outcome: &Outcome) -> Seen {
         most_ns = most_ns.max(class.latency_ns.max());
     }
     let mean_ns = if operations == 0 { 0.0 } else { sum_ns / operations as f64 };
-    Seen {
+    CellResult {
         operations,
         bytes,
         window_ns: outcome.window_ns,

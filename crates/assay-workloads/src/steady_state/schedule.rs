@@ -12,13 +12,13 @@ const SHORTEST_NS: u64 = 1_000_000_000;
 const LEAST_NS: u64 = 10_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RoundSchedule {
     pub cells: Vec<PtsPoint>,
     pub cell_ns: u64,
 }
 
-impl Schedule {
-    pub fn of(planned: &SteadyStatePlan, left_ns: u64) -> Self {
+impl RoundSchedule {
+    pub fn new(planned: &SteadyStatePlan, left_ns: u64) -> Self {
         let all = planned.cells.len().max(1);
         let each_ns = |count: usize| left_ns / (ROUNDS * count as u64);
         let shortest_ns = SHORTEST_NS.min(planned.cell_ns);
@@ -55,33 +55,33 @@ mod tests {
     #[test]
     fn where_the_time_is_enough_all_is_as_it_was_asked_for() {
         let own = planned(Test::Iops);
-        let found = Schedule::of(&own, 7 * 56 * MINUTE);
+        let found = RoundSchedule::new(&own, 7 * 56 * MINUTE);
         assert_eq!((&found.cells, found.cell_ns), (&own.cells, MINUTE));
-        assert_eq!(Schedule::of(&own, u64::MAX), found);
+        assert_eq!(RoundSchedule::new(&own, u64::MAX), found);
     }
 
     #[test]
     fn cells_are_shorter_first_and_then_fewer_and_the_tracked_one_stays() {
         let own = planned(Test::Iops);
-        let hour = Schedule::of(&own, 60 * MINUTE);
+        let hour = RoundSchedule::new(&own, 60 * MINUTE);
         assert_eq!((hour.cells.len(), hour.cell_ns), (56, 60 * MINUTE / (7 * 56)));
-        let minute = Schedule::of(&own, MINUTE);
+        let minute = RoundSchedule::new(&own, MINUTE);
         assert_eq!((minute.cells.len(), minute.cell_ns), (8, MINUTE / 56));
         let mixes: std::collections::BTreeSet<u8> =
             minute.cells.iter().map(|cell| cell.read_percent).collect();
         assert!(mixes.len() > 5, "they are spread over the mixes: {minute:?}");
         for left_ns in [0, 1, 1_000_000_000, 10_000_000_000, MINUTE, 60 * MINUTE] {
-            let found = Schedule::of(&own, left_ns);
+            let found = RoundSchedule::new(&own, left_ns);
             assert!(found.cells.contains(&own.tracked()), "{left_ns}");
             assert!(found.cell_ns >= LEAST_NS, "{left_ns}: {found:?}");
         }
-        assert_eq!(Schedule::of(&own, 0).cells, [own.tracked()]);
+        assert_eq!(RoundSchedule::new(&own, 0).cells, [own.tracked()]);
     }
 
     #[test]
     fn cells_that_were_to_be_short_are_not_longer() {
         let own = SteadyStatePlan { cell_ns: 5_000_000, ..planned(Test::WriteSaturation) };
-        assert_eq!(Schedule::of(&own, MINUTE).cell_ns, 5_000_000);
-        assert_eq!(Schedule::of(&own, 0).cell_ns, 5_000_000);
+        assert_eq!(RoundSchedule::new(&own, MINUTE).cell_ns, 5_000_000);
+        assert_eq!(RoundSchedule::new(&own, 0).cell_ns, 5_000_000);
     }
 }

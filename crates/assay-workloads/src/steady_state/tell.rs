@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::planned::in_window;
 use super::{
-    BANDWIDTH, IOPS, InWindow, Judgement, LATENCY, SteadyStateDetail, SteadyStatePlan, Window,
-    judge_trial,
+    BANDWIDTH, IOPS, InWindow, LATENCY, SteadyJudgement, SteadyStateDetail, SteadyStatePlan,
+    SteadyWindow, judge_trial,
 };
 use crate::Measured;
-use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
+use crate::tell::{FactsFigure, OfRow, Resting, RowSource, RowView, Shows, Tells};
 use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
 /// Facts of rounds.
@@ -41,7 +41,7 @@ pub struct SteadyStateFacts {
     pub ended_s: Vec<f64>,
     /// The counted rounds; `None` with fewer than five.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measurement_window: Option<Window>,
+    pub measurement_window: Option<SteadyWindow>,
     /// Each cell in these rounds.
     pub cells: Vec<InWindow>,
     /// Deviations from the specification; empty without a visible one.
@@ -55,7 +55,7 @@ pub struct SteadyStateFacts {
 
 impl Tells for SteadyStatePlan {
     /// With several trials, uses the last: the drive is preconditioned most.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let of = |(at, measured): (usize, Option<&Measured>)| {
             let detail = SteadyStateDetail::of(measured?)?.clone();
             let told = judge_trial(self, &detail).filter(|told| !told.tracked.is_empty())?;
@@ -97,7 +97,7 @@ fn unit(measure: Measure) -> Unit {
 fn words(
     planned: &SteadyStatePlan,
     detail: &SteadyStateDetail,
-    told: &Judgement,
+    told: &SteadyJudgement,
     trial: Option<[usize; 2]>,
 ) -> String {
     let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
@@ -107,7 +107,7 @@ fn words(
     said.join(" ")
 }
 
-fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &Judgement) -> String {
+fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &SteadyJudgement) -> String {
     let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
     let rounds = told.tracked.len();
     let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
@@ -118,7 +118,7 @@ fn seen(planned: &SteadyStatePlan, detail: &SteadyStateDetail, told: &Judgement)
             unit(measure).alone(mean)
         );
     };
-    let Window { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
+    let SteadyWindow { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
     let state = if steady { "Steady" } else { "Not steady" };
     let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
     let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
@@ -164,7 +164,7 @@ impl Shows for SteadyStateFacts {
     const KEY: &'static str = "steady_state";
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
-    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let columns = vec![
             Column::new("rounds", Unit::Count),
             Column::left("window"),

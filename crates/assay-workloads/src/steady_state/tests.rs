@@ -14,9 +14,9 @@ use assay_machine::system::clears::Clears;
 use super::*;
 use crate::Counts as _;
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
-use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
-use crate::tell::{Bare, Seen as SeenRow, Shows as _, Tells as _};
+use crate::measured::{Measured, RunResult};
+use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::tell::{Bare, RowView as SeenRow, Shows as _, Tells as _};
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
@@ -45,12 +45,15 @@ pub(super) fn planned(test: Test) -> SteadyStatePlan {
 /// Rounds of a 64 GiB device in which each cell had this rate or latency.
 pub(super) fn detail(planned: &SteadyStatePlan, rounds: &[f64]) -> SteadyStateDetail {
     let seen = |value: f64, cell: &PtsPoint| match planned.test.measure() {
-        Measure::Latency => {
-            Seen { operations: 1000, mean_ns: value as u64, most_ns: 9 * value as u64, ..SEEN }
-        }
-        Measure::Iops => Seen { operations: (60.0 * value) as u64, ..SEEN },
+        Measure::Latency => CellResult {
+            operations: 1000,
+            mean_ns: value as u64,
+            most_ns: 9 * value as u64,
+            ..SEEN
+        },
+        Measure::Iops => CellResult { operations: (60.0 * value) as u64, ..SEEN },
         Measure::Bandwidth => {
-            Seen { operations: 1, bytes: (60.0 * value) as u64 * cell.size_bytes, ..SEEN }
+            CellResult { operations: 1, bytes: (60.0 * value) as u64 * cell.size_bytes, ..SEEN }
         }
     };
     let round = |(at, value): (usize, &f64)| Round {
@@ -76,11 +79,11 @@ pub(super) fn detail(planned: &SteadyStatePlan, rounds: &[f64]) -> SteadyStateDe
     }
 }
 
-const SEEN: Seen =
-    Seen { operations: 0, bytes: 0, window_ns: 60 * SECOND, mean_ns: 2000, most_ns: 9000 };
+const SEEN: CellResult =
+    CellResult { operations: 0, bytes: 0, window_ns: 60 * SECOND, mean_ns: 2000, most_ns: 9000 };
 
 pub(super) fn measured_of(detail: SteadyStateDetail) -> Measured {
-    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::from_detail(detail) }
 }
 
 const FALLING: [f64; 8] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0, 3970.0];
@@ -243,7 +246,11 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
 }
 
 /// A simulated 64 MiB drive with this latency in nanoseconds.
-fn ran(asked: &SteadyStateSpec, time_ns: u64, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
+fn ran(
+    asked: &SteadyStateSpec,
+    time_ns: u64,
+    keep: Option<&(dyn Fn(&Measured) + Sync)>,
+) -> RunResult {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let offer = offer_of(&direct, &engine, 64 * MIB);
@@ -252,7 +259,12 @@ fn ran(asked: &SteadyStateSpec, time_ns: u64, keep: Option<&(dyn Fn(&Measured) +
     planned
         .run(&Run {
             system: &Fake::new(),
-            medium: Medium { file: None, area: offer.area, memory_alignment: 4096, law: Some(law) },
+            medium: TestMedium {
+                file: None,
+                area: offer.area,
+                memory_alignment: 4096,
+                law: Some(law),
+            },
             path: Path::new("/x"),
             ramp_ns: 0,
             time_ns,
@@ -343,7 +355,7 @@ fn a_size_belongs_to_the_test_of_throughput_alone() {
     let heard = |test: Test, size: Option<Bytes>| {
         let mut heard = Heard::default();
         let asked = SteadyStateSpec { test, block_size: size, ..SteadyStateSpec::default() };
-        asked.complain("w", &InStudy::of(&BTreeMap::new()), &mut heard);
+        asked.complain("w", &InStudy::new(&BTreeMap::new()), &mut heard);
         heard.0
     };
     assert_eq!(heard(Test::Throughput, Some(Bytes(MIB))), Vec::<String>::new());

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SustainedDetail;
-use super::judge::{Course, Rated, STEP, rated};
+use super::judge::{Rated, STEP, WriteTimeline, rated};
 
 /// Slices to evaluate after the rest: a short rest only frees a little space.
 const RESTED: usize = 4;
@@ -50,7 +50,7 @@ impl Again {
 }
 
 /// Result of the retry after a drop; `None` without a retry, or with too few slices.
-pub(super) fn again(detail: &SustainedDetail, course: &Course) -> Option<Again> {
+pub(super) fn again(detail: &SustainedDetail, course: &WriteTimeline) -> Option<Again> {
     let (retried, fall) = (detail.retried.as_ref()?, course.fall()?);
     let first = course.levels.first()?.rate_bytes_per_s;
     let between = (first * fall.rate_bytes_per_s).sqrt();

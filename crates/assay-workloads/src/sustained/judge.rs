@@ -23,7 +23,7 @@ const ALPHA: f64 = 0.05;
 /// A stretch with a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Level {
+pub struct RateLevel {
     /// Bytes written before it.
     pub from_bytes: u64,
     /// 95% CI of its start; `None` for the first one.
@@ -39,11 +39,11 @@ pub struct Level {
 /// The whole long write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Course {
+pub struct WriteTimeline {
     /// Total bytes.
     pub written_bytes: u64,
     /// Levels in order, at least one.
-    pub levels: Vec<Level>,
+    pub levels: Vec<RateLevel>,
     /// The rates of its first and last fifth, if it declined gradually: a line fits better than levels, so there is no
     /// single drop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,12 +56,12 @@ pub struct Course {
     pub again: Option<Again>,
 }
 
-impl Course {
+impl WriteTimeline {
     /// The first level from which the rate stays below the initial one. A rate that recovers was limited by something
     /// else; a gradual decline has no such level.
-    pub fn fall(&self) -> Option<&Level> {
+    pub fn fall(&self) -> Option<&RateLevel> {
         let (first, later) = self.levels.split_first().filter(|_| self.declines.is_none())?;
-        let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
+        let is_slower = |level: &RateLevel| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
         let at = later.iter().position(is_slower)?;
         later[at..].iter().all(is_slower).then(|| &later[at])
     }
@@ -71,7 +71,7 @@ impl Course {
         self.fall().is_some() || self.declines.is_some()
     }
 
-    pub fn last(&self) -> Option<&Level> {
+    pub fn last(&self) -> Option<&RateLevel> {
         self.levels.last()
     }
 
@@ -104,7 +104,7 @@ pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
 }
 
 /// The course of a long write; `None` if nothing was written.
-pub fn course(detail: &SustainedDetail) -> Option<Course> {
+pub fn course(detail: &SustainedDetail) -> Option<WriteTimeline> {
     let slices = &detail.slices_ns;
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
@@ -125,7 +125,7 @@ pub fn course(detail: &SustainedDetail) -> Option<Course> {
             Some(found.map(|index| place_of(start + index)))
         });
         let rated = rated(detail.slice_bytes, &slices[from..to])?;
-        Some(Level {
+        Some(RateLevel {
             from_bytes: place_of(from),
             from_ci95_bytes: place
                 .map(|[low, high]| [low.min(place_of(from)), high.max(place_of(from))]),
@@ -137,7 +137,7 @@ pub fn course(detail: &SustainedDetail) -> Option<Course> {
     let written_bytes = place_of(slices.len());
     let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
     let mut course =
-        Course { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
+        WriteTimeline { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
     course.again = cause::again(detail, &course);
     Some(course)
 }

@@ -22,11 +22,11 @@ use super::keys::{keys, runtime};
 use super::measured::Counts;
 use super::place::Offer;
 use super::tell::OwnRule;
-use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
+use super::workload::{Basis, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::higher;
 
 pub use cause::{Again, Retried};
-pub use judge::{Course, Level, Rated, course};
+pub use judge::{RateLevel, Rated, WriteTimeline, course};
 pub use planned::SustainedPlan;
 pub use rests::Rests;
 #[cfg(test)]
@@ -109,7 +109,7 @@ impl WorkloadKind for SustainedSpec {
     };
     const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const JUDGED: &'static [Basis] = &[Basis::Machine, Basis::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&OPTION);
     const RULES: &'static [OwnRule] = &[rests::RESTED];
 }

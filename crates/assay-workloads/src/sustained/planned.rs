@@ -4,11 +4,11 @@ use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::writing::{self, DEPTH};
-use super::{BURST, CACHE, Course, FALL, SUSTAINED, SustainedDetail, TOUCH, course};
+use super::{BURST, CACHE, FALL, SUSTAINED, SustainedDetail, TOUCH, WriteTimeline, course};
 use crate::io::Engine;
-use crate::measured::{Measured, Ran};
+use crate::measured::{Measured, RunResult};
 use crate::place::Run;
-use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
+use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SustainedPlan {
@@ -33,7 +33,7 @@ impl PlannedWork for SustainedPlan {
         TOUCH
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+    fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         writing::run(self, run)
     }
 
@@ -54,14 +54,14 @@ impl PlannedWork for SustainedPlan {
         DEPTH
     }
 
-    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+    fn by_hand(&self, how: &ManualRun<'_>) -> ManualCommand {
         let words = how.fio(&format!(
             "--rw=write --bs=1M --iodepth={DEPTH} --ioengine=io_uring --direct=1 --time_based --runtime={} --size={} \
              --write_bw_log=rate --log_avg_msec=250",
             how.seconds(),
             self.bytes
         ));
-        CommandLine { words, remarks: vec!["the log shows where the rate drops".to_owned()] }
+        ManualCommand { words, remarks: vec!["the log shows where the rate drops".to_owned()] }
     }
 }
 
@@ -74,7 +74,7 @@ fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> 
     let Some(course) = course(detail) else {
         return Some(Err("the trial ended before Assay had written a slice".to_owned()));
     };
-    let rate = |level: Option<&super::Level>| level.map(|own| Ok(own.rate_bytes_per_s));
+    let rate = |level: Option<&super::RateLevel>| level.map(|own| Ok(own.rate_bytes_per_s));
     if metric == SUSTAINED.name {
         return rate(course.last());
     }
@@ -85,7 +85,7 @@ fn value(metric: &str, detail: &SustainedDetail) -> Option<Result<f64, String>> 
 }
 
 /// The position of the drop, and the part known to be a cache.
-fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
+fn bytes(metric: &str, course: &WriteTimeline) -> Result<f64, String> {
     if course.declines.is_some() {
         return Err("the rate decreased gradually".to_owned());
     }

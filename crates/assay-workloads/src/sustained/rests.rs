@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SustainedDetail;
 use crate::tell::{Doubt, OwnRule};
-use crate::{Judged, Measured};
+use crate::{Basis, Measured};
 
 /// Smaller shares of the time are not reported.
 const TOLD: f64 = 0.05;
@@ -25,7 +25,7 @@ pub(super) const RESTED: OwnRule = OwnRule {
                use a larger area, or a target with direct I/O, which needs no sync per slice. Assay does not judge \
                results of versions that did not record the gaps.",
     },
-    looks_at: Judged::Machine,
+    looks_at: Basis::Machine,
     changes: &[Nature::Speed],
     doubt,
 };

@@ -6,10 +6,11 @@ use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Again, Course, Level, Rated, Rests, SUSTAINED, SustainedDetail, SustainedPlan, course,
+    Again, RateLevel, Rated, Rests, SUSTAINED, SustainedDetail, SustainedPlan, WriteTimeline,
+    course,
 };
 use crate::Measured;
-use crate::tell::{NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
+use crate::tell::{NearLimit, OfRow, Resting, RowSource, RowView, Shows, Tells};
 
 /// Facts of long writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct SustainedFacts {
     pub workload: String,
     pub configuration: Levels,
     /// The course of the rate: of one trial, if there are several.
-    pub timeline: Course,
+    pub timeline: WriteTimeline,
     /// The chosen trial, and totals of the others; `None` for a single trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub several: Option<Several>,
@@ -44,7 +45,7 @@ pub struct Several {
 
 impl Tells for SustainedPlan {
     /// Of several trials, uses the worst, because courses cannot be averaged.
-    fn facts(&self, seen: &Seen<'_>) -> Option<crate::WorkFacts> {
+    fn facts(&self, seen: &RowView<'_>) -> Option<crate::WorkFacts> {
         let mut trials = trials(seen);
         let gravest = gravest(&trials)?;
         let several = several(&trials, trials[gravest].at, seen.trials.len());
@@ -64,7 +65,7 @@ impl Tells for SustainedPlan {
 
 struct SustainedTrial<'a> {
     at: usize,
-    course: Course,
+    course: WriteTimeline,
     ended: Option<&'a str>,
 }
 
@@ -75,7 +76,7 @@ impl SustainedTrial<'_> {
     }
 }
 
-fn trials<'a>(seen: &Seen<'a>) -> Vec<SustainedTrial<'a>> {
+fn trials<'a>(seen: &RowView<'a>) -> Vec<SustainedTrial<'a>> {
     let of = |(at, measured): (usize, Option<&'a Measured>)| {
         let detail = SustainedDetail::of(measured?)?;
         Some(SustainedTrial { at, course: course(detail)?, ended: detail.ended.as_deref() })
@@ -135,7 +136,7 @@ const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and g
 impl Shows for SustainedFacts {
     const KEY: &'static str = "sustained";
 
-    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+    fn exhibit(all: &[&Self], _: &dyn RowSource) -> Exhibit {
         let columns = vec![
             Column::new("from", Unit::Bytes),
             Column::new("95% CI", Unit::Bytes),
@@ -178,7 +179,7 @@ impl OfRow for SustainedFacts {
 impl SustainedFacts {
     /// A row per level, for the whole time if the drive rested, and for all trials.
     fn rows(&self) -> Vec<Row> {
-        let row = |level: &Level| {
+        let row = |level: &RateLevel| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
             let cells = [
                 Value::from(level.from_bytes),
@@ -238,7 +239,7 @@ fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
     format!("{}{interval}", show::rate(bytes_per_s))
 }
 
-fn of_level(level: &Level) -> String {
+fn of_level(level: &RateLevel) -> String {
     rate(level.rate_bytes_per_s, level.rate_ci95)
 }
 
@@ -246,7 +247,7 @@ fn of_rated(rated: &Rated) -> String {
     rate(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
-pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
+pub(crate) fn words(course: &WriteTimeline, ended: Option<&str>) -> String {
     let mut told = vec![seen(course)];
     told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
     if course.fall().is_some() {
@@ -263,7 +264,7 @@ pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     told.join(" ")
 }
 
-fn seen(course: &Course) -> String {
+fn seen(course: &WriteTimeline) -> String {
     let written = show::bytes(course.written_bytes);
     if let Some([first, last]) = &course.declines {
         return format!(
@@ -301,7 +302,7 @@ fn seen(course: &Course) -> String {
 }
 
 /// Effect of rests between slices on the result.
-fn rested(course: &Course, rests: &Rests) -> String {
+fn rested(course: &WriteTimeline, rests: &Rests) -> String {
     let percent = rests.percent();
     let written = show::bytes(course.written_bytes);
     let fall = if course.fell() {
@@ -343,10 +344,10 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn level(from_bytes: u64, rate: f64) -> Level {
+    fn level(from_bytes: u64, rate: f64) -> RateLevel {
         let place = (from_bytes > 0).then(|| [from_bytes - MIB, from_bytes + MIB]);
         let rate = rate * MIB as f64;
-        Level {
+        RateLevel {
             from_bytes,
             from_ci95_bytes: place,
             rate_bytes_per_s: rate,
@@ -361,7 +362,7 @@ mod tests {
     fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
         let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
         words(
-            &Course { written_bytes: 900 * MIB, levels, declines: None, rests: None, again },
+            &WriteTimeline { written_bytes: 900 * MIB, levels, declines: None, rests: None, again },
             None,
         )
     }
@@ -397,8 +398,13 @@ mod tests {
         );
         let sinks = Some([rated(200.0), rated(100.0)]);
         let levels = vec![level(0, 150.0)];
-        let disk =
-            Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
+        let disk = WriteTimeline {
+            written_bytes: 900 * MIB,
+            levels,
+            declines: sinks,
+            rests: None,
+            again: None,
+        };
         assert_eq!(
             words(&disk, Some("the user stopped the trial after 3 s")),
             "The write rate decreases gradually over 900 MiB: from 200 MiB/s in the first fifth to 100 MiB/s in \
@@ -458,7 +464,8 @@ mod tests {
     fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
         let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
         let written_bytes = 900 * MIB;
-        let course = Course { written_bytes, levels, declines: None, rests: None, again: None };
+        let course =
+            WriteTimeline { written_bytes, levels, declines: None, rests: None, again: None };
         let text = "It was written to.".to_owned();
         let (workload, arm) = ("long".to_owned(), Levels::new());
         let mut facts =
@@ -520,7 +527,7 @@ mod tests {
             SustainedPlan { engine: crate::io::Engine::IoUring, bytes: 1 << 40, synced: false };
         let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
         let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
-        let seen = Seen { near_limits, ..Seen::bare(&subject, &trials) };
+        let seen = RowView { near_limits, ..RowView::bare(&subject, &trials) };
         let mut facts = SustainedFacts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
         facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
         facts

@@ -13,7 +13,7 @@ fn detail(slices_ns: Vec<u64>) -> SustainedDetail {
 }
 
 pub(super) fn measured_of(detail: SustainedDetail) -> Measured {
-    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::from_detail(detail) }
 }
 
 /// Slices of 64 MiB at these rates in MiB per second, with slight variation.
@@ -28,7 +28,7 @@ fn slices(parts: &[(usize, f64)]) -> Vec<u64> {
     parts.iter().flat_map(of).collect()
 }
 
-fn written(parts: &[(usize, f64)]) -> Course {
+fn written(parts: &[(usize, f64)]) -> WriteTimeline {
     course(&detail(slices(parts))).unwrap()
 }
 

@@ -14,7 +14,7 @@ use assay_core::quantity::units::show;
 use assay_load::{Job, Mix, Pattern, Slices};
 
 use super::{Retried, SustainedDetail, SustainedPlan, course};
-use crate::measured::Ran;
+use crate::measured::RunResult;
 use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
 
@@ -52,13 +52,13 @@ fn in_pieces(bytes: u64) -> u64 {
 }
 
 /// Offsets of equal slices: one after the other, then from the beginning again.
-struct Walk {
+struct SliceWalk {
     room: u64,
     bytes: u64,
     place: u64,
 }
 
-impl Walk {
+impl SliceWalk {
     /// Takes up to this many consecutive slices; returns their range and their number.
     fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
         if self.place + self.bytes > self.room {
@@ -98,7 +98,7 @@ impl PhaseRecord for SustainedDetail {
     }
 }
 
-struct Writing<'a> {
+struct SustainedWriter<'a> {
     planned: &'a SustainedPlan,
     phases: PhaseRunner<'a>,
     ended_ns: u64,
@@ -109,12 +109,12 @@ struct Writing<'a> {
 }
 
 /// Writes until the time is over, or the user stops.
-pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<Ran, String> {
+pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<RunResult, String> {
     let room = run.medium.area.length / MIB * MIB;
     if room < FIRST_BYTES {
         return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
     }
-    let mut own = Writing {
+    let mut own = SustainedWriter {
         planned,
         phases: PhaseRunner::new(run, planned.engine),
         ended_ns: run.system.monotonic_ns(),
@@ -140,7 +140,7 @@ pub(super) fn run(planned: &SustainedPlan, run: &Run<'_>) -> Result<Ran, String>
     Ok(own.phases.finish(own.detail))
 }
 
-impl Writing<'_> {
+impl SustainedWriter<'_> {
     fn may_go_on(&self, twentieths: u64) -> bool {
         !self.phases.stopped && self.phases.spent_ns() < self.phases.end_ns(twentieths)
     }
@@ -163,7 +163,7 @@ impl Writing<'_> {
 
     /// Writes slices up to a share of the time; returns the next offset.
     fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
-        let mut walk = Walk { room, bytes: self.detail.slice_bytes, place: from };
+        let mut walk = SliceWalk { room, bytes: self.detail.slice_bytes, place: from };
         while self.may_go_on(twentieths) {
             let until_ns = self.phases.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
             let leg = self.leg(&mut walk, until_ns)?;
@@ -191,7 +191,7 @@ impl Writing<'_> {
     fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
         let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
-        let mut walk = Walk { room, bytes: slice_bytes, place: 0 };
+        let mut walk = SliceWalk { room, bytes: slice_bytes, place: 0 };
         let at_once_ns = self.again(&mut walk, AT_ONCE)?;
         let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
         let rest_ns = self.phases.end_ns(RESTED).saturating_sub(self.phases.spent_ns());
@@ -204,7 +204,7 @@ impl Writing<'_> {
     }
 
     /// Nanoseconds of the slices written again up to a share of the time.
-    fn again(&mut self, walk: &mut Walk, twentieths: u64) -> Result<Vec<u64>, String> {
+    fn again(&mut self, walk: &mut SliceWalk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.may_go_on(twentieths) {
             let until_ns = self.phases.end_ns(twentieths);
@@ -214,7 +214,7 @@ impl Writing<'_> {
     }
 
     /// Writes consecutive slices until about that time, as many as one job takes.
-    fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
+    fn leg(&mut self, walk: &mut SliceWalk, until_ns: u64) -> Result<Leg, String> {
         let within_ns = until_ns.saturating_sub(self.phases.spent_ns()).min(JOB_NS);
         let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
         let leg = self.job(part, walk.bytes, slices, within_ns)?;
@@ -319,19 +319,24 @@ mod tests {
     use crate::Counts as _;
     use crate::io::Engine;
     use crate::measured::Measured;
-    use crate::place::{Area, Medium, Programs};
+    use crate::place::{Area, Programs, TestMedium};
 
     const SECOND: u64 = 1_000_000_000;
 
     /// A 64 MiB drive with this time per MiB, written for some seconds.
-    fn written(ns: u64, seconds: u64, stop: bool) -> Ran {
+    fn written(ns: u64, seconds: u64, stop: bool) -> RunResult {
         kept(ns, seconds, stop, None)
     }
 
-    fn kept(ns: u64, seconds: u64, stop: bool, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
+    fn kept(
+        ns: u64,
+        seconds: u64,
+        stop: bool,
+        keep: Option<&(dyn Fn(&Measured) + Sync)>,
+    ) -> RunResult {
         let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
         let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
-        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law) };
+        let medium = TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) };
         let planned = SustainedPlan { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
         run(
             &planned,
@@ -355,7 +360,7 @@ mod tests {
         .unwrap()
     }
 
-    fn detail(ran: &Ran) -> &SustainedDetail {
+    fn detail(ran: &RunResult) -> &SustainedDetail {
         SustainedDetail::of(&ran.measured).unwrap()
     }
 
@@ -404,7 +409,7 @@ mod tests {
 
     #[test]
     fn slices_follow_each_other_in_one_job_and_go_round() {
-        let mut walk = Walk { room: 100, bytes: 8, place: 16 };
+        let mut walk = SliceWalk { room: 100, bytes: 8, place: 16 };
         // Ten fit after the offset, and the rest at the end is not a slice.
         let mut next = |wanted: u64, written: u64| {
             let found = walk.next(wanted);
@@ -419,7 +424,7 @@ mod tests {
         assert_eq!(next(25, 25), (0..96, 25));
         assert_eq!(next(1, 1), (8..16, 1));
         assert_eq!(walk.place, 16);
-        let mut whole = Walk { room: 96, bytes: 8, place: 96 };
+        let mut whole = SliceWalk { room: 96, bytes: 8, place: 96 };
         assert_eq!(whole.next(24), (0..96, 24));
         whole.pass(24);
         assert_eq!((whole.next(3), whole.place), ((0..24, 3), 0));

@@ -9,8 +9,10 @@ use super::{running, studies};
 use assay_core::failure::{Failure, Outcome};
 use assay_study::file::{Order, Study, presets};
 use assay_study::findings::OfKinds;
-use assay_workloads::check_option::{self, CheckOption, Example, Gate, Values, by_option};
-use assay_workloads::{Entry, WorkFacts};
+use assay_workloads::check_option::{
+    self, CheckOption, OptionExample, OptionGate, Values, by_option,
+};
+use assay_workloads::{KindEntry, WorkFacts};
 
 /// Options that say how speed is measured, or what for: they go with none of these.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
@@ -19,20 +21,26 @@ const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
 const LINE_COLUMNS: usize = 35;
 const MARGIN: &str = "  ";
 
-const FIRST: &[Example] = &[
-    Example { line: "assay check", does: "check this directory" },
-    Example { line: "assay check --quick /media/card", does: "check a card in about 15 s" },
-    Example { line: "assay check /mnt/a /mnt/b", does: "compare (databases: see sync-write)" },
-    Example { line: "assay check --mix 70/30", does: "add a row of mixed reads and writes" },
-    Example { line: "assay check --for etcd /var/lib", does: "check requirements; exit 0, 1 or 5" },
-    Example { line: "assay check /dev/sdX", does: "read a drive (root)" },
-    Example {
+const FIRST: &[OptionExample] = &[
+    OptionExample { line: "assay check", does: "check this directory" },
+    OptionExample { line: "assay check --quick /media/card", does: "check a card in about 15 s" },
+    OptionExample {
+        line: "assay check /mnt/a /mnt/b",
+        does: "compare (databases: see sync-write)",
+    },
+    OptionExample { line: "assay check --mix 70/30", does: "add a row of mixed reads and writes" },
+    OptionExample {
+        line: "assay check --for etcd /var/lib",
+        does: "check requirements; exit 0, 1 or 5",
+    },
+    OptionExample { line: "assay check /dev/sdX", does: "read a drive (root)" },
+    OptionExample {
         line: "assay check /dev/sdX --destroy ID",
         does: "overwrite a drive; assay plan prints the ID",
     },
 ];
-const LAST: Example =
-    Example { line: "assay check --json | jq .measurements", does: "for scripts" };
+const LAST: OptionExample =
+    OptionExample { line: "assay check --json | jq .measurements", does: "for scripts" };
 
 /// The examples at the end of the help: those of the kinds before the last one.
 pub(super) fn examples() -> String {
@@ -42,7 +50,7 @@ pub(super) fn examples() -> String {
 }
 
 /// What a longer line does stands below it.
-fn shown(Example { line, does }: &Example) -> String {
+fn shown(OptionExample { line, does }: &OptionExample) -> String {
     if line.len() < LINE_COLUMNS {
         return format!("{MARGIN}{line:LINE_COLUMNS$}{does}");
     }
@@ -55,7 +63,7 @@ pub(super) struct KindOptions(Vec<Given>);
 
 #[derive(Debug)]
 struct Given {
-    kind: &'static Entry,
+    kind: &'static KindEntry,
     option: &'static CheckOption,
     value: Option<String>,
 }
@@ -70,7 +78,7 @@ impl Args for KindOptions {
     }
 }
 
-fn arg(kind: &Entry, option: &CheckOption) -> Arg {
+fn arg(kind: &KindEntry, option: &CheckOption) -> Arg {
     let name = kind.about.name;
     let arg = Arg::new(name).long(name).help(option.help).conflicts_with_all(OF_SPEED);
     match &option.values {
@@ -96,7 +104,7 @@ impl FromArgMatches for KindOptions {
 }
 
 fn given(
-    kind: &'static Entry,
+    kind: &'static KindEntry,
     option: &'static CheckOption,
     matches: &ArgMatches,
 ) -> Option<Given> {
@@ -169,7 +177,7 @@ pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
         let several = facts.subject().arm.get("target").cloned();
         several.unwrap_or_else(|| only.to_owned())
     };
-    let failure = |gate: &Gate| {
+    let failure = |gate: &OptionGate| {
         let met = told.all().filter(|facts| (gate.is_met)(facts));
         let mut names: Vec<String> = met.map(named).collect();
         names.dedup();

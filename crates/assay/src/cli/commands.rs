@@ -9,7 +9,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::json::from_value;
 use assay_study::file::text::Typed;
 use assay_study::file::{self, Study};
-use assay_workloads::command::{self, REVISION, Reading};
+use assay_workloads::command::{self, ParseSpec, REVISION};
 
 const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
@@ -226,8 +226,8 @@ impl CommandArguments {
     }
 
     /// Where the numbers stand that commands tell of themselves.
-    fn readings(&self) -> Outcome<Vec<Reading>> {
-        let reading = |text: &String| -> Outcome<Reading> {
+    fn readings(&self) -> Outcome<Vec<ParseSpec>> {
+        let reading = |text: &String| -> Outcome<ParseSpec> {
             text.parse().map_err(|error| mistake!("--parse: {error}"))
         };
         self.reads.iter().map(reading).collect()

@@ -15,7 +15,7 @@ use assay_runner::run::{self, Event, Request, known};
 use assay_study::file::text;
 use assay_study::results::bundle;
 use assay_testkit::needs::is_sampled;
-use assay_workloads::Entry;
+use assay_workloads::KindEntry;
 use assay_workloads::check_option::{CheckOption, Values, by_option, takes_all};
 
 const ON_A_TARGET: [&str; 5] = [
@@ -49,7 +49,7 @@ fn for_long() -> Vec<&'static str> {
     kinds.map(|(kind, _)| kind.about.name).collect()
 }
 
-fn taking_all() -> impl Iterator<Item = (&'static Entry, &'static CheckOption)> {
+fn taking_all() -> impl Iterator<Item = (&'static KindEntry, &'static CheckOption)> {
     by_option().filter(|(kind, _)| takes_all(kind))
 }
 

@@ -12,7 +12,7 @@ use assay_load::{Micro, repeat};
 use assay_machine::system::{System, virtual_machine};
 use assay_runner::real::guest::place;
 use assay_workloads::command::tree::{MARK, files};
-use assay_workloads::memory::{Job, hold};
+use assay_workloads::memory::{ChildJob, hold};
 use assay_workloads::stacks;
 
 #[derive(Debug, Subcommand)]
@@ -72,7 +72,7 @@ impl InternalCommand {
                 Ok(())
             }
             Self::HoldPages { job } => {
-                let job: Job =
+                let job: ChildJob =
                     serde_json::from_str(&job).map_err(|error| mistake!("not a job: {error}"))?;
                 hold(system, &job, &mut |line| output::text(line))
                     .map_err(|error| refused!("cannot allocate the pages: {error}"))

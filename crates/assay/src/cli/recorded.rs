@@ -12,8 +12,8 @@ use assay_runner::run::Context;
 use assay_runner::run::recorded as runner;
 use assay_study::file::Study;
 use assay_study::plan::recorded as plan;
-use assay_workloads::Entry;
-use assay_workloads::recorded::{Recording, Source};
+use assay_workloads::KindEntry;
+use assay_workloads::recorded::{RecordSource, RecordingNames};
 
 /// Boots to record by rebooting.
 #[derive(Debug, Default, Args)]
@@ -47,7 +47,7 @@ impl RebootArguments {
                 asked.records.recording().many
             ));
         }
-        if self.reboots.is_some() && asked.records.source() != Source::Own {
+        if self.reboots.is_some() && asked.records.source() != RecordSource::Own {
             return Err(mistake!(
                 "--reboots records boots of this machine, but journal names another source; remove one of the two"
             ));
@@ -71,7 +71,7 @@ pub fn preview(system: &dyn System, study: Study) -> Outcome<()> {
     let results = identity::results_directory(system).ok();
     let (study, found) = runner::read(system, study, results.as_deref())?;
     let records = runner::asked(&study)?.records;
-    let Recording { many, told_by, .. } = records.recording();
+    let RecordingNames { many, told_by, .. } = records.recording();
     let mut text = format!(
         "reads {} {many} from {told_by} (skips {} older records) and changes nothing\n",
         found.records.len(),
@@ -88,14 +88,14 @@ pub fn preview(system: &dyn System, study: Study) -> Outcome<()> {
 /// Labels trials: `assay note KIND TEXT`, `assay note KIND:WHICH TEXT`.
 pub fn note(
     system: &dyn System,
-    entry: &Entry,
-    recording: &Recording,
+    entry: &KindEntry,
+    recording: &RecordingNames,
     which: Option<&str>,
     label: &str,
 ) -> Outcome<()> {
     let results = identity::results_directory(system)?;
     let count = (recording.labels.give)(system, &results, which, label)?;
-    let Recording { one, many, .. } = recording;
+    let RecordingNames { one, many, .. } = recording;
     let way = format!("to group by label: assay run {} --set group_by=label", entry.about.name);
     output::message(&match (label.trim(), count) {
         ("", 1) => format!("the {one} has no label"),

@@ -228,7 +228,7 @@ const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes
 pub(super) fn metrics() -> Vec<RegistryEntry> {
     let entry = |metric: &'static Metric| {
         let name = metric.name;
-        let has = |own: &&'static assay_workloads::Entry| {
+        let has = |own: &&'static assay_workloads::KindEntry| {
             metrics::of_kind(own).any(|one| one.name == name)
         };
         let kinds = assay_workloads::KINDS.iter().copied().filter(has).map(|own| own.about.name);

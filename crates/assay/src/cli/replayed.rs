@@ -22,7 +22,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     for workload in &mut study.workload {
         if let Some(work) = replay::ReplaySpec::of_mut(&mut workload.work) {
             find(system, work)?;
-            extent = work.source.as_ref().map_or(0, replay::Source::extent_bytes).max(extent);
+            extent = work.source.as_ref().map_or(0, replay::TraceSource::extent_bytes).max(extent);
         }
     }
     if study.area.size.is_none() && extent > USUAL_AREA_BYTES {

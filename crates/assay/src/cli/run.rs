@@ -13,7 +13,7 @@ use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_runner::run::Request;
 use assay_study::file::Study;
-use assay_workloads::check_option::Example;
+use assay_workloads::check_option::OptionExample;
 use assay_workloads::recorded::kind;
 
 /// The examples of the help; that of recorded work stands among them.
@@ -40,7 +40,8 @@ const HERE: &str = ".";
 const LINE_COLUMNS: usize = 39;
 
 fn examples() -> String {
-    let shown = |Example { line, does }: Example| format!("  {line:LINE_COLUMNS$}{does}\n");
+    let shown =
+        |OptionExample { line, does }: OptionExample| format!("  {line:LINE_COLUMNS$}{does}\n");
     let of_records = kind().map(|(_, recording)| shown(recording.example));
     [FIRST, &of_records.unwrap_or_default(), LAST].concat()
 }

@@ -11,7 +11,7 @@ use assay_machine::system::{self, System};
 use assay_study::file::{Study, Target, simulated};
 use assay_study::plan::arms;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Survey};
-use assay_workloads::{ByHand, CommandLine};
+use assay_workloads::{ManualCommand, ManualRun};
 
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";
@@ -76,10 +76,10 @@ pub fn of_plan(
         .collect()
 }
 
-fn by_hand(workload: &PlannedWorkload, survey: &Survey, path: &str) -> CommandLine {
+fn by_hand(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
     let levels = workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}"));
     let name = levels.fold(workload.name.clone(), |name, level| name + &level);
-    workload.work.by_hand(&ByHand {
+    workload.work.by_hand(&ManualRun {
         name: &name,
         area: survey.area,
         path,

@@ -252,7 +252,7 @@ fn record(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evi
         measured: Some(Measured {
             window_ns: span_ns,
             elapsed_ns: span_ns,
-            ..Measured::of(io::IoDetail {
+            ..Measured::from_detail(io::IoDetail {
                 submitting_ns: span_ns,
                 requests,
                 ..io::IoDetail::default()

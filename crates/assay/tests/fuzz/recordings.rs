@@ -22,9 +22,9 @@ use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_workloads::io::Engine;
-use assay_workloads::replay::{Clock, ReplaySpec, Source};
+use assay_workloads::replay::{Clock, ReplaySpec, TraceSource};
 use assay_workloads::{
-    Area, DirectUse, EngineUse, Medium, Offer, Programs, Run, WorkloadSpec as _,
+    Area, DirectUse, EngineUse, Offer, Programs, Run, TestMedium, WorkloadSpec as _,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -104,7 +104,7 @@ pub fn read(bytes: &[u8]) -> bool {
     }
     let devices = recorded.devices.keys().take(3).map(String::as_str);
     let sources = devices.map(|name| requests::source(&fake, Path::new(PLACE), Some(name), None));
-    let sources: Vec<Source> = sources.flatten().collect();
+    let sources: Vec<TraceSource> = sources.flatten().collect();
     for source in &sources {
         play(&fake, source, bytes.len() as u64);
     }
@@ -153,7 +153,7 @@ fn show(recorded: &Recorded) {
 }
 
 /// Plans with it and plays it, in an area that may be too small for it.
-fn play(fake: &Fake, source: &Source, number: u64) {
+fn play(fake: &Fake, source: &TraceSource, number: u64) {
     assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
     // By other digits of the number than those that say how large the area is.
     let clock = [Clock::Open, Clock::Dependent, Clock::Closed][(number / 9 % 3) as usize];
@@ -178,7 +178,7 @@ fn play(fake: &Fake, source: &Source, number: u64) {
     let law = Law::new(LawShape::Fixed { ns: MS / 10 }, 4).unwrap();
     let ran = planned.run(&Run {
         system: fake,
-        medium: Medium { file: None, area, memory_alignment: 4096, law: Some(law) },
+        medium: TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) },
         path: Path::new("/x"),
         ramp_ns: 0,
         time_ns: LONGEST_PLAY_NS,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use assay_machine::factors;
 use assay_study::file::presets;
-use assay_workloads::{Entry, KINDS};
+use assay_workloads::{KINDS, KindEntry};
 
 use super::rust_files;
 use super::source::{blanked, literals, used_below};
@@ -53,7 +53,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
 ];
 
-fn words(kind: &Entry) -> Vec<&'static str> {
+fn words(kind: &KindEntry) -> Vec<&'static str> {
     let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
     let parameters = (kind.parameters)().into_iter().map(|own| own.about.name);
     let rules = kind.rules.iter().map(|rule| rule.about.name);
@@ -69,7 +69,7 @@ fn studies(kind: &'static str) -> impl Iterator<Item = &'static str> {
     presets::all().map(|(name, _)| name).filter(own)
 }
 
-fn names(kind: &Entry) -> BTreeSet<String> {
+fn names(kind: &KindEntry) -> BTreeSet<String> {
     let name = kind.about.name;
     let others = KINDS.iter().filter(|other| other.about.name != name);
     let others: BTreeSet<&str> = others

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_workloads::durability::command::{
-    Ended, How, KEPT_BYTES, Lines, Printed, environment, file_of,
+    CommandLines, EndedLine, ExitKind, KEPT_BYTES, PrintedLines, environment, file_of,
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -20,24 +20,24 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs the command in a directory; `promised` receives each line that it prints.
 pub fn run(
-    own: &Lines,
+    own: &CommandLines,
     directory: &Path,
     promised: &mut dyn FnMut(String) -> Result<(), String>,
-) -> Result<Ended, String> {
+) -> Result<EndedLine, String> {
     let variables = environment(&directory.display().to_string(), None);
     let mut started = Started::new(&own.command, directory, &variables, own.command_ms)?;
-    let mut printed = Printed::default();
+    let mut printed = PrintedLines::default();
     started.hear(&mut |bytes| printed.lines(bytes)?.into_iter().try_for_each(&mut *promised))?;
     started.end()
 }
 
 /// Runs the check in a directory on the promised lines; `beside` is a path outside the drive.
 pub fn check(
-    own: &Lines,
+    own: &CommandLines,
     directory: &Path,
     lines: &[String],
     beside: &Path,
-) -> Result<Ended, String> {
+) -> Result<EndedLine, String> {
     let file = beside.join("promised");
     fs::write(&file, file_of(lines)).map_err(|error| format!("{}: {error}", file.display()))?;
     let (directory_text, file_text) = (directory.display().to_string(), file.display().to_string());
@@ -96,14 +96,14 @@ impl Started {
         }
     }
 
-    fn end(mut self) -> Result<Ended, String> {
+    fn end(mut self) -> Result<EndedLine, String> {
         let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
         self.ends = None;
         let is_late = self.limit.recv().unwrap_or_default();
         // Kill its remaining processes now; later the ID may be reused.
         kill(self.group.take());
-        Ok(Ended {
-            how: if is_late { How::TimedOut } else { how(status) },
+        Ok(EndedLine {
+            how: if is_late { ExitKind::TimedOut } else { how(status) },
             said: self.said.words(),
         })
     }
@@ -117,10 +117,10 @@ impl Drop for Started {
     }
 }
 
-fn how(status: ExitStatus) -> How {
+fn how(status: ExitStatus) -> ExitKind {
     match status.code() {
-        Some(code) => How::Exited(code),
-        None => How::Signalled(status.signal().unwrap_or_default()),
+        Some(code) => ExitKind::Exited(code),
+        None => ExitKind::Signalled(status.signal().unwrap_or_default()),
     }
 }
 
@@ -186,8 +186,8 @@ mod tests {
     use super::*;
 
     /// A command that writes its work to a file, and a check for each promised line.
-    fn lines(command: &str) -> Lines {
-        Lines {
+    fn lines(command: &str) -> CommandLines {
+        CommandLines {
             command: command.to_owned(),
             check: "while read -r line; do grep -qx \"$line\" data || { echo \"$line is missing\"; exit 3; }; done \
                     <\"$ASSAY_ACKNOWLEDGED\""
@@ -211,7 +211,7 @@ mod tests {
             Self { place, beside }
         }
 
-        fn run(&self, own: &Lines) -> (Result<Ended, String>, Vec<String>) {
+        fn run(&self, own: &CommandLines) -> (Result<EndedLine, String>, Vec<String>) {
             let mut heard = Vec::new();
             let mut hear = |line| {
                 heard.push(line);
@@ -221,7 +221,7 @@ mod tests {
             (ended, heard)
         }
 
-        fn check(&self, own: &Lines, promised: &[String]) -> Ended {
+        fn check(&self, own: &CommandLines, promised: &[String]) -> EndedLine {
             check(own, self.place.path(), promised, self.beside.path()).unwrap()
         }
     }
@@ -230,12 +230,12 @@ mod tests {
     fn each_line_is_a_promise_and_the_check_finds_what_is_there_and_misses_what_is_not() {
         let (tried, own) = (Tried::new(), lines(NOTES));
         let (ended, heard) = tried.run(&own);
-        assert_eq!(ended.unwrap(), Ended { how: How::Exited(0), said: "done".to_owned() });
+        assert_eq!(ended.unwrap(), EndedLine { how: ExitKind::Exited(0), said: "done".to_owned() });
         assert_eq!(heard, ["1", "2", "3"]);
         assert_eq!(tried.check(&own, &heard).found_all(), Ok(true));
         fs::write(tried.place.path().join("data"), "1\n3\n").unwrap();
         let lost = tried.check(&own, &heard);
-        assert_eq!(lost, Ended { how: How::Exited(3), said: "2 is missing".to_owned() });
+        assert_eq!(lost, EndedLine { how: ExitKind::Exited(3), said: "2 is missing".to_owned() });
         assert_eq!(lost.found_all(), Ok(false));
         assert_eq!(tried.check(&own, &heard[..1]).found_all(), Ok(true), "no more was promised");
     }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn both_run_in_the_directory_and_read_nothing() {
         let tried = Tried::new();
-        let own = Lines {
+        let own = CommandLines {
             check: "test \"$ASSAY_PROMISES\" = 2 && test \"$PWD\" = \"$ASSAY_DIRECTORY\" && ! test -e promised".to_owned(),
             ..lines("read -r line || echo nothing; test \"$PWD\" = \"$ASSAY_DIRECTORY\" && echo there")
         };
@@ -256,13 +256,16 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_ended_with_all_that_it_started() {
         let tried = Tried::new();
-        let own =
-            Lines { command_ms: 300, check_ms: 300, ..lines("echo 1; sleep 1000 & sleep 1000") };
+        let own = CommandLines {
+            command_ms: 300,
+            check_ms: 300,
+            ..lines("echo 1; sleep 1000 & sleep 1000")
+        };
         let (ended, heard) = tried.run(&own);
-        assert_eq!((ended.unwrap().how, heard), (How::TimedOut, vec!["1".to_owned()]));
-        let slow = Lines { check: "echo recovering; sleep 1000".to_owned(), ..own };
+        assert_eq!((ended.unwrap().how, heard), (ExitKind::TimedOut, vec!["1".to_owned()]));
+        let slow = CommandLines { check: "echo recovering; sleep 1000".to_owned(), ..own };
         let ended = tried.check(&slow, &[]);
-        assert_eq!(ended, Ended { how: How::TimedOut, said: "recovering".to_owned() });
+        assert_eq!(ended, EndedLine { how: ExitKind::TimedOut, said: "recovering".to_owned() });
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
         let tried = Tried::new();
         let own = lines("sleep 1000 >/dev/null 2>&1 & echo 1");
         let (ended, heard) = tried.run(&own);
-        assert_eq!((ended.unwrap().how, heard), (How::Exited(0), vec!["1".to_owned()]));
+        assert_eq!((ended.unwrap().how, heard), (ExitKind::Exited(0), vec!["1".to_owned()]));
     }
 
     #[test]
@@ -281,9 +284,9 @@ mod tests {
         let (ended, _) = tried.run(&lines("no-such-database --serve"));
         let told = ended.unwrap().command_is_well().unwrap_err();
         assert!(told.contains("exit code 127") && told.contains("no-such-database"), "{told}");
-        let none = Lines { check: "no-such-database --verify".to_owned(), ..lines(NOTES) };
+        let none = CommandLines { check: "no-such-database --verify".to_owned(), ..lines(NOTES) };
         assert!(tried.check(&none, &[]).found_all().unwrap_err().contains("cannot run the check"));
         let (ended, _) = tried.run(&lines("kill -SEGV $$"));
-        assert_eq!(ended.unwrap().how, How::Signalled(11));
+        assert_eq!(ended.unwrap().how, ExitKind::Signalled(11));
     }
 }

@@ -11,9 +11,11 @@ use std::process::{Command, Output};
 use crate::vm::driven::{DRIVE, TALK};
 use assay_load::{OneByOne, OneDirectory, Target};
 use assay_workloads::durability::below::On;
-use assay_workloads::durability::command::{Ended, Lines};
+use assay_workloads::durability::command::{CommandLines, EndedLine};
 use assay_workloads::durability::files::Directory;
-use assay_workloads::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+use assay_workloads::durability::guest::{
+    GuestStorage, MountedStorage, PIECE_BYTES, Pieces, Trouble, work,
+};
 use assay_workloads::durability::trial::Medium;
 
 use super::{awake, own_command};
@@ -54,7 +56,7 @@ fn port() -> Result<File, String> {
 
 struct OwnDrive;
 
-impl Place for OwnDrive {
+impl GuestStorage for OwnDrive {
     fn make(&mut self, on: On) -> Result<(), String> {
         if let Some(words) = on.made_by(DRIVE) {
             run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -89,7 +91,7 @@ impl Place for OwnDrive {
         &mut self,
         on: On,
         mounted: &str,
-        work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        work: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
     ) -> Result<(), Trouble> {
         let _mount = Mount::of(on, mounted)?;
         let directory = directory().map_err(|error| Trouble::Unreachable(error.to_string()))?;
@@ -124,20 +126,20 @@ fn directory() -> std::io::Result<File> {
 
 struct OwnRoom(File);
 
-impl Room for OwnRoom {
+impl MountedStorage for OwnRoom {
     fn files(&mut self) -> Box<dyn Directory + '_> {
         Box::new(OneDirectory::new(self.0.as_fd()))
     }
 
     fn command(
         &mut self,
-        own: &Lines,
+        own: &CommandLines,
         promised: &mut dyn FnMut(String) -> Result<(), String>,
-    ) -> Result<Ended, String> {
+    ) -> Result<EndedLine, String> {
         own_command::run(own, Path::new(DIRECTORY), promised)
     }
 
-    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String> {
+    fn check(&mut self, own: &CommandLines, lines: &[String]) -> Result<EndedLine, String> {
         own_command::check(own, Path::new(DIRECTORY), lines, Path::new(OFF_THE_DRIVE))
     }
 }
@@ -234,7 +236,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use assay_testkit::Scratch;
-    use assay_workloads::durability::files::{Content, Script, Shape, read_back};
+    use assay_workloads::durability::files::{Content, FileScript, FileShape, read_back};
     use assay_workloads::durability::sync::Sync;
 
     use super::*;
@@ -245,7 +247,8 @@ mod tests {
         for sync in [Sync::Fsync, Sync::Dsync, Sync::None] {
             let place = Scratch::new("files-of-a-script").unwrap();
             let mut room = OwnRoom(File::open(place.path()).unwrap());
-            let script = Script::of(&Shape { sync, rounds: 40, most_bytes: 9000, seed: 5 });
+            let script =
+                FileScript::from_shape(&FileShape { sync, rounds: 40, most_bytes: 9000, seed: 5 });
             let mut told = Vec::new();
             let mut tell = |calls| {
                 told.push(calls);

@@ -271,7 +271,7 @@ impl Reader<'_> {
     ) -> Option<Value> {
         let read = match value.get_ref() {
             DeValue::Table(table) => return Some(Value::Object(self.table(path, fields, table))),
-            DeValue::String(text) => match text.parse::<command::Reading>() {
+            DeValue::String(text) => match text.parse::<command::ParseSpec>() {
                 Ok(reading) => Ok(json!(reading)),
                 Err(error) => Err(Complaint::plain(scalar::quoted(&error))),
             },

@@ -137,7 +137,7 @@ fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     found
 }
 
-fn in_workload(index: usize, kind: &assay_workloads::Entry, key: &str) -> Option<KeyPath> {
+fn in_workload(index: usize, kind: &assay_workloads::KindEntry, key: &str) -> Option<KeyPath> {
     in_table(&["workload", &index.to_string(), kind.about.name], kind.keys, key)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_core::digest::{self, Sum};
 use assay_core::outside;
 use assay_machine::system::{BlockRequest, Caching, System, identity};
-use assay_workloads::replay::{Scan, Source};
+use assay_workloads::replay::{Scan, TraceSource};
 
 use super::{FILE, Header, Reader};
 
@@ -19,7 +19,7 @@ pub fn source(
     directory: &Path,
     device: Option<&str>,
     until_ns: Option<u64>,
-) -> Result<Source, String> {
+) -> Result<TraceSource, String> {
     let id = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let sha256 = hash(system, directory).map_err(|error| told(&error))?;
     let reader = Reader::open(system, directory).map_err(|error| told(&error))?;
@@ -40,7 +40,7 @@ pub fn source(
 /// Reads the requests of the devices of a source; fails if the recording is gone or changed.
 pub fn recall(
     system: &dyn System,
-    source: &Source,
+    source: &TraceSource,
     each: &mut dyn FnMut(u64, &BlockRequest),
 ) -> Result<(), String> {
     let directory = directory(system, source)?;
@@ -61,7 +61,7 @@ pub fn recall(
     Ok(())
 }
 
-fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
+fn directory(system: &dyn System, source: &TraceSource) -> Result<PathBuf, String> {
     let results = identity::results_directories(system).map_err(|failure| failure.to_string())?;
     let mut kept = results.iter().map(|results| results.join(&source.id));
     kept.find(|directory| system.status(directory).is_ok()).ok_or_else(|| {
@@ -171,11 +171,11 @@ mod tests {
         fake
     }
 
-    fn source_of(fake: &Fake, device: Option<&str>) -> Result<Source, String> {
+    fn source_of(fake: &Fake, device: Option<&str>) -> Result<TraceSource, String> {
         source(fake, Path::new(PLACE), device, None)
     }
 
-    fn recalled(fake: &Fake, source: &Source) -> Result<u64, String> {
+    fn recalled(fake: &Fake, source: &TraceSource) -> Result<u64, String> {
         let mut count = 0;
         recall(fake, source, &mut |begun_ns, _| {
             assert_eq!(begun_ns, BEGUN_NS);
@@ -226,7 +226,7 @@ mod tests {
         assert!(source_of(&fake, Some("sda")).unwrap().parts.is_empty());
         assert!(source_of(&fake, Some("sda+sda")).is_err());
         assert!(source_of(&fake, Some("sda+sdc")).unwrap_err().contains("device not recorded"));
-        assert!(own.to_string().replace("+sdb", "").parse::<Source>().is_err());
+        assert!(own.to_string().replace("+sdb", "").parse::<TraceSource>().is_err());
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Entry {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Read {
+pub struct ReadEntries {
     pub entries: Vec<Entry>,
     pub faults: usize,
 }
@@ -50,18 +50,18 @@ pub struct Read {
 pub const FIELDS: &str = "_BOOT_ID,_MACHINE_ID,_TRANSPORT,_PID,MESSAGE_ID,MESSAGE,UNIT,JOB_RESULT,\
                           KERNEL_USEC,INITRD_USEC,USERSPACE_USEC";
 
-pub fn read(bytes: &[u8]) -> Read {
+pub fn read(bytes: &[u8]) -> ReadEntries {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {
-        None => Read::default(),
+        None => ReadEntries::default(),
         Some(b'{' | b'\x1e') => json(bytes),
         Some(_) => export(bytes),
     }
 }
 
 /// One JSON object per line.
-pub fn json(bytes: &[u8]) -> Read {
-    let mut read = Read::default();
+pub fn json(bytes: &[u8]) -> ReadEntries {
+    let mut read = ReadEntries::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         // RFC 7464 puts a separator before each of them (`-o json-seq`).
         let line = line.strip_prefix(b"\x1e").unwrap_or(line).trim_ascii();
@@ -102,8 +102,8 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
 }
 
 /// The export format: `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
-pub fn export(bytes: &[u8]) -> Read {
-    let mut read = Read::default();
+pub fn export(bytes: &[u8]) -> ReadEntries {
+    let mut read = ReadEntries::default();
     let mut rest = bytes;
     while !rest.is_empty() {
         let (entry, after, is_sound) = export_entry(rest);
@@ -160,7 +160,7 @@ fn next_entry(bytes: &[u8]) -> &[u8] {
     end.map_or(&[], |end| &bytes[end + 2..])
 }
 
-impl Read {
+impl ReadEntries {
     fn take(&mut self, entry: Option<Entry>) {
         match entry {
             Some(entry) => self.entries.push(entry),
@@ -264,7 +264,7 @@ mod tests {
         let read = json(text.as_bytes());
         assert_eq!((read.entries.len(), read.faults), (1, 4));
         assert_eq!(export(b"no equals sign\n\n").faults, 1);
-        assert_eq!(super::read(b"  \n\n"), Read::default());
+        assert_eq!(super::read(b"  \n\n"), ReadEntries::default());
     }
 
     proptest! {

@@ -2,17 +2,17 @@
 //! only in its text.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct PreKernelTimes {
     pub firmware_us: Option<u64>,
     pub loader_us: Option<u64>,
 }
 
 /// Reads `Startup finished in 2.1s (firmware) + 512ms (loader) + 1.2s (kernel) + ... = 9s.`
-pub(super) fn before(message: &str) -> Before {
+pub(super) fn before(message: &str) -> PreKernelTimes {
     let told = || {
         let rest = message.strip_prefix("Startup finished in ")?;
         let (parts, _) = rest.split_once(" = ")?;
-        let mut found = Before::default();
+        let mut found = PreKernelTimes::default();
         for part in parts.split(" + ") {
             let (time, phase) = part.rsplit_once(" (")?;
             let time_us = timespan_us(time)?;
@@ -63,9 +63,9 @@ mod tests {
         let found = before(message);
         assert_eq!((found.firmware_us, found.loader_us), (Some(6_512_000), Some(62_500_000)));
         let bios = "Startup finished in 815ms (kernel) + 3.001s (userspace) = 3.816s.";
-        assert_eq!(before(bios), Before::default());
+        assert_eq!(before(bios), PreKernelTimes::default());
         for other in ["Startup finished in 295ms.", "", "Startup finished in x (firmware) = 1s."] {
-            assert_eq!(before(other), Before::default(), "{other}");
+            assert_eq!(before(other), PreKernelTimes::default(), "{other}");
         }
     }
 

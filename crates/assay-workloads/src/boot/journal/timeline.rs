@@ -37,20 +37,20 @@ pub struct Boot {
     pub root: Presence<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    pub end: End,
+    pub end: BootEnd,
     pub phases: Phases,
     /// Microseconds until the named unit had started, if a unit was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Presence<u64>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub units: Vec<Unit>,
+    pub units: Vec<StartedUnit>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum BootEnd {
     Finished,
     /// It never finished, with the reason if the journal contains one.
     Unfinished(String),
@@ -86,7 +86,7 @@ impl Phases {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unit {
+pub struct StartedUnit {
     pub name: String,
     /// Microseconds from the message "Starting" to the message "Started".
     pub took_us: u64,
@@ -156,8 +156,8 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
         root: root(own),
         label: None,
         end: match end {
-            Some(_) => End::Finished,
-            None => End::Unfinished(unfinished(own, &pending, is_last)),
+            Some(_) => BootEnd::Finished,
+            None => BootEnd::Unfinished(unfinished(own, &pending, is_last)),
         },
         phases,
         until: until.map(|unit| reached(own, unit, from_us)),
@@ -201,7 +201,7 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
 }
 
 /// Start durations of units, the slowest first, and units that were still starting.
-fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<Unit>, Vec<String>) {
+fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in own.iter().filter(|entry| !entry.unit.is_empty()) {
@@ -220,8 +220,10 @@ fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<Unit>, Vec<String>) {
     }
     let pending = begun.keys().filter(|unit| !took.contains_key(*unit));
     let pending = pending.map(|unit| (*unit).to_owned()).collect();
-    let mut units: Vec<Unit> =
-        took.into_iter().map(|(name, took_us)| Unit { name: name.to_owned(), took_us }).collect();
+    let mut units: Vec<StartedUnit> = took
+        .into_iter()
+        .map(|(name, took_us)| StartedUnit { name: name.to_owned(), took_us })
+        .collect();
     units.sort_by(|one, other| other.took_us.cmp(&one.took_us).then(one.name.cmp(&other.name)));
     units.truncate(MOST_UNITS);
     (units, pending)
@@ -366,7 +368,7 @@ mod tests {
         let units: Vec<(&str, u64)> =
             boot.units.iter().map(|one| (one.name.as_str(), one.took_us)).collect();
         assert_eq!(units, [("slow.service", 3_000_000), ("quick.service", 100_000)]);
-        assert_eq!((&boot.end, boot.notes.len()), (&End::Finished, 0));
+        assert_eq!((&boot.end, boot.notes.len()), (&BootEnd::Finished, 0));
         let other = &boots(&whole(ONE), Some("x.service"))[0];
         let reason = other.until.as_ref().and_then(Presence::reason);
         assert_eq!(reason, Some("the journal has no message that x.service started"));
@@ -380,12 +382,12 @@ mod tests {
             entry.sequence = Some(("s".to_owned(), place as u64));
         }
         let found = boots(&entries, None);
-        let End::Unfinished(why) = &found[0].end else { panic!("{found:?}") };
+        let BootEnd::Unfinished(why) = &found[0].end else { panic!("{found:?}") };
         assert_eq!(
             why,
             "its start-up was interrupted (crash, power loss or reset); slow.service was starting"
         );
-        assert_eq!(found[1].end, End::Finished);
+        assert_eq!(found[1].end, BootEnd::Finished);
         entries.insert(
             6,
             Entry {
@@ -393,9 +395,9 @@ mod tests {
                 ..entry(ONE, 3_000_000, ids::JOURNAL_STOPPED)
             },
         );
-        let End::Unfinished(why) = &boots(&entries, None)[0].end else { panic!() };
+        let BootEnd::Unfinished(why) = &boots(&entries, None)[0].end else { panic!() };
         assert!(why.starts_with("the machine was shut down before"), "{why}");
-        let End::Unfinished(why) = &boots(&entries[..6], None)[0].end else { panic!() };
+        let BootEnd::Unfinished(why) = &boots(&entries[..6], None)[0].end else { panic!() };
         assert!(why.contains("still running"), "{why}");
     }
 
@@ -460,7 +462,7 @@ mod tests {
         assert!(found[0].phases.kernel_us.reason().unwrap().contains("container"));
         assert_eq!(found[0].until, Some(Presence::Present(400_000 - (422_688 - 295_018))));
         assert!(
-            matches!(boots(&[of_a_user], None)[0].end, End::Unfinished(_)),
+            matches!(boots(&[of_a_user], None)[0].end, BootEnd::Unfinished(_)),
             "one user's services"
         );
     }

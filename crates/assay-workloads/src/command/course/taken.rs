@@ -8,10 +8,10 @@ use assay_core::digest::hexadecimal;
 use assay_core::outside;
 use assay_machine::system::{Executed, FileKind};
 
-use super::{Break, Course, How, fine};
-use crate::command::detail::{KEPT_BYTES, Written};
+use super::{Break, CommandTrial, RunOptions, fine};
+use crate::command::detail::{KEPT_BYTES, OutputTail};
 use crate::command::line;
-use crate::command::readings::{READ_BYTES, Text, ToolOutput, plain};
+use crate::command::readings::{OutputText, READ_BYTES, ToolOutput, plain};
 use crate::command::same::{self, Produced};
 use crate::command::tally::Taken;
 
@@ -25,12 +25,12 @@ const STEP: Duration = Duration::from_millis(20);
 /// State of a file before a run: its inode, size and time; `None` if it did not exist.
 type Stamp = Option<(u64, u64, i64)>;
 
-impl<'a> Course<'a> {
-    pub(super) fn heard<'s>(&self, how: How<'s>) -> How<'s> {
+impl<'a> CommandTrial<'a> {
+    pub(super) fn heard<'s>(&self, how: RunOptions<'s>) -> RunOptions<'s> {
         let hashed = self.planned.same_output == Some(Produced::Printed(true));
         let is_read = self.readers.iter().any(|reader| reader.from().is_none());
         let heard_bytes = if is_read { READ_BYTES } else { 0 };
-        How { heard_bytes, hashed, ..how }
+        RunOptions { heard_bytes, hashed, ..how }
     }
 
     /// The files with numbers, by their names in this trial.
@@ -78,15 +78,16 @@ impl<'a> Course<'a> {
                     "the command did not write {shown}; the file is from another run"
                 )));
             }
-            let how = How { heard_bytes: READ_BYTES, ..self.aside_how() };
+            let how = RunOptions { heard_bytes: READ_BYTES, ..self.aside_how() };
             let line = format!("cat -- {}", shell_words::quote(name));
             let read = self.looked_at(&line, &format!("reading {shown}"), &how)?;
             texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
         }
         let read = self.numbers(&texts)?;
         let most = KEPT_BYTES / texts.len().max(1);
-        let written =
-            texts.into_iter().map(|(from, (text, bytes))| Written::of(from, &text, bytes, most));
+        let written = texts
+            .into_iter()
+            .map(|(from, (text, bytes))| OutputTail::new(from, &text, bytes, most));
         let written = written.collect();
         Ok(Taken { read, written, sum: self.produced(executed)? })
     }
@@ -97,7 +98,7 @@ impl<'a> Course<'a> {
         for reader in &self.readers {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
             let Some((text, bytes)) = texts.get(&from) else { continue };
-            let text = Text { text, bytes: *bytes };
+            let text = OutputText { text, bytes: *bytes };
             let stop = self.run.stop;
             let told = |why: String| match &from {
                 _ if stop.load(Ordering::Relaxed) => Break::Stopped,
@@ -122,7 +123,7 @@ impl<'a> Course<'a> {
             Some(Produced::Printed(true)) => executed.heard.sha256,
             Some(Produced::At(path)) => {
                 let path = line::filled(path, &self.levels);
-                let how = How { hashed: true, ..self.aside_how() };
+                let how = RunOptions { hashed: true, ..self.aside_how() };
                 let what = format!("reading {} for same_output", outside::spelled(&path));
                 self.looked_at(&same::reading(&path), &what, &how)?.heard.sha256
             }
@@ -131,13 +132,18 @@ impl<'a> Course<'a> {
     }
 
     /// How to read output files: with the user of the command, who may see no more.
-    fn aside_how(&self) -> How<'a> {
-        How { shell: true, ..How::silent(Some(READING), self.run.stop) }
+    fn aside_how(&self) -> RunOptions<'a> {
+        RunOptions { shell: true, ..RunOptions::silent(Some(READING), self.run.stop) }
     }
 
     /// Runs a line that reads output files; messages call it `what`, because the user did not type it. Only its exit
     /// code counts: shells print harmless warnings, such as on a missing locale.
-    fn looked_at(&mut self, text: &str, what: &str, how: &How<'_>) -> Result<Executed, Break> {
+    fn looked_at(
+        &mut self,
+        text: &str,
+        what: &str,
+        how: &RunOptions<'_>,
+    ) -> Result<Executed, Break> {
         let executed = self.execute(text, how)?;
         self.tally.aside(&executed);
         fine(&executed, what, false, how.timeout)?;

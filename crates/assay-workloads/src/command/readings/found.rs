@@ -9,7 +9,8 @@ use regex_lite::{Captures, Regex};
 use serde_json::Value;
 
 use super::{
-    MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, ToolOutput, compiled, named,
+    MOST_NUMBERS, ParseSpec, ParsedNumber, READ_BYTES, ReadFormat, TOLD, ToolOutput, compiled,
+    named,
 };
 
 /// Bytes at the end of a text that a pattern searches; more would take many seconds.
@@ -22,12 +23,12 @@ const QUOTED: usize = 120;
 const NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Text<'t> {
+pub struct OutputText<'t> {
     pub text: &'t str,
     pub bytes: u64,
 }
 
-impl Text<'_> {
+impl OutputText<'_> {
     fn lacks_a_beginning(&self) -> Option<String> {
         (self.bytes > READ_BYTES).then(|| {
             format!(
@@ -40,31 +41,31 @@ impl Text<'_> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Reader {
-    reading: Reading,
-    how: How,
+pub struct OutputReader {
+    reading: ParseSpec,
+    how: ParseMethod,
     /// Metrics in the order of its groups; empty if they depend on the text.
     names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-enum How {
+enum ParseMethod {
     Format(String),
     /// The numeric groups; if none has a name, the first one, or the whole match.
     Pattern(Regex, Vec<Option<String>>),
     Json(String),
 }
 
-impl Reader {
-    pub fn new(reading: &Reading) -> Result<Self, String> {
+impl OutputReader {
+    pub fn new(reading: &ParseSpec) -> Result<Self, String> {
         let how = match (&reading.format, &reading.regex, &reading.json_pointer) {
-            (Some(format), ..) => How::Format(format.clone()),
+            (Some(format), ..) => ParseMethod::Format(format.clone()),
             (_, Some(pattern), _) => {
                 let regex = compiled(pattern)?;
                 let groups = named::groups(&regex);
-                How::Pattern(regex, groups)
+                ParseMethod::Pattern(regex, groups)
             }
-            (_, _, Some(json)) => How::Json(json.clone()),
+            (_, _, Some(json)) => ParseMethod::Json(json.clone()),
             _ => return Err("reads needs a format, a pattern or a JSON pointer".to_owned()),
         };
         Ok(Self { reading: reading.clone(), how, names: reading.metrics() })
@@ -78,26 +79,28 @@ impl Reader {
     /// The numbers of a text, by their metrics.
     pub fn read(
         &self,
-        text: &Text<'_>,
+        text: &OutputText<'_>,
         formats: ReadFormat,
         stop: &AtomicBool,
     ) -> Result<ToolOutput, String> {
         let mut evidence = Vec::new();
-        let found: Vec<Number> = match &self.how {
-            How::Format(format) => {
+        let found: Vec<ParsedNumber> = match &self.how {
+            ParseMethod::Format(format) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
                 let told = formats(format, text.text)?;
                 evidence = told.evidence;
                 let stated = self.reading.better.unwrap_or(Better::Unknown);
-                let named = |Number { name, better, value }: Number| Number {
+                let named = |ParsedNumber { name, better, value }: ParsedNumber| ParsedNumber {
                     name: format!("{TOLD}{name}"),
                     better: if better.is_known() { better } else { stated },
                     value,
                 };
                 told.numbers.into_iter().map(named).collect()
             }
-            How::Pattern(regex, groups) => self.named(by_pattern(regex, groups, text, stop)?),
-            How::Json(pointer) => {
+            ParseMethod::Pattern(regex, groups) => {
+                self.named(by_pattern(regex, groups, text, stop)?)
+            }
+            ParseMethod::Json(pointer) => {
                 text.lacks_a_beginning().map_or(Ok(()), Err)?;
                 self.named(vec![by_pointer(pointer, text.text)?])
             }
@@ -109,9 +112,9 @@ impl Reader {
         Ok(ToolOutput { numbers: found, evidence })
     }
 
-    fn named(&self, values: Vec<f64>) -> Vec<Number> {
+    fn named(&self, values: Vec<f64>) -> Vec<ParsedNumber> {
         let better = self.reading.better.unwrap_or(Better::Unknown);
-        let of = |(name, value): (&String, f64)| Number { name: name.clone(), better, value };
+        let of = |(name, value): (&String, f64)| ParsedNumber { name: name.clone(), better, value };
         self.names.iter().zip(values).map(of).collect()
     }
 }
@@ -135,7 +138,7 @@ fn sound(name: &str, value: f64) -> Result<(), String> {
 fn by_pattern(
     regex: &Regex,
     groups: &[Option<String>],
-    text: &Text<'_>,
+    text: &OutputText<'_>,
     stop: &AtomicBool,
 ) -> Result<Vec<f64>, String> {
     let searched = end_of(text.text, SEARCHED_BYTES);
@@ -153,7 +156,7 @@ fn by_pattern(
     Err(format!("no line matches `{}`{left_out}; {last}", regex.as_str()))
 }
 
-fn not_searched(text: &Text<'_>, searched: &str) -> String {
+fn not_searched(text: &OutputText<'_>, searched: &str) -> String {
     let is_cut = searched.len() < text.text.len() || text.bytes > READ_BYTES;
     let is_line_cut = searched.split(['\n', '\r']).any(|line| line.len() > LINE_BYTES);
     let [all, each] = [SEARCHED_BYTES, LINE_BYTES].map(|bytes| show::bytes(bytes as u64));
@@ -313,8 +316,8 @@ mod tests {
     }
 
     fn read(spec: &str, text: &str) -> Result<Vec<(String, f64)>, String> {
-        let reader = Reader::new(&spec.parse().unwrap()).unwrap();
-        let whole = Text { text, bytes: text.len() as u64 };
+        let reader = OutputReader::new(&spec.parse().unwrap()).unwrap();
+        let whole = OutputText { text, bytes: text.len() as u64 };
         let found = reader.read(&whole, no_format, &AtomicBool::new(false))?;
         Ok(found.numbers.into_iter().map(|own| (own.name, own.value)).collect())
     }
@@ -425,17 +428,18 @@ mod tests {
         // A pattern that searches to the end of the line from each position.
         let short = "a".repeat(LINE_BYTES);
         assert!(why("(a+)+b::higher", &short).contains("no line"));
-        let cut = Text { text: "{}", bytes: READ_BYTES + 1 };
-        let reader = Reader::new(&"/a::higher".parse().unwrap()).unwrap();
+        let cut = OutputText { text: "{}", bytes: READ_BYTES + 1 };
+        let reader = OutputReader::new(&"/a::higher".parse().unwrap()).unwrap();
         let stop = AtomicBool::new(false);
         assert!(reader.read(&cut, no_format, &stop).unwrap_err().contains("at most 8 MiB"));
         assert!(why("fio-json", "x").contains("not asked for"));
         let called: ReadFormat = |_, text| {
-            let own = Number { name: text.to_owned(), better: Better::Higher, value: 1.0 };
+            let own = ParsedNumber { name: text.to_owned(), better: Better::Higher, value: 1.0 };
             Ok(ToolOutput { numbers: vec![own], evidence: Vec::new() })
         };
-        let reader = Reader::new(&"fio-json".parse().unwrap()).unwrap();
-        let of = |text: &str| reader.read(&Text { text, bytes: text.len() as u64 }, called, &stop);
+        let reader = OutputReader::new(&"fio-json".parse().unwrap()).unwrap();
+        let of =
+            |text: &str| reader.read(&OutputText { text, bytes: text.len() as u64 }, called, &stop);
         assert_eq!(of("iops").unwrap().numbers[0].name, "reported_iops");
         assert!(of(&"x".repeat(1000)).unwrap_err().contains("name of a number is too long"));
     }
@@ -443,7 +447,8 @@ mod tests {
     #[test]
     fn stated_direction_fills_in_for_a_format() {
         let called: ReadFormat = |_, _| {
-            let of = |name: &str, better| Number { name: name.to_owned(), better, value: 1.0 };
+            let of =
+                |name: &str, better| ParsedNumber { name: name.to_owned(), better, value: 1.0 };
             let numbers = vec![of("score", Better::Unknown), of("errors", Better::Lower)];
             Ok(ToolOutput { numbers, evidence: Vec::new() })
         };
@@ -452,8 +457,8 @@ mod tests {
             ("go-bench::higher", Better::Higher),
             ("go-bench::lower", Better::Lower),
         ] {
-            let reader = Reader::new(&spec.parse().unwrap()).unwrap();
-            let text = Text { text: "", bytes: 0 };
+            let reader = OutputReader::new(&spec.parse().unwrap()).unwrap();
+            let text = OutputText { text: "", bytes: 0 };
             let found = reader.read(&text, called, &AtomicBool::new(false)).unwrap();
             let found: Vec<Better> = found.numbers.iter().map(|own| own.better).collect();
             assert_eq!(found, [expected, Better::Lower], "{spec}");
@@ -485,8 +490,8 @@ mod tests {
 
     #[test]
     fn who_wants_to_stop_does_not_wait_for_a_pattern() {
-        let reader = Reader::new(&"([0-9]+)::higher".parse().unwrap()).unwrap();
-        let text = Text { text: "1\n", bytes: 2 };
+        let reader = OutputReader::new(&"([0-9]+)::higher".parse().unwrap()).unwrap();
+        let text = OutputText { text: "1\n", bytes: 2 };
         let read = |stop| reader.read(&text, no_format, &AtomicBool::new(stop));
         assert!(read(true).unwrap_err().contains("the study was stopped"));
         assert_eq!(read(false).unwrap().numbers[0].value, 1.0);

@@ -11,7 +11,7 @@ use assay_core::quantity::Better;
 use regex_lite::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
-pub use found::{Reader, Text};
+pub use found::{OutputReader, OutputText};
 pub use named::slug;
 pub use plain::plain;
 
@@ -47,7 +47,7 @@ pub const MOST_READINGS: usize = 32;
 const PATTERN_BYTES: usize = 32 << 10;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Number {
+pub struct ParsedNumber {
     /// Its metric, without the common prefix.
     pub name: String,
     pub better: Better,
@@ -71,7 +71,7 @@ pub enum ImportEvidence {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    pub numbers: Vec<Number>,
+    pub numbers: Vec<ParsedNumber>,
     pub evidence: Vec<ImportEvidence>,
 }
 
@@ -80,7 +80,7 @@ pub type ReadFormat = fn(format: &str, text: &str) -> Result<ToolOutput, String>
 /// Location of a program's numbers in a study: exactly one of format, pattern and JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reading {
+pub struct ParseSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct Reading {
     pub file: Option<String>,
 }
 
-impl FromStr for Reading {
+impl FromStr for ParseSpec {
     type Err = String;
 
     /// `fio-json`, `go-bench::higher`, `PATTERN:UNIT:higher`, `/POINTER:UNIT:lower`.
@@ -140,7 +140,7 @@ impl FromStr for Reading {
     }
 }
 
-impl Reading {
+impl ParseSpec {
     pub fn words(&self) -> String {
         let what = match (&self.format, &self.regex, &self.json_pointer) {
             (Some(format), ..) => format.clone(),
@@ -183,7 +183,7 @@ pub fn compiled(pattern: &str) -> Result<Regex, String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Reading {
+    fn read(text: &str) -> ParseSpec {
         text.parse().unwrap()
     }
 
@@ -195,7 +195,9 @@ mod tests {
             (stated.format.as_deref(), stated.better),
             (Some("go-bench"), Some(Better::Higher))
         );
-        assert!("go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("remove the unit"));
+        assert!(
+            "go-bench:ops:higher".parse::<ParseSpec>().unwrap_err().contains("remove the unit")
+        );
         let pattern = read("latency: ([0-9.]+) ms:ms:lower");
         assert_eq!(pattern.regex.as_deref(), Some("latency: ([0-9.]+) ms"));
         assert_eq!((pattern.unit.as_deref(), pattern.better), (Some("ms"), Some(Better::Lower)));
@@ -205,7 +207,7 @@ mod tests {
         for wrong in
             ["", "fio-jsn", "tps = ([0-9.]+)", "x:higher", "::higher", "a:b:c", "a:b:Higher"]
         {
-            let told = wrong.parse::<Reading>().unwrap_err();
+            let told = wrong.parse::<ParseSpec>().unwrap_err();
             assert!(told.contains("PATTERN") || told.contains("example: "), "{told}");
         }
     }
@@ -238,7 +240,7 @@ mod tests {
             assert_eq!(found, names, "{text}");
         }
         let named =
-            Reading { name: Some("Total Time".to_owned()), ..read("TOTAL ([0-9.]+)s:s:lower") };
+            ParseSpec { name: Some("Total Time".to_owned()), ..read("TOTAL ([0-9.]+)s:s:lower") };
         assert_eq!(named.metrics(), ["reported_total_time_s"]);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{LARGEST, LARGEST_UNIT, MOST_CUTS};
 use crate::durability::below::On;
 use crate::durability::drive::Drive;
-use crate::durability::grade::Grade;
+use crate::durability::grade::Method;
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
@@ -103,9 +103,9 @@ keys! {
         }
 
         #[serde(skip_serializing_if = "crate::keys::is_default")]
-        method: Grade = Grade::Replay => {
+        method: Method = Method::Replay => {
             words: "crash method: replay, kill or plug",
-            form: Form::Word(Grade::names),
+            form: Form::Word(Method::names),
             example: "method = \"kill\"",
             factor: work(
                 "`replay`: record writes and flushes in a log, and crash the log at each crash point. \
@@ -113,7 +113,7 @@ keys! {
                  new one. `plug`: you cut the power of this machine when asked, once per trial; a `peer` \
                  records acknowledged writes, and `assay resume` evaluates the trial after the restart.",
                 "[\"replay\", \"kill\", \"plug\"]",
-                |own, text| Ok(own.method = Grade::parse(text)?),
+                |own, text| Ok(own.method = Method::parse(text)?),
             ),
         }
 

@@ -62,12 +62,12 @@ fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
         planned.expected_ns(0).unwrap()
     };
     for (grade, on) in
-        [(Grade::Kill, On::Drive), (Grade::Kill, On::Ext4), (Grade::Replay, On::Ext4)]
+        [(Method::Kill, On::Drive), (Method::Kill, On::Ext4), (Method::Replay, On::Ext4)]
     {
         let [one, two, three] = [1, 2, 3].map(|cuts| of(grade, on, cuts));
         assert!(one > START_NS && two - one == three - two && two > one, "{grade:?} {on:?}");
     }
-    let [plain, read] = [On::Drive, On::Ext4].map(|on| of(Grade::Replay, on, 1000));
+    let [plain, read] = [On::Drive, On::Ext4].map(|on| of(Method::Replay, on, 1000));
     assert!(plain < read, "what this process reads itself takes no look of a machine");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::script::Script;
+use super::script::FileScript;
 use crate::durability::image;
 use crate::durability::log::SECTOR_BYTES;
 
@@ -22,7 +22,7 @@ pub enum Content {
 
 pub type Listing = BTreeMap<String, Content>;
 
-impl Script {
+impl FileScript {
     /// The bytes of a file; `run` distinguishes it from those of all other runs.
     pub fn contents(&self, run: u64, file: u32) -> Vec<u8> {
         let bytes = self.lengths.get(file as usize).copied().unwrap_or_default();
@@ -45,14 +45,14 @@ impl Script {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::Shape;
+    use super::super::script::FileShape;
     use super::*;
     use crate::durability::sync::Sync;
 
     #[test]
     fn a_file_says_which_it_is_and_whether_it_is_whole() {
-        let shape = Shape { sync: Sync::Fsync, rounds: 30, most_bytes: 3000, seed: 1 };
-        let own = Script::of(&shape);
+        let shape = FileShape { sync: Sync::Fsync, rounds: 30, most_bytes: 3000, seed: 1 };
+        let own = FileScript::from_shape(&shape);
         let mut lengths = Vec::new();
         for file in 0..own.lengths.len() as u32 {
             let bytes = own.contents(7, file);
@@ -70,7 +70,7 @@ mod tests {
         }
         assert!(lengths.contains(&3000) && lengths.iter().any(|own| own % 512 > 0));
         assert_eq!([own.look(7, b""), own.look(7, b"text")], [Content::Empty, Content::Strange]);
-        let shorter = Script::of(&Shape { rounds: 1, ..shape });
+        let shorter = FileScript::from_shape(&FileShape { rounds: 1, ..shape });
         let unknown = own.contents(7, own.lengths.len() as u32 - 1);
         assert_eq!(shorter.look(7, &unknown), Content::Strange, "no such file was written");
     }

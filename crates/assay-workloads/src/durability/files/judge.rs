@@ -1,13 +1,13 @@
 //! Judges acknowledged file operations: names that do not refer to their file, and incomplete files.
 
 use super::contents::{Content, Listing};
-use super::script::{Moment, Name, Script};
-use super::standing::{Moved, Standing, State};
+use super::script::{CutMoment, FileName, FileScript};
+use super::standing::{NameState, PossibleFiles, RenamedFile};
 use crate::durability::judge::{self, Found, Missing, Unpromised};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
-    pub name: Name,
+pub struct LostFile {
+    pub name: FileName,
     /// The acknowledged file of the name; `None` if the removal of the name was acknowledged.
     pub wanted: Option<u32>,
     pub found: Found,
@@ -18,16 +18,16 @@ pub struct Lost {
     pub promised: usize,
 }
 
-impl Missing for Lost {
+impl Missing for LostFile {
     fn found(&self) -> Found {
         self.found
     }
 }
 
-pub type Judgement = judge::Judgement<Lost>;
+pub type Judgement = judge::CutJudgement<LostFile>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum FileFate {
     /// None of its calls was in progress.
     Sure,
     There,
@@ -36,28 +36,28 @@ enum Way {
     Torn,
 }
 
-impl Script {
+impl FileScript {
     /// Compares the directory after a power loss with the acknowledged operations.
-    pub fn judged(&self, listing: &Listing, moment: Moment) -> Judgement {
-        let standing = Standing::of(self, moment);
+    pub fn judged(&self, listing: &Listing, moment: CutMoment) -> Judgement {
+        let standing = PossibleFiles::after_cut(self, moment);
         let mut own = Judgement { lost: Vec::new(), unpromised: Unpromised::default() };
-        let seen = |name: &Name| listing.get(&name.to_string()).copied();
-        let mut ways: Vec<(usize, Way)> = Vec::new();
+        let seen = |name: &FileName| listing.get(&name.to_string()).copied();
+        let mut ways: Vec<(usize, FileFate)> = Vec::new();
         for (name, states) in &standing.names {
             match standing.way(*name, states, seen(name)) {
                 Ok(way) => ways.push((states.last().map_or(0, |last| last.call), way)),
                 Err(found) => own.lost.push(standing.lost(*name, states, found, seen(name))),
             }
         }
-        let is_told = |name: &Name| own.lost.iter().any(|lost| lost.name == *name);
-        let whole = |file: u32, name: &Name| match seen(name) {
+        let is_told = |name: &FileName| own.lost.iter().any(|lost| lost.name == *name);
+        let whole = |file: u32, name: &FileName| match seen(name) {
             Some(Content::Whole(there) | Content::Part(there)) => there == file,
             _ => false,
         };
-        let nowhere = |moved: &&Moved| {
+        let nowhere = |moved: &&RenamedFile| {
             !moved.names.iter().any(|name| is_told(name) || whole(moved.file, name))
         };
-        let gone: Vec<Lost> = (standing.moved.iter().filter(nowhere))
+        let gone: Vec<LostFile> = (standing.moved.iter().filter(nowhere))
             .filter_map(|moved| standing.gone(moved))
             .collect();
         own.lost.extend(gone);
@@ -67,20 +67,25 @@ impl Script {
     }
 
     /// The judgment if nothing is readable: everything acknowledged is missing.
-    pub fn without_any(&self, moment: Moment) -> Judgement {
-        let standing = Standing::of(self, moment);
-        let is_promised = |states: &[State]| states.iter().all(|own| own.file.is_some());
+    pub fn without_any(&self, moment: CutMoment) -> Judgement {
+        let standing = PossibleFiles::after_cut(self, moment);
+        let is_promised = |states: &[NameState]| states.iter().all(|own| own.file.is_some());
         let names = standing.names.iter().filter(|(_, states)| is_promised(states));
         let lost = names.map(|(name, own)| standing.lost(*name, own, Found::Unreachable, None));
-        let mut lost: Vec<Lost> = lost.collect();
+        let mut lost: Vec<LostFile> = lost.collect();
         lost.sort_by_key(|own| (own.made, own.name));
         Judgement { lost, unpromised: Unpromised::default() }
     }
 }
 
-impl Standing {
+impl PossibleFiles {
     /// Whether the content under a name is allowed, and what it shows of calls in progress.
-    fn way(&self, name: Name, states: &[State], seen: Option<Content>) -> Result<Way, Found> {
+    fn way(
+        &self,
+        name: FileName,
+        states: &[NameState],
+        seen: Option<Content>,
+    ) -> Result<FileFate, Found> {
         let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
         // A file whose content was not acknowledged may contain anything.
         let open = states.iter().any(|state| state.file.is_some_and(|own| !self.is_synced(own)));
@@ -89,7 +94,7 @@ impl Standing {
             None if may_be(None) => Ok(self.found(states, None)),
             Some(Content::Whole(file)) if may_be(Some(file)) => Ok(self.found(states, Some(file))),
             None => Err(Found::Missing),
-            Some(_) if open => Ok(Way::Torn),
+            Some(_) if open => Ok(FileFate::Torn),
             Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Foreign),
             Some(_) if is_free => Err(Found::Undeleted),
             Some(Content::Whole(_)) => Err(Found::Older),
@@ -100,36 +105,42 @@ impl Standing {
         }
     }
 
-    fn found(&self, states: &[State], file: Option<u32>) -> Way {
+    fn found(&self, states: &[NameState], file: Option<u32>) -> FileFate {
         let is_open = file.is_some_and(|own| !self.is_synced(own));
         let newest = states.last().and_then(|last| last.file);
         match states.len() {
-            ..=1 if !is_open => Way::Sure,
-            _ if newest == file => Way::There,
-            _ => Way::Gone,
+            ..=1 if !is_open => FileFate::Sure,
+            _ if newest == file => FileFate::There,
+            _ => FileFate::Gone,
         }
     }
 
-    fn lost(&self, name: Name, states: &[State], found: Found, seen: Option<Content>) -> Lost {
+    fn lost(
+        &self,
+        name: FileName,
+        states: &[NameState],
+        found: Found,
+        seen: Option<Content>,
+    ) -> LostFile {
         let other = match seen {
             Some(Content::Whole(file) | Content::Part(file)) => Some(file),
             _ => None,
         };
-        let is_own = |state: &&State| state.file.is_some() && state.file == other;
-        let fits = |state: &&State| state.file.is_some() == (found != Found::Undeleted);
+        let is_own = |state: &&NameState| state.file.is_some() && state.file == other;
+        let fits = |state: &&NameState| state.file.is_some() == (found != Found::Undeleted);
         let state = states.iter().find(is_own).or_else(|| states.iter().find(fits));
-        let State { file: wanted, call: made } = state.copied().unwrap_or_default();
+        let NameState { file: wanted, call: made } = state.copied().unwrap_or_default();
         let contents = wanted.and_then(|own| self.synced.get(&own).copied());
         let is_named =
             matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
         let names = self.names_promised;
         let promised = if is_named { names.or(contents) } else { contents.or(names) };
-        Lost { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
+        LostFile { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
     }
 
     /// A renamed file that exists under none of its names.
-    fn gone(&self, moved: &Moved) -> Option<Lost> {
-        Some(Lost {
+    fn gone(&self, moved: &RenamedFile) -> Option<LostFile> {
+        Some(LostFile {
             name: *moved.names.first()?,
             wanted: Some(moved.file),
             found: Found::Missing,
@@ -141,18 +152,18 @@ impl Standing {
 }
 
 /// Counts calls in progress, in the order of the calls.
-fn told_apart(mut ways: Vec<(usize, Way)>) -> Unpromised {
+fn told_apart(mut ways: Vec<(usize, FileFate)>) -> Unpromised {
     ways.sort_by_key(|(call, _)| *call);
     let mut told = Unpromised::default();
     for (_, way) in ways {
         match way {
-            Way::Sure => {}
-            Way::There => {
+            FileFate::Sure => {}
+            FileFate::There => {
                 told.present += 1;
                 told.out_of_order += u64::from(told.missing > 0);
             }
-            Way::Gone => told.missing += 1,
-            Way::Torn => told.torn += 1,
+            FileFate::Gone => told.missing += 1,
+            FileFate::Torn => told.torn += 1,
         }
     }
     told
@@ -162,16 +173,16 @@ fn told_apart(mut ways: Vec<(usize, Way)>) -> Unpromised {
 mod tests {
     use super::super::script::Call;
     use super::*;
-    use crate::durability::judge::Outcome;
+    use crate::durability::judge::CutOutcome;
     use crate::durability::sync::Sync;
 
-    fn name(text: &str) -> Name {
-        Name::find(text).unwrap()
+    fn name(text: &str) -> FileName {
+        FileName::find(text).unwrap()
     }
 
     /// `file-00` is created and replaced, `file-01` created, `file-00` renamed to `file-02`, `file-01` removed; files
     /// 0, 1, 2 are synced, file 3 is not.
-    fn script() -> Script {
+    fn script() -> FileScript {
         let [a, beside, b, c, d] =
             ["file-00", "file-00.new", "file-01", "file-02", "file-03"].map(name);
         let written = |name, file| [Call::Create { name, file }, Call::Write { file }];
@@ -187,7 +198,7 @@ mod tests {
         ];
         let calls: Vec<Call> = calls.concat();
         assert_eq!(calls.len(), 17);
-        Script { sync: Sync::Fsync, calls, lengths: vec![100; 4], rounds: vec![7, 12, 15, 17] }
+        FileScript { sync: Sync::Fsync, calls, lengths: vec![100; 4], rounds: vec![7, 12, 15, 17] }
     }
 
     fn listing(of: &[(&str, Content)]) -> Listing {
@@ -195,7 +206,7 @@ mod tests {
     }
 
     fn judged(of: &[(&str, Content)], returned: usize, begun: usize) -> Judgement {
-        script().judged(&listing(of), Moment { returned, begun })
+        script().judged(&listing(of), CutMoment { returned, begun })
     }
 
     fn found(own: &Judgement) -> Vec<(String, Found)> {
@@ -223,7 +234,7 @@ mod tests {
             assert_eq!(one(content), [("file-00".to_owned(), what)]);
         }
         let gone = judged(&[("file-01", WHOLE[1])], 7, 7);
-        let wanted = Lost {
+        let wanted = LostFile {
             name: name("file-00"),
             wanted: Some(0),
             found: Found::Missing,
@@ -231,7 +242,7 @@ mod tests {
             made: 0,
             promised: 6,
         };
-        assert_eq!((gone.lost.clone(), gone.outcome()), (vec![wanted], Outcome::Lost));
+        assert_eq!((gone.lost.clone(), gone.outcome()), (vec![wanted], CutOutcome::Lost));
         // Before the sync of the names returned, names may be missing, but not contents.
         assert_eq!(found(&judged(&[], 6, 7)), []);
         assert_eq!(found(&judged(&[("file-01", WHOLE[1])], 6, 7)), []);
@@ -281,7 +292,7 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_reached_all_that_was_promised_is_lost() {
-        let lost = |returned, begun| found(&script().without_any(Moment { returned, begun }));
+        let lost = |returned, begun| found(&script().without_any(CutMoment { returned, begun }));
         assert_eq!(lost(6, 7), [], "no name was promised");
         let of = |names: &[&str]| -> Vec<(String, Found)> {
             names.iter().map(|own| ((*own).to_owned(), Found::Unreachable)).collect()
@@ -300,17 +311,21 @@ mod tests {
                 own.unpromised;
             (own.outcome(), [there, gone, torn, ahead])
         };
-        assert_eq!(told(&[]), (Outcome::AllGone, [0, 1, 0, 0]));
-        assert_eq!(told(&[("file-03", WHOLE[3])]), (Outcome::AllThere, [1, 0, 0, 0]));
+        assert_eq!(told(&[]), (CutOutcome::AllGone, [0, 1, 0, 0]));
+        assert_eq!(told(&[("file-03", WHOLE[3])]), (CutOutcome::AllThere, [1, 0, 0, 0]));
         for content in
             [Content::Part(3), Content::Empty, Content::Strange, Content::Unreadable, WHOLE[0]]
         {
-            assert_eq!(told(&[("file-03", content)]), (Outcome::Torn, [0, 0, 1, 0]));
+            assert_eq!(told(&[("file-03", content)]), (CutOutcome::Torn, [0, 0, 1, 0]));
         }
         // The removal survived although the earlier rename did not.
         let ahead = judged(&[("file-00", WHOLE[2])], 12, 15);
         assert_eq!((ahead.lost, ahead.unpromised.out_of_order), (vec![], 1));
         let others = judged(&[kept, ("lost+found", Content::Strange)], 15, 15);
-        assert_eq!((found(&others), others.outcome()), (vec![], Outcome::Quiet), "nobody's name");
+        assert_eq!(
+            (found(&others), others.outcome()),
+            (vec![], CutOutcome::Quiet),
+            "nobody's name"
+        );
     }
 }

@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use assay_core::draws::Draws;
 
 use super::model::{Keeps, Model};
-use super::script::{Script, Shape};
-use super::story::Story;
-use crate::durability::judge::{Found, Outcome};
+use super::script::{FileScript, FileShape};
+use super::story::FileLoss;
+use crate::durability::judge::{CutOutcome, Found};
 use crate::durability::sync::Sync;
-use crate::durability::tally::{Tally, Told};
+use crate::durability::tally::{Counterexample, CutTally};
 
 const RUN: u64 = 77;
 
-fn script(sync: Sync, seed: u64) -> Script {
-    Script::of(&Shape { sync, rounds: 60, most_bytes: 700, seed })
+fn script(sync: Sync, seed: u64) -> FileScript {
+    FileScript::from_shape(&FileShape { sync, rounds: 60, most_bytes: 700, seed })
 }
 
 /// Power losses of a program, each at a different moment.
-fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
+fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> CutTally {
     let script = script(sync, seed);
     let mut draws = Draws::new(seed, "cuts of files");
-    let mut tally = Tally::default();
+    let mut tally = CutTally::default();
     for _ in 0..cuts {
         // The last returned call may be unreported: more calls started than are known.
         let calls = 1 + draws.below(script.calls.len() as u64) as usize;
@@ -32,7 +32,7 @@ fn cut(keeps: Keeps, sync: Sync, seed: u64, cuts: u64) -> Tally {
         let mut left = Model::after(&script, RUN, calls).cut(keeps, &mut draws);
         let judgement = script.judged(&left.listing(&script, RUN), moment);
         tally.count(&judgement, |lost| {
-            Some(Told::File(Box::new(Story::of(&script, lost, Some(moment)))))
+            Some(Counterexample::File(Box::new(FileLoss::new(&script, lost, Some(moment)))))
         });
     }
     tally
@@ -49,8 +49,8 @@ fn an_honest_file_system_is_not_accused_in_ten_thousand_cuts() {
             outcomes.extend(own.outcomes.into_keys());
         }
     }
-    let all: BTreeSet<Outcome> =
-        Outcome::ALL.into_iter().filter(|own| *own != Outcome::Lost).collect();
+    let all: BTreeSet<CutOutcome> =
+        CutOutcome::ALL.into_iter().filter(|own| *own != CutOutcome::Lost).collect();
     assert_eq!(outcomes, all, "each of them happens");
 }
 
@@ -70,7 +70,7 @@ fn each_liar_is_found_within_sixty_cuts() {
 #[ignore = "nightly: 1 s"]
 fn what_a_liar_does_is_what_is_told() {
     let found = |keeps| {
-        let mut all = Tally::default();
+        let mut all = CutTally::default();
         for seed in 1..=10 {
             all.add(&cut(keeps, Sync::Fsync, seed, 60));
         }

@@ -6,7 +6,7 @@
 //! file has one of both names. Each file is written once, so the content under a name identifies the file. Unguaranteed
 //! state may be anything, and is counted separately.
 //!
-//! [`Script`] contains the calls, [`Directory`] their place, [`Moment`] the time of a power loss, [`Content`] the
+//! [`FileScript`] contains the calls, [`Directory`] their place, [`CutMoment`] the time of a power loss, [`Content`] the
 //! content of a name afterwards.
 
 pub mod contents;
@@ -21,8 +21,8 @@ pub mod standing;
 pub mod story;
 
 pub use contents::{Content, Listing};
-pub use judge::{Judgement, Lost};
-pub use run::{Directory, Done, read_back};
-pub use script::{Call, Moment, Name, Script, Shape};
-pub use standing::Standing;
-pub use story::Story;
+pub use judge::{Judgement, LostFile};
+pub use run::{Directory, FileCounts, read_back};
+pub use script::{Call, CutMoment, FileName, FileScript, FileShape};
+pub use standing::PossibleFiles;
+pub use story::FileLoss;

@@ -7,7 +7,7 @@ use assay_core::draws::Draws;
 
 use super::contents::Listing;
 use super::run::{Directory, read_back};
-use super::script::Script;
+use super::script::FileScript;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
@@ -125,8 +125,8 @@ impl Directory for Model {
 
 impl Model {
     /// The file system after these calls of a script.
-    pub fn after(script: &Script, run: u64, calls: usize) -> Self {
-        let begun = Script { calls: script.calls[..calls].to_vec(), ..script.clone() };
+    pub fn after(script: &FileScript, run: u64, calls: usize) -> Self {
+        let begun = FileScript { calls: script.calls[..calls].to_vec(), ..script.clone() };
         let mut own = Self::default();
         begun.run(run, &mut own, &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
         own
@@ -201,7 +201,7 @@ impl Model {
         }
     }
 
-    pub fn listing(&mut self, script: &Script, run: u64) -> Listing {
+    pub fn listing(&mut self, script: &FileScript, run: u64) -> Listing {
         read_back(script, run, self).unwrap()
     }
 }

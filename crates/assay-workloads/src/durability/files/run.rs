@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::contents::{Content, Listing};
-use super::script::{Call, Name, Script};
+use super::script::{Call, FileName, FileScript};
 use crate::durability::sync::Sync;
 
 pub use assay_load::Directory;
@@ -14,7 +14,7 @@ pub use assay_load::Directory;
 const MOST_READ_BYTES: u64 = 2 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct FileCounts {
     pub calls: u64,
     pub files: u64,
     pub written_bytes: u64,
@@ -23,7 +23,7 @@ pub struct Done {
     pub rounds: u64,
 }
 
-impl Script {
+impl FileScript {
     /// Runs all calls in an empty directory; `told` is called at each report with the number of returned calls, and may
     /// end it.
     pub fn run(
@@ -31,8 +31,8 @@ impl Script {
         run: u64,
         directory: &mut dyn Directory,
         told: &mut dyn FnMut(usize) -> Result<ControlFlow<()>, String>,
-    ) -> Result<Done, String> {
-        let mut done = Done::default();
+    ) -> Result<FileCounts, String> {
+        let mut done = FileCounts::default();
         for (at, call) in self.calls.iter().enumerate() {
             let because = |error: String| format!("call {} ({}): {error}", at + 1, call.words());
             self.call(*call, run, directory, &mut done).map_err(because)?;
@@ -51,7 +51,7 @@ impl Script {
         call: Call,
         run: u64,
         directory: &mut dyn Directory,
-        done: &mut Done,
+        done: &mut FileCounts,
     ) -> Result<(), String> {
         match call {
             Call::Create { name, .. } => {
@@ -73,13 +73,13 @@ impl Script {
 
 /// The content under each name of a directory; names outside the script are not read.
 pub fn read_back(
-    script: &Script,
+    script: &FileScript,
     run: u64,
     directory: &mut dyn Directory,
 ) -> Result<Listing, String> {
     let mut listing = Listing::new();
     for name in directory.names()? {
-        let content = match Name::find(&name) {
+        let content = match FileName::find(&name) {
             Some(_) => match directory.read(&name, MOST_READ_BYTES) {
                 Ok(bytes) => script.look(run, &bytes),
                 Err(_) => Content::Unreadable,

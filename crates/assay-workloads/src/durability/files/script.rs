@@ -16,9 +16,9 @@ pub const LEAST_BYTES: u64 = 64;
 
 /// A name in the directory: a permanent one, or the temporary one of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(u32);
+pub struct FileName(u32);
 
-impl Name {
+impl FileName {
     /// The temporary name of a replacement.
     const fn beside(self) -> Self {
         Self(self.0 + NAMES)
@@ -29,7 +29,7 @@ impl Name {
     }
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for FileName {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let beside = if self.0 < NAMES { "" } else { BESIDE };
         write!(to, "file-{:02}{beside}", self.0 % NAMES)
@@ -40,7 +40,7 @@ impl std::fmt::Display for Name {
 pub enum Call {
     /// Opens a new, empty file under a free name.
     Create {
-        name: Name,
+        name: FileName,
         file: u32,
     },
     /// Writes the whole content of the last opened file.
@@ -52,11 +52,11 @@ pub enum Call {
     },
     /// Renames a file, replacing an existing one.
     Rename {
-        from: Name,
-        to: Name,
+        from: FileName,
+        to: FileName,
     },
     Remove {
-        name: Name,
+        name: FileName,
     },
     SyncNames,
 }
@@ -76,7 +76,7 @@ impl Call {
 
 /// Number and size of operations with files, and how they are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct FileShape {
     pub sync: Sync,
     pub rounds: u32,
     /// Maximum bytes of a file, at least [`LEAST_BYTES`].
@@ -86,7 +86,7 @@ pub struct Shape {
 
 /// Time of the power loss in terms of the program's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct CutMoment {
     /// Returned calls, as reported outside the drive.
     pub returned: usize,
     /// Calls that may have started.
@@ -94,7 +94,7 @@ pub struct Moment {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct FileScript {
     pub sync: Sync,
     pub calls: Vec<Call>,
     pub lengths: Vec<u64>,
@@ -102,13 +102,13 @@ pub struct Script {
     pub rounds: Vec<usize>,
 }
 
-impl Script {
-    pub fn of(shape: &Shape) -> Self {
+impl FileScript {
+    pub fn from_shape(shape: &FileShape) -> Self {
         let script =
             Self { sync: shape.sync, calls: Vec::new(), lengths: Vec::new(), rounds: Vec::new() };
         let draws = Draws::new(shape.seed, "durability files");
         let most_bytes = shape.most_bytes.max(LEAST_BYTES);
-        let mut writer = Writer { script, draws, live: BTreeMap::new(), most_bytes };
+        let mut writer = ScriptWriter { script, draws, live: BTreeMap::new(), most_bytes };
         for _ in 0..shape.rounds {
             writer.round();
         }
@@ -134,22 +134,22 @@ impl Script {
     }
 
     /// A power loss after this many reported calls; the program went no further than its next report.
-    pub fn cut(&self, returned: usize) -> Moment {
+    pub fn cut(&self, returned: usize) -> CutMoment {
         let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
-        Moment { returned, begun: next.unwrap_or(self.calls.len()) }
+        CutMoment { returned, begun: next.unwrap_or(self.calls.len()) }
     }
 }
 
-struct Writer {
-    script: Script,
+struct ScriptWriter {
+    script: FileScript,
     draws: Draws,
-    live: BTreeMap<Name, u32>,
+    live: BTreeMap<FileName, u32>,
     most_bytes: u64,
 }
 
-impl Writer {
+impl ScriptWriter {
     fn round(&mut self) {
-        let mut names: Vec<Name> = (0..NAMES).map(Name).collect();
+        let mut names: Vec<FileName> = (0..NAMES).map(FileName).collect();
         self.draws.shuffle(&mut names);
         for _ in 0..=self.draws.below(MOST_OF_ROUND) {
             let Some(name) = names.pop() else { break };
@@ -175,7 +175,7 @@ impl Writer {
         self.script.rounds.push(self.script.calls.len());
     }
 
-    fn create(&mut self, name: Name) {
+    fn create(&mut self, name: FileName) {
         let file = self.script.lengths.len() as u32;
         let shorter = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
         let is_whole = self.draws.below(2) == 0;
@@ -212,20 +212,23 @@ mod tests {
 
     use super::*;
 
-    fn script(sync: Sync) -> Script {
-        Script::of(&Shape { sync, rounds: 400, most_bytes: 8192, seed: 3 })
+    fn script(sync: Sync) -> FileScript {
+        FileScript::from_shape(&FileShape { sync, rounds: 400, most_bytes: 8192, seed: 3 })
     }
 
     #[test]
     fn names_are_found_by_their_texts() {
-        let all: BTreeSet<String> = (0..2 * NAMES).map(|own| Name(own).to_string()).collect();
+        let all: BTreeSet<String> = (0..2 * NAMES).map(|own| FileName(own).to_string()).collect();
         assert_eq!(all.len(), 2 * NAMES as usize);
         for text in &all {
-            assert_eq!(Name::find(text).unwrap().to_string(), *text);
+            assert_eq!(FileName::find(text).unwrap().to_string(), *text);
         }
-        assert_eq!([Name(3).to_string(), Name(3).beside().to_string()], ["file-03", "file-03.new"]);
+        assert_eq!(
+            [FileName(3).to_string(), FileName(3).beside().to_string()],
+            ["file-03", "file-03.new"]
+        );
         for text in ["file-16", "file-3", "lost+found", ""] {
-            assert_eq!(Name::find(text), None, "{text}");
+            assert_eq!(FileName::find(text), None, "{text}");
         }
     }
 
@@ -289,11 +292,11 @@ mod tests {
             assert!(own.rounds.iter().all(|end| told.contains(end)));
             assert_eq!(told.len() > own.rounds.len(), sync != Sync::None);
             for (returned, next) in [0].iter().chain(&told).zip(&told) {
-                assert_eq!(own.cut(*returned), Moment { returned: *returned, begun: *next });
+                assert_eq!(own.cut(*returned), CutMoment { returned: *returned, begun: *next });
                 assert!((*returned..next - 1).all(|at| !own.promises(at)));
             }
             let all = own.calls.len();
-            assert_eq!(own.cut(all), Moment { returned: all, begun: all });
+            assert_eq!(own.cut(all), CutMoment { returned: all, begun: all });
         }
     }
 }

@@ -2,64 +2,64 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::script::{Call, Moment, Name, Script};
+use super::script::{Call, CutMoment, FileName, FileScript};
 
 /// A possible state of a name, and the call that led to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
+pub struct NameState {
     pub file: Option<u32>,
     pub call: usize,
 }
 
 /// A file with a guaranteed name that was renamed later.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct RenamedFile {
     pub file: u32,
     /// The call that gave the file its guaranteed name.
     pub call: usize,
     /// The guaranteed name first.
-    pub names: Vec<Name>,
+    pub names: Vec<FileName>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct PossibleFiles {
     /// Possible states of each used name: the guaranteed one first, then the later ones.
-    pub names: BTreeMap<Name, Vec<State>>,
+    pub names: BTreeMap<FileName, Vec<NameState>>,
     /// The last call that guaranteed the names.
     pub names_promised: Option<usize>,
     /// Files with guaranteed content, and the call that guaranteed it.
     pub synced: BTreeMap<u32, usize>,
     /// Files that must exist under one of their names.
-    pub moved: Vec<Moved>,
-    pub ever: BTreeSet<(Name, u32)>,
+    pub moved: Vec<RenamedFile>,
+    pub ever: BTreeSet<(FileName, u32)>,
 }
 
-impl Standing {
+impl PossibleFiles {
     /// After a power loss of a program. Calls that started without returning may have had an effect or not.
-    pub fn of(script: &Script, moment: Moment) -> Self {
+    pub fn after_cut(script: &FileScript, moment: CutMoment) -> Self {
         let mut own = Self::default();
-        let mut live: BTreeMap<Name, u32> = BTreeMap::new();
+        let mut live: BTreeMap<FileName, u32> = BTreeMap::new();
         let begun = moment.begun.min(script.calls.len());
         for (at, call) in script.calls[..begun].iter().enumerate() {
             let is_promised = at < moment.returned && script.promises(at);
             match *call {
                 Call::Create { name, file } => {
                     live.insert(name, file);
-                    own.put(name, State { file: Some(file), call: at });
+                    own.put(name, NameState { file: Some(file), call: at });
                 }
                 Call::Rename { from, to } => {
                     let file = live.remove(&from);
                     own.leave(from, to);
-                    own.put(from, State { file: None, call: at });
+                    own.put(from, NameState { file: None, call: at });
                     if let Some(file) = file {
                         live.insert(to, file);
-                        own.put(to, State { file: Some(file), call: at });
+                        own.put(to, NameState { file: Some(file), call: at });
                     }
                 }
                 Call::Remove { name } => {
                     live.remove(&name);
                     own.over(name);
-                    own.put(name, State { file: None, call: at });
+                    own.put(name, NameState { file: None, call: at });
                 }
                 Call::Write { file } | Call::SyncFile { file } if is_promised => {
                     own.synced.entry(file).or_insert(at);
@@ -72,13 +72,13 @@ impl Standing {
         own
     }
 
-    fn put(&mut self, name: Name, state: State) {
-        self.names.entry(name).or_insert_with(|| vec![State::default()]).push(state);
+    fn put(&mut self, name: FileName, state: NameState) {
+        self.names.entry(name).or_insert_with(|| vec![NameState::default()]).push(state);
         self.ever.extend(state.file.map(|file| (name, file)));
     }
 
     /// Renames a file, possibly replacing another one.
-    fn leave(&mut self, from: Name, to: Name) {
+    fn leave(&mut self, from: FileName, to: FileName) {
         self.over(to);
         let own = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
         if let Some(moved) = own {
@@ -87,7 +87,7 @@ impl Standing {
     }
 
     /// The file of a name is removed: it need not exist any more.
-    fn over(&mut self, name: Name) {
+    fn over(&mut self, name: FileName) {
         self.moved.retain(|moved| moved.names.last() != Some(&name));
     }
 
@@ -97,8 +97,8 @@ impl Standing {
         self.moved.clear();
         for (name, states) in &mut self.names {
             states.drain(..states.len() - 1);
-            if let Some(State { file: Some(file), call }) = states.first().copied() {
-                self.moved.push(Moved { file, call, names: vec![*name] });
+            if let Some(NameState { file: Some(file), call }) = states.first().copied() {
+                self.moved.push(RenamedFile { file, call, names: vec![*name] });
             }
         }
     }
@@ -113,12 +113,12 @@ mod tests {
     use super::*;
     use crate::durability::sync::Sync;
 
-    fn name(text: &str) -> Name {
-        Name::find(text).unwrap()
+    fn name(text: &str) -> FileName {
+        FileName::find(text).unwrap()
     }
 
     /// A file is created, replaced, renamed and removed, each followed by a sync of the names.
-    fn script() -> Script {
+    fn script() -> FileScript {
         let [own, beside, other] = ["file-00", "file-00.new", "file-01"].map(name);
         let calls = vec![
             Call::Create { name: own, file: 0 },
@@ -135,15 +135,15 @@ mod tests {
             Call::Remove { name: other },
             Call::SyncNames,
         ];
-        Script { sync: Sync::Fsync, calls, lengths: vec![100, 100], rounds: vec![4, 9, 11, 13] }
+        FileScript { sync: Sync::Fsync, calls, lengths: vec![100, 100], rounds: vec![4, 9, 11, 13] }
     }
 
-    fn states(own: &Standing, of: &str) -> Vec<Option<u32>> {
+    fn states(own: &PossibleFiles, of: &str) -> Vec<Option<u32>> {
         own.names.get(&name(of)).map_or(vec![], |all| all.iter().map(|own| own.file).collect())
     }
 
-    fn after(returned: usize, begun: usize) -> Standing {
-        Standing::of(&script(), Moment { returned, begun })
+    fn after(returned: usize, begun: usize) -> PossibleFiles {
+        PossibleFiles::after_cut(&script(), CutMoment { returned, begun })
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
     fn a_file_that_is_moved_is_under_one_of_its_names_until_it_is_removed() {
         let own = after(9, 10);
         let names = vec![name("file-00"), name("file-01")];
-        assert_eq!(own.moved, [Moved { file: 1, call: 7, names }]);
+        assert_eq!(own.moved, [RenamedFile { file: 1, call: 7, names }]);
         assert_eq!(states(&own, "file-00"), [Some(1), None]);
         assert_eq!(states(&own, "file-01"), [None, Some(1)]);
         assert!(after(9, 12).moved.is_empty(), "it is being removed");
@@ -180,8 +180,12 @@ mod tests {
     #[test]
     fn contents_are_promised_by_the_sync_of_the_file_that_returned() {
         assert!(!after(2, 3).is_synced(0) && after(3, 3).is_synced(0));
-        let through = Script { sync: Sync::Dsync, ..script() };
-        assert!(Standing::of(&through, Moment { returned: 2, begun: 3 }).is_synced(0));
-        assert!(!Standing::of(&through, Moment { returned: 1, begun: 3 }).is_synced(0));
+        let through = FileScript { sync: Sync::Dsync, ..script() };
+        assert!(
+            PossibleFiles::after_cut(&through, CutMoment { returned: 2, begun: 3 }).is_synced(0)
+        );
+        assert!(
+            !PossibleFiles::after_cut(&through, CutMoment { returned: 1, begun: 3 }).is_synced(0)
+        );
     }
 }

@@ -3,14 +3,14 @@
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
-use super::judge::Lost;
-use super::script::{Call, Moment, Script};
+use super::judge::LostFile;
+use super::script::{Call, CutMoment, FileScript};
 use crate::durability::judge::Found;
 
 /// The guarantee, its time, and the state found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Story {
+pub struct FileLoss {
     pub name: String,
     /// The number of the guaranteed file from 1; `None` if the name was guaranteed to be free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,9 +29,9 @@ pub struct Story {
     pub other: Option<u64>,
 }
 
-impl Story {
+impl FileLoss {
     /// For a broken guarantee; without a moment, there was no power loss.
-    pub fn of(script: &Script, lost: &Lost, moment: Option<Moment>) -> Self {
+    pub fn new(script: &FileScript, lost: &LostFile, moment: Option<CutMoment>) -> Self {
         let by = |at: usize| script.calls.get(at).map_or("", |own: &Call| own.words()).to_owned();
         let number = |file: u32| u64::from(file) + 1;
         Self {
@@ -80,16 +80,16 @@ impl Story {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::Shape;
+    use super::super::script::FileShape;
     use super::*;
     use crate::durability::sync::Sync;
 
     #[test]
     fn a_story_says_which_calls_made_and_promised_it_and_what_is_there() {
-        let shape = Shape { sync: Sync::Fsync, rounds: 3, most_bytes: 100, seed: 1 };
-        let script = Script::of(&shape);
+        let shape = FileShape { sync: Sync::Fsync, rounds: 3, most_bytes: 100, seed: 1 };
+        let script = FileScript::from_shape(&shape);
         let Call::Create { name, file } = script.calls[0] else { panic!("{:?}", script.calls) };
-        let lost = Lost {
+        let lost = LostFile {
             name,
             wanted: Some(file),
             found: Found::Missing,
@@ -97,8 +97,8 @@ mod tests {
             made: 0,
             promised: 2,
         };
-        let moment = Moment { returned: 5, begun: 7 };
-        let own = Story::of(&script, &lost, Some(moment));
+        let moment = CutMoment { returned: 5, begun: 7 };
+        let own = FileLoss::new(&script, &lost, Some(moment));
         assert_eq!(
             own.words(),
             format!(
@@ -106,13 +106,13 @@ mod tests {
                  the file) acknowledged this; the crash follows call 5; the drive has no file with this name."
             )
         );
-        let back = Lost { wanted: None, found: Found::Undeleted, other: Some(7), ..lost };
-        let longer = Story::of(&script, &back, None);
+        let back = LostFile { wanted: None, found: Found::Undeleted, other: Some(7), ..lost };
+        let longer = FileLoss::new(&script, &back, None);
         let words = longer.words();
         assert!(words.contains("no crash occurred") && words.contains("does not exist"));
         assert!(words.ends_with("removed data (file 8)."), "{words}");
         assert!(own.length() < longer.length());
         let text = serde_json::to_string(&own).unwrap();
-        assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), own);
+        assert_eq!(serde_json::from_str::<FileLoss>(&text).unwrap(), own);
     }
 }

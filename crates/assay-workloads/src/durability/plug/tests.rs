@@ -13,7 +13,7 @@ use assay_machine::system::network::protocol::TOKEN_VARIABLE;
 use super::*;
 use crate::durability::drive::Drive;
 use crate::durability::image::fill;
-use crate::durability::judge::{Found, Outcome};
+use crate::durability::judge::{CutOutcome, Found};
 use crate::durability::pattern::Pattern;
 
 const TARGET: &str = "/srv";
@@ -22,7 +22,7 @@ const DEVICE: &str = "/dev/given-up";
 #[derive(Default)]
 struct Noted(Mutex<Vec<String>>);
 
-impl Notes for Noted {
+impl NoteStore for Noted {
     fn result(&self) -> &'static str {
         "20261126-1000-plug"
     }
@@ -55,8 +55,8 @@ fn machine() -> Fake {
     fake
 }
 
-fn course(pattern: Pattern, sync: SyncBy) -> Course {
-    Course {
+fn course(pattern: Pattern, sync: SyncBy) -> DurabilityTrial {
+    DurabilityTrial {
         pattern,
         sync,
         record_bytes: 512,
@@ -71,24 +71,24 @@ fn course(pattern: Pattern, sync: SyncBy) -> Course {
     }
 }
 
-fn ran(fake: &Fake, notes: &Noted, course: &Course) -> Result<DurabilityDetail, String> {
+fn ran(fake: &Fake, notes: &Noted, course: &DurabilityTrial) -> Result<DurabilityDetail, String> {
     ran_until(fake, notes, course, &AtomicBool::new(false))
 }
 
 fn ran_until(
     fake: &Fake,
     notes: &Noted,
-    course: &Course,
+    course: &DurabilityTrial,
     stop: &AtomicBool,
 ) -> Result<DurabilityDetail, String> {
     let path = Path::new(TARGET);
     let ground =
-        Ground { system: fake, path, device: None, area: [0, 0], notes: Some(notes), stop };
+        PlugTarget { system: fake, path, device: None, area: [0, 0], notes: Some(notes), stop };
     Plug { course, peer: "192.168.1.2:7710", ground }.run()
 }
 
 /// Cuts the power after the peer received this many rounds, and restarts the machine.
-fn cut(fake: &Fake, course: &Course, at: u64) -> Noted {
+fn cut(fake: &Fake, course: &DurabilityTrial, at: u64) -> Noted {
     let notes = Noted::default();
     fake.cut_power_at(at);
     let ended = catch_unwind(AssertUnwindSafe(|| ran(fake, &notes, course)));
@@ -133,7 +133,9 @@ fn a_file_that_lacks_what_was_promised_is_found_with_its_story() {
         let own = ran(&fake, &notes, &course).unwrap();
         assert_eq!((own.tally.lost, own.tally.crash_points), (1, 1), "{pattern:?}");
         assert!(own.tally.found.contains_key(&Found::Nothing), "{:?}", own.tally.found);
-        let Some(Told::Place(story)) = own.tally.counterexample else { panic!("{pattern:?}") };
+        let Some(Counterexample::Place(story)) = own.tally.counterexample else {
+            panic!("{pattern:?}")
+        };
         assert!(story.written_step < story.acknowledged_step, "{story:?}");
         assert!(Some(story.acknowledged_step) <= story.crash_step && story.survivors.is_none());
     }
@@ -170,7 +172,7 @@ fn without_a_sync_nothing_is_promised_whatever_is_there() {
             (own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points),
             (0, 0, 1)
         );
-        assert_eq!(own.tally.outcomes.contains_key(&Outcome::AllGone), is_gone);
+        assert_eq!(own.tally.outcomes.contains_key(&CutOutcome::AllGone), is_gone);
         assert_eq!(own.rounds, 20);
     }
 }
@@ -183,7 +185,7 @@ fn what_was_under_way_is_nobody_s_loss() {
     let plug = |fake: &Fake| {
         let stop = AtomicBool::new(false);
         let path = Path::new(TARGET);
-        let ground = Ground {
+        let ground = PlugTarget {
             system: fake,
             path,
             device: None,
@@ -195,8 +197,8 @@ fn what_was_under_way_is_nobody_s_loss() {
     };
     // The round after the last reported one is already complete.
     let (written, known, _) = plug(&fake);
-    let Some(Note::Begun(begun)) =
-        notes.last().and_then(|text| serde_json::from_str::<Note>(&text).ok())
+    let Some(TrialNote::Begun(begun)) =
+        notes.last().and_then(|text| serde_json::from_str::<TrialNote>(&text).ok())
     else {
         panic!("{:?}", notes.last())
     };
@@ -210,7 +212,7 @@ fn what_was_under_way_is_nobody_s_loss() {
     assert!(known.begun > known.promised);
     let own = ran(&fake, &notes, &course).unwrap();
     assert_eq!(own.tally.lost, 0);
-    assert!(own.tally.outcomes.contains_key(&Outcome::AllThere), "{:?}", own.tally.outcomes);
+    assert!(own.tally.outcomes.contains_key(&CutOutcome::AllThere), "{:?}", own.tally.outcomes);
 }
 
 #[test]
@@ -276,7 +278,7 @@ fn another_token_is_none_of_its_own() {
 
 #[test]
 fn nobody_who_cuts_is_no_cut() {
-    let course = Course { time_ns: 50_000_000, ..course(Pattern::Log, SyncBy::Fdatasync) };
+    let course = DurabilityTrial { time_ns: 50_000_000, ..course(Pattern::Log, SyncBy::Fdatasync) };
     let (fake, notes) = (machine(), Noted::default());
     let told = ran(&fake, &notes, &course).unwrap_err();
     assert!(told.contains("the power was not cut"), "{told}");
@@ -291,9 +293,9 @@ fn a_cut_before_the_first_promise_is_not_counted() {
     let course = course(Pattern::Log, SyncBy::Fdatasync);
     let (fake, notes) = (machine(), Noted::default());
     let mut ledger = fake.ledger("", &Token::new("what both ends of this test know").unwrap());
-    let begun = Begun { boot: "first".to_owned(), key: "01".repeat(32), run: 1 };
+    let begun = BegunTrial { boot: "first".to_owned(), key: "01".repeat(32), run: 1 };
     ledger.as_mut().unwrap().open(&[1; 32]).unwrap();
-    notes.add(&serde_json::to_string(&Note::Begun(begun)).unwrap()).unwrap();
+    notes.add(&serde_json::to_string(&TrialNote::Begun(begun)).unwrap()).unwrap();
     fake.start_again("second\n");
     let told = ran(&fake, &notes, &course).unwrap_err();
     assert!(told.contains("before the first write") && notes.is_over(), "{told}");
@@ -329,7 +331,7 @@ fn a_device_is_written_in_its_area_and_read_again() {
     let notes = Noted::default();
     let stop = AtomicBool::new(false);
     let run = || {
-        let ground = Ground {
+        let ground = PlugTarget {
             system: &fake,
             path: Path::new(DEVICE),
             device: Some(&file),
@@ -356,11 +358,11 @@ fn memory(fake: &Fake) -> File {
 
 #[test]
 fn a_log_that_is_full_begins_anew() {
-    let layout = Layout::of(Pattern::Log, 4096, 10 * 4096).unwrap();
+    let layout = RecordLayout::new(Pattern::Log, 4096, 10 * 4096).unwrap();
     let acts = rounds(layout, 1).take(40).flatten();
     let places: Vec<u64> = acts
         .filter_map(|act| match act {
-            Act::Write { at, .. } => Some(at / 8),
+            Action::Write { at, .. } => Some(at / 8),
             _ => None,
         })
         .collect();
@@ -372,12 +374,14 @@ fn a_log_that_is_full_begins_anew() {
 
 #[test]
 fn what_lasts_is_read_as_it_is_written() {
-    let begun = Begun { boot: "a".to_owned(), key: "01".repeat(32), run: u64::MAX };
-    for note in [Note::Begun(begun.clone()), Note::Judged(Box::default()), Note::Over] {
+    let begun = BegunTrial { boot: "a".to_owned(), key: "01".repeat(32), run: u64::MAX };
+    for note in
+        [TrialNote::Begun(begun.clone()), TrialNote::Judged(Box::default()), TrialNote::Over]
+    {
         let text = serde_json::to_string(&note).unwrap();
-        assert_eq!(serde_json::from_str::<Note>(&text).unwrap(), note);
-        assert_eq!(is_over(&text), note == Note::Over);
+        assert_eq!(serde_json::from_str::<TrialNote>(&text).unwrap(), note);
+        assert_eq!(is_over(&text), note == TrialNote::Over);
     }
     assert_eq!(begun.file(), ".assay-plug-0101010101010101");
-    assert!(!is_over("") && Begun { key: "zz".to_owned(), ..begun }.trial().is_err());
+    assert!(!is_over("") && BegunTrial { key: "zz".to_owned(), ..begun }.trial().is_err());
 }
