@@ -24,16 +24,16 @@ pub struct Article {
     pub article: String,
     pub title: String,
     /// Texts with a statement on performance.
-    pub texts: Vec<Text>,
+    pub texts: Vec<ArticleText>,
     /// Number of the article that repeats all of its texts and claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
-    pub claims: Vec<Claim>,
+    pub claims: Vec<ArticleClaim>,
     pub tables: Vec<ArticleTable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Text {
+pub struct ArticleText {
     pub title: String,
     pub measured: String,
     pub again: Vec<RunIt>,
@@ -47,7 +47,7 @@ pub struct RunIt {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Claim {
+pub struct ArticleClaim {
     pub claim: String,
     pub verdict: Verdict,
     pub because: String,
@@ -94,11 +94,11 @@ pub fn all() -> Outcome<Vec<Article>> {
     Ok(articles)
 }
 
-fn claim(row: SheetRow<'_>) -> Outcome<Claim> {
+fn claim(row: SheetRow<'_>) -> Outcome<ArticleClaim> {
     let word = |column: &str| -> Outcome<String> { Ok(row.text(column)?.to_owned()) };
     let told = word("verdict")?;
     let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == told);
-    Ok(Claim {
+    Ok(ArticleClaim {
         claim: word("claim")?,
         verdict: verdict.ok_or_else(|| row.broken("no such verdict"))?,
         because: word("reason")?,
@@ -107,7 +107,7 @@ fn claim(row: SheetRow<'_>) -> Outcome<Claim> {
     })
 }
 
-fn text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<Text> {
+fn text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<ArticleText> {
     let title = row.text("title")?;
     let mut again = Vec::new();
     for (name, study) in studies {
@@ -124,7 +124,7 @@ fn text(row: SheetRow<'_>, studies: &[(&str, Study)]) -> Outcome<Text> {
         again.push(RunIt { command: None, text: "no preset or calculator".to_owned() });
     }
     let measured = row.text("measured")?.to_owned();
-    Ok(Text { title: title.to_owned(), measured, again })
+    Ok(ArticleText { title: title.to_owned(), measured, again })
 }
 
 fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {

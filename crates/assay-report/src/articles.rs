@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone};
-use assay_analysis::articles::{Article, ArticleTable, Claim, FORMAT, Text};
+use assay_analysis::articles::{Article, ArticleClaim, ArticleTable, ArticleText, FORMAT};
 use assay_core::exhibit::Role;
 use assay_study::findings::answers::Claim as Verdict;
 
@@ -39,7 +39,7 @@ pub fn overview(articles: &[&Article]) -> Document {
 
 /// `7 claims: 2 supported, 3 contradicted, 1 not shown, 1 no data`.
 pub(super) fn counted(articles: &[&Article]) -> String {
-    let claims: Vec<&Claim> = articles.iter().flat_map(|article| &article.claims).collect();
+    let claims: Vec<&ArticleClaim> = articles.iter().flat_map(|article| &article.claims).collect();
     let count = |verdict: Verdict| {
         let own = claims.iter().filter(|judged| judged.verdict == verdict).count();
         (own > 0).then(|| format!("{own} {}", verdict.word()))
@@ -57,7 +57,7 @@ fn titles(article: &Article) -> Vec<(String, String)> {
 }
 
 fn verdicts(articles: &[&Article]) -> Table {
-    let mut claims: Vec<(&Article, &Claim)> = Vec::new();
+    let mut claims: Vec<(&Article, &ArticleClaim)> = Vec::new();
     for article in articles {
         claims.extend(article.claims.iter().map(|claim| (*article, claim)));
     }
@@ -96,7 +96,7 @@ pub fn full(article: &Article) -> Document {
     Document { title: format!("assay articles {}", article.article), sections }
 }
 
-fn of_text(article: &Article, text: &Text) -> Vec<Section> {
+fn of_text(article: &Article, text: &ArticleText) -> Vec<Section> {
     let mut facts = vec![("measured".to_owned(), text.measured.clone())];
     for again in &text.again {
         let command = again.command.as_ref();
@@ -110,7 +110,7 @@ fn of_text(article: &Article, text: &Text) -> Vec<Section> {
     sections
 }
 
-fn claim_rows(judged: &Claim) -> Vec<(String, String)> {
+fn claim_rows(judged: &ArticleClaim) -> Vec<(String, String)> {
     vec![
         ("published".to_owned(), judged.claim.clone()),
         (judged.verdict.word().to_owned(), judged.because.clone()),

@@ -297,7 +297,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
 /// The author's digits and unit, measured numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
-    use assay_analysis::inference::published::{self, Published, Unit};
+    use assay_analysis::inference::published::{self, Published, PublishedUnit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
         let own = |cell: &&assay_study::findings::Measurement| {
@@ -313,7 +313,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
             metric: cell.metric.clone(),
             text: "513349 K/s".to_owned(),
             value: Some(513_349.0 * 1024.0),
-            unit: Some(Unit { name: "K/s".to_owned(), size: 1024.0 }),
+            unit: Some(PublishedUnit { name: "K/s".to_owned(), size: 1024.0 }),
             ratio: None,
             statistic: "mean of 5 runs, spread not published".to_owned(),
             flags,
@@ -344,7 +344,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
 
 #[test]
 fn questions_and_the_card_stand_on_every_page() {
-    use assay_analysis::inference::card::{self, Beside, CardNumber, CardRow, Standing};
+    use assay_analysis::inference::card::{self, CardNumber, CardRow, FlashRow, RatingResult};
     use assay_study::findings::answers::{Answer, Claim};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {
@@ -368,11 +368,11 @@ fn questions_and_the_card_stand_on_every_page() {
             price: Some("12.50 GBP".parse().unwrap()),
             iops_per_unit: Some(19.3 / 12.5),
             price_per_gb: Some(12.5 / 16.0),
-            published: vec![Beside {
+            published: vec![FlashRow {
                 item: "5400 rpm laptop disk".to_owned(),
                 iops: 90.0,
                 kind: "author's rule".to_owned(),
-                place: Standing::Below,
+                place: RatingResult::Below,
                 writes: true,
                 line: true,
             }],

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_analysis::collection::{CollectionRow, FORMAT, Number, file};
+use assay_analysis::collection::{CollectionRow, FORMAT, RowValue, file};
 use assay_study::findings::Trust;
 use serde_json::json;
 
@@ -55,8 +55,8 @@ fn write_cards(folder: &Path) -> Done<()> {
 }
 
 /// A number with its interval, trials and latencies.
-fn number(value: f64) -> Number {
-    Number {
+fn number(value: f64) -> RowValue {
+    RowValue {
         value,
         ci95: Some([value * 0.97, value * 1.03]),
         trust: Some(Trust::Trusted),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use assay_analysis::import::{Options, trials_csv};
 use assay_analysis::inference;
 use assay_analysis::inference::days::Days;
-use assay_analysis::inference::gate::{self, Ended, Gate};
+use assay_analysis::inference::gate::{self, Ended, GateRequest};
 use assay_study::findings::{Findings, Verdict};
 use assay_testkit::Done;
 
@@ -92,7 +92,7 @@ fn equal(trials: usize, session: f64) -> Experiment {
                 [result("one", law, TRIAL_SD, chance)?, result("two", law, TRIAL_SD, chance)?];
             let found = inference::compare(&days[0], &days[1..], Days::default());
             rows_are_there(&found)?;
-            let rows = gate::gate(&days[..1], &days[1..], &Gate::new(0.05), 1);
+            let rows = gate::gate(&days[..1], &days[1..], &GateRequest::new(0.05), 1);
             let red = rows.iter().any(|row| row.outcome == Ended::Fail);
             let blind = rows.iter().any(|row| matches!(row.outcome, Ended::Inconclusive(_)));
             Ok(vec![suggests(&found), red, blind])
@@ -134,7 +134,7 @@ fn gated(
     Experiment::new("S12", purpose, setting, counts, move |chance| {
         let earlier = [result("one", (trials, session, 0.0), sd, chance)?];
         let later = [result("two", (trials, session, lost), sd, chance)?];
-        let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
+        let rows = gate::gate(&earlier, &later, &GateRequest::new(0.05), 1);
         Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
     })
 }

@@ -11,7 +11,7 @@ fn each_claim_belongs_to_a_text_and_presets_are_told_at_theirs() {
             assert!(titles.contains(&claim.title.as_str()), "{}", claim.title);
         }
     }
-    let texts: Vec<&Text> = articles.iter().flat_map(|article| &article.texts).collect();
+    let texts: Vec<&ArticleText> = articles.iter().flat_map(|article| &article.texts).collect();
     for (name, study) in presets::all() {
         let study = study.unwrap();
         let published = study.published.iter().filter_map(|one| one.article.as_ref());

@@ -9,7 +9,7 @@ use assay_study::results::plan::Arm;
 
 use super::file::lies_among;
 use super::numbers::{self, ENERGY};
-use super::row::{CollectionRow, FORMAT, Identity, Number};
+use super::row::{CollectionRow, FORMAT, Identity, RowValue};
 
 const MOST_TRIALS: usize = 100;
 /// Latencies that a row stores, with their metrics.
@@ -60,7 +60,7 @@ fn row(
     own: &dyn Fn(&Arm) -> bool,
     extra: &Extra,
 ) -> Result<CollectionRow, String> {
-    let mut measured: BTreeMap<String, Number> = BTreeMap::new();
+    let mut measured: BTreeMap<String, RowValue> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
     for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
         let kind = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth));
@@ -148,7 +148,7 @@ fn machine(findings: &Findings) -> String {
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
-fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<Number> {
+fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<RowValue> {
     let cell = findings.cell(&own.name, &own.configuration, metric)?;
     let value = cell.value().filter(|value| value.is_finite())?;
     let mut trials = cell.values();
@@ -163,7 +163,7 @@ fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<Numb
     // The only note to publish is the one on a borrowed drive.
     let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
     let because = cell.reasons.iter().filter(tells).map(|one| one.rule.clone());
-    Some(Number {
+    Some(RowValue {
         value,
         ci95: cell.ci95,
         trust: cell.trust,

@@ -7,7 +7,7 @@ use assay_study::file::printed::Claim;
 use assay_study::results::id;
 
 use super::numbers::{self, ENERGY};
-use super::row::{CollectionRow, FORMAT, Number};
+use super::row::{CollectionRow, FORMAT, RowValue};
 
 pub const MOST_BYTES: u64 = 64 << 10;
 const LONGEST: usize = 120;
@@ -34,7 +34,7 @@ pub fn name(text: &str) -> String {
 
 /// Read before all other fields, which depend on the format.
 #[derive(serde::Deserialize)]
-struct Head {
+struct CollectionHead {
     #[serde(default)]
     format: String,
 }
@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Result<CollectionRow, String> {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
     }
     let told = |error: serde_json::Error| format!("not a row: {error}");
-    let head: Head = serde_json::from_str(text).map_err(told)?;
+    let head: CollectionHead = serde_json::from_str(text).map_err(told)?;
     if head.format != FORMAT {
         let own = outside::spelled(&head.format);
         return Err(format!("the format is `{own}`, but this version reads {FORMAT}"));
@@ -168,7 +168,7 @@ pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
     trials.is_empty() || value >= least * (1.0 - 1e-9) && value <= most * (1.0 + 1e-9)
 }
 
-fn number(number: &Number) -> Result<(), String> {
+fn number(number: &RowValue) -> Result<(), String> {
     let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
     if !sound(number.value) {
         return Err(format!("{} is not valid for a device", number.value));
@@ -193,16 +193,16 @@ fn number(number: &Number) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::row::{Identity, Published};
+    use super::super::row::{Identity, PublishedRow};
     use super::*;
     use std::collections::BTreeMap;
 
     fn row() -> CollectionRow {
-        let number = Number {
+        let number = RowValue {
             value: 19.3,
             ci95: Some([18.9, 19.7]),
             trials: vec![19.0, 19.6],
-            ..Number::default()
+            ..RowValue::default()
         };
         CollectionRow {
             format: FORMAT.to_owned(),
@@ -271,7 +271,7 @@ mod tests {
         read(&serde_json::to_string(&own).unwrap())
     }
 
-    fn measured(row: &mut CollectionRow) -> &mut Number {
+    fn measured(row: &mut CollectionRow) -> &mut RowValue {
         row.measured.get_mut("write_iops").unwrap()
     }
 
@@ -316,7 +316,7 @@ mod tests {
                 let mut texts = ["000", "Title", "measured"].map(str::to_owned);
                 texts[at] = "x".repeat(LONGEST + usize::from(beyond));
                 let [article, title, kind] = texts;
-                row.published = Some(Published { article, title, kind });
+                row.published = Some(PublishedRow { article, title, kind });
             });
         }
         limit("rule", "the limit is 120", |row, beyond| {
@@ -377,7 +377,7 @@ mod tests {
         });
         limit("value", "not valid for a device", |row, beyond| {
             let value = LARGEST * if beyond { 1.001 } else { 1.0 };
-            *measured(row) = Number { value, ..Number::default() };
+            *measured(row) = RowValue { value, ..RowValue::default() };
         });
         limit("trial", "the trials are not valid", |row, beyond| {
             measured(row).trials = vec![if beyond { 0.0 } else { 0.1 }, 30.0];

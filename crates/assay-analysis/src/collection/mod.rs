@@ -10,5 +10,5 @@ mod row;
 mod table;
 
 pub use extract::{Extra, rows};
-pub use row::{CollectionRow, FORMAT, Identity, Number, Published};
-pub use table::{Group, Spread, groups, key};
+pub use row::{CollectionRow, FORMAT, Identity, PublishedRow, RowValue};
+pub use table::{DeviceRows, Spread, groups, key};

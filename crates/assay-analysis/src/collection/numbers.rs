@@ -4,7 +4,7 @@ use assay_study::findings::facts::IoFacts;
 use assay_workloads::io::Pattern;
 
 #[derive(Debug)]
-pub struct Kind {
+pub struct NumberKind {
     pub name: &'static str,
     pub title: &'static str,
     pub work: &'static str,
@@ -22,7 +22,7 @@ const SMALL_BYTES: u64 = 4 << 10;
 const RATE: (&str, f64) = ("bandwidth_bytes_per_s", 1e6);
 const IOPS: (&str, f64) = ("iops", 1.0);
 
-impl Kind {
+impl NumberKind {
     /// `names` are the name, the title and the work.
     const fn new(
         names: [&'static str; 3],
@@ -46,26 +46,28 @@ fn is_unsynced(io: &IoFacts) -> bool {
     !io.data_sync && !io.partly_synced
 }
 
-pub static NUMBERS: [Kind; 7] = [
-    Kind::new(["read_mb_s", "read MB/s", "linear read"], RATE, |io, _| {
+pub static NUMBERS: [NumberKind; 7] = [
+    NumberKind::new(["read_mb_s", "read MB/s", "linear read"], RATE, |io, _| {
         linear(io) && io.only_reads()
     }),
-    Kind::new(["write_mb_s", "write MB/s", "linear write"], RATE, |io, _| {
+    NumberKind::new(["write_mb_s", "write MB/s", "linear write"], RATE, |io, _| {
         linear(io) && io.only_writes()
     }),
-    Kind::new(["read_iops", "read IOPS", "random read"], IOPS, |io, depth| {
+    NumberKind::new(["read_iops", "read IOPS", "random read"], IOPS, |io, depth| {
         random(io) && io.only_reads() && depth == 1
     }),
-    Kind::new(["write_iops", "write IOPS", "random write"], IOPS, |io, depth| {
+    NumberKind::new(["write_iops", "write IOPS", "random write"], IOPS, |io, depth| {
         random(io) && io.only_writes() && depth == 1
     }),
-    Kind::new(["queued_read_iops", "queued read IOPS", "queued read"], IOPS, |io, depth| {
+    NumberKind::new(["queued_read_iops", "queued read IOPS", "queued read"], IOPS, |io, depth| {
         random(io) && io.only_reads() && depth > 1
     }),
-    Kind::new(["queued_write_iops", "queued write IOPS", "queued write"], IOPS, |io, depth| {
-        random(io) && io.only_writes() && depth > 1
-    }),
-    Kind::new(["sync_write_iops", "synced write IOPS", "synced write"], IOPS, |io, _| {
+    NumberKind::new(
+        ["queued_write_iops", "queued write IOPS", "queued write"],
+        IOPS,
+        |io, depth| random(io) && io.only_writes() && depth > 1,
+    ),
+    NumberKind::new(["sync_write_iops", "synced write IOPS", "synced write"], IOPS, |io, _| {
         io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES
     }),
 ];
@@ -73,12 +75,12 @@ pub static NUMBERS: [Kind; 7] = [
 /// Energy per GiB of sequential writes.
 pub const ENERGY: &str = "energy_j_per_gib";
 
-pub fn find(name: &str) -> Option<&'static Kind> {
+pub fn find(name: &str) -> Option<&'static NumberKind> {
     NUMBERS.iter().find(|kind| kind.name == name)
 }
 
 /// The kind that a workload measures; `None` for mixed block sizes or a distribution of offsets.
-pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
+pub fn of(io: &IoFacts, depth: u32) -> Option<&'static NumberKind> {
     // A rate-limited or paused workload does not show what a device can do.
     NUMBERS.iter().find(|kind| !io.rate_limited && !io.shaped && (kind.fits)(io, depth))
 }

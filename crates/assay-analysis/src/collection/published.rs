@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::lines::{Splitter, lines};
 
 use super::numbers;
-use super::row::{CollectionRow, FORMAT, Number, Published};
+use super::row::{CollectionRow, FORMAT, PublishedRow, RowValue};
 
 const TABLE: &str = include_str!("../../reference/collection.csv");
 
@@ -23,11 +23,11 @@ pub fn rows() -> Vec<CollectionRow> {
             let index = titles.iter().position(|own| own == title)?;
             fields.get(index).filter(|field| !field.is_empty()).cloned()
         };
-        let measured: BTreeMap<String, Number> = numbers::NUMBERS
+        let measured: BTreeMap<String, RowValue> = numbers::NUMBERS
             .iter()
             .filter_map(|kind| {
                 let value = at(kind.name)?.parse::<f64>().ok()? * kind.unit;
-                Some((kind.name.to_owned(), Number { value, ..Number::default() }))
+                Some((kind.name.to_owned(), RowValue { value, ..RowValue::default() }))
             })
             .collect();
         CollectionRow {
@@ -40,7 +40,7 @@ pub fn rows() -> Vec<CollectionRow> {
                 .map(|text| text.split("; ").map(str::to_owned).collect())
                 .unwrap_or_default(),
             measured,
-            published: Some(Published {
+            published: Some(PublishedRow {
                 article: at("article").unwrap_or_default(),
                 title: at("title").unwrap_or_default(),
                 kind: at("kind").unwrap_or_default(),

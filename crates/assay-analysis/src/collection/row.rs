@@ -24,7 +24,7 @@ pub struct CollectionRow {
     pub price: Option<String>,
     /// Numbers by the names of [`super::numbers::NUMBERS`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub measured: BTreeMap<String, Number>,
+    pub measured: BTreeMap<String, RowValue>,
     /// Day, `2026-11-24`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
@@ -45,7 +45,7 @@ pub struct CollectionRow {
     pub foreign: bool,
     /// The source, if Assay did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<Published>,
+    pub published: Option<PublishedRow>,
     /// Device and machine, if the contributor asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
@@ -53,7 +53,7 @@ pub struct CollectionRow {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Number {
+pub struct RowValue {
     /// In bytes or operations per second, or joules per GiB.
     pub value: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct Number {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Published {
+pub struct PublishedRow {
     pub article: String,
     pub title: String,
     /// Source of the figure: measured, vendor, the author's rule.

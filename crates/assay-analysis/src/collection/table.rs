@@ -6,7 +6,7 @@ use super::flat::Flat;
 use super::numbers::NUMBERS;
 
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct DeviceRows<'a> {
     pub device: &'a str,
     pub rows: Vec<&'a Flat>,
 }
@@ -32,12 +32,12 @@ pub fn key(device: &str, capacity_gb: Option<f64>) -> String {
 }
 
 /// Groups rows by device, in the order of first appearance.
-pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<Group<'a>> {
+pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<DeviceRows<'a>> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut groups: Vec<DeviceRows<'a>> = Vec::new();
     for row in rows {
         let at = *known.entry(key(&row.device, row.capacity_gb)).or_insert_with(|| {
-            groups.push(Group { device: &row.device, rows: Vec::new() });
+            groups.push(DeviceRows { device: &row.device, rows: Vec::new() });
             groups.len() - 1
         });
         groups[at].rows.push(row);
@@ -45,7 +45,7 @@ pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<Group<'a>> {
     groups
 }
 
-impl<'a> Group<'a> {
+impl<'a> DeviceRows<'a> {
     /// Rows without duplicates: a row added twice has identical numbers.
     fn measurements(&self) -> Vec<&'a Flat> {
         let mut known = HashSet::new();

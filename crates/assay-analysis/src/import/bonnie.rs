@@ -4,8 +4,8 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::{Field, Mistakes};
-use super::run::{Run, Runs};
+use super::mistakes::{CsvField, CsvMistakes};
+use super::run::{ImportedRun, ImportedRuns};
 use super::words::quoted;
 use super::{Importer, Reads};
 
@@ -67,8 +67,8 @@ fn is_own(line: &str) -> bool {
     line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut mistakes = Mistakes::new(name);
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
+    let mut mistakes = CsvMistakes::new(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
     // A line without a comma belongs to the printed table.
@@ -83,16 +83,21 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         one(line, &splitter, &mut runs, &mut mistakes);
     }
     mistakes.outcome()?;
-    Runs::in_order(runs).require(name, "contains no test with a rate")
+    ImportedRuns::in_order(runs).require(name, "contains no test with a rate")
 }
 
-fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mistakes<'_>) {
+fn one(
+    line: usize,
+    fields: &Splitter,
+    runs: &mut Vec<ImportedRun>,
+    mistakes: &mut CsvMistakes<'_>,
+) {
     let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
     let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };
     for (test, rate, latency, (metric, factor)) in TESTS {
         let cell = |at: usize| {
             let at = own(at);
-            Field { line, column: at + 1, name: test, text: fields.field(at) }
+            CsvField { line, column: at + 1, name: test, text: fields.field(at) }
         };
         let value = amount(&cell(rate), &[("", 1.0)], mistakes);
         let largest = amount(&cell(latency), &TIMES, mistakes);
@@ -101,7 +106,7 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
         if value.is_none() && largest.is_none() && !is_fast {
             continue;
         }
-        let mut run = Run::new(test);
+        let mut run = ImportedRun::new(test);
         for (name, at) in SETTINGS {
             let level = fields.field(own(at));
             if !level.is_empty() {
@@ -130,7 +135,11 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// Reads a number with one of the units; `None` if the field is empty or the test was too fast to time.
-fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
+fn amount(
+    cell: &CsvField<'_>,
+    units: &[(&str, f64)],
+    mistakes: &mut CsvMistakes<'_>,
+) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

@@ -4,14 +4,18 @@ use assay_study::findings::measurements::Series;
 use assay_workloads::command::ImportEvidence;
 
 use super::criterion::named_path;
-use super::{Brought, Imported, Options, of_bytes, read};
+use super::{Imported, ImportedFile, Options, of_bytes, read};
 
-fn brought(name: &str, text: &str) -> Brought {
-    Brought { name: name.to_owned(), bytes: text.as_bytes().to_vec(), ..Brought::default() }
+fn brought(name: &str, text: &str) -> ImportedFile {
+    ImportedFile {
+        name: name.to_owned(),
+        bytes: text.as_bytes().to_vec(),
+        ..ImportedFile::default()
+    }
 }
 
 fn all(files: &[(&str, &str)]) -> Imported {
-    let files: Vec<Brought> = files.iter().map(|(name, text)| brought(name, text)).collect();
+    let files: Vec<ImportedFile> = files.iter().map(|(name, text)| brought(name, text)).collect();
     let importer = of_bytes(&files[0].name, &files[0].bytes).unwrap();
     read(importer, &files, &Options::default()).unwrap()
 }

@@ -9,7 +9,7 @@ use assay_core::lines::{self, Splitter};
 use serde_json::Value;
 
 use super::json::{self, number};
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::words::quoted;
 use super::{Importer, Reads, head, mistake_in};
 
@@ -60,7 +60,7 @@ pub fn named_path(path: &str) -> Option<String> {
     Some(parts[from..].join("/"))
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut skipped = BTreeSet::new();
     let path = named_path(name).unwrap_or_default();
     let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "criterion").collect();
@@ -79,7 +79,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for run in runs.iter_mut().filter(|_| !saved.is_empty()) {
         run.set("saved as", saved);
     }
-    Ok(Runs { notes, ..Runs::in_order(runs) })
+    Ok(ImportedRuns { notes, ..ImportedRuns::in_order(runs) })
 }
 
 /// Returns a unit of time in ns; notes benchmarks in another unit.
@@ -102,7 +102,7 @@ fn documents(
     text: &str,
     benchmark: &str,
     skipped: &mut BTreeSet<String>,
-) -> Outcome<Vec<Run>> {
+) -> Outcome<Vec<ImportedRun>> {
     let whole = json::documents(name, text)?.swap_remove(0);
     if whole.get("reason").is_some() {
         return Ok(messages(text, skipped));
@@ -114,7 +114,7 @@ fn documents(
         let text = "contains the change of a benchmark, not its time; import new/sample.json";
         return Err(mistake_in(name, text));
     }
-    let mut run = Run::new(if benchmark.is_empty() { "benchmark" } else { benchmark });
+    let mut run = ImportedRun::new(if benchmark.is_empty() { "benchmark" } else { benchmark });
     let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
         Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
     });
@@ -128,11 +128,11 @@ fn sum(values: &[Value]) -> Option<f64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
+fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
         let id = json::word(&message, &["id"])?;
-        let mut run = Run::new(id);
+        let mut run = ImportedRun::new(id);
         // The mean has a unit field, which may differ from that of the samples.
         let unit =
             json::word(&message, &["mean", "unit"]).or_else(|| json::word(&message, &["unit"]))?;
@@ -144,7 +144,7 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     text.lines().filter_map(one).collect()
 }
 
-fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
+fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<ImportedRun> {
     let mut splitter = Splitter::new();
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
     let mut lines = lines::lines(text);
@@ -171,7 +171,7 @@ fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
     found.sort_by_key(|(_, (at, ..))| *at);
     let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
-        let mut run = Run::new(name);
+        let mut run = ImportedRun::new(name);
         run.add(TIME, Some(value / count));
         run
     };

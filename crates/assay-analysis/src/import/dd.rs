@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
@@ -22,10 +22,10 @@ pub const IMPORTER: Importer = Importer {
 
 const LINES: usize = 50;
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for (bytes, seconds) in lines::lines(text).filter_map(|(_, line)| copied(line)) {
-        let mut run = Run::new("copy");
+        let mut run = ImportedRun::new("copy");
         run.set("bytes", (bytes as u64).to_string());
         run.add("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
         run.add("duration_s", Some(seconds));
@@ -33,7 +33,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     let notes = vec!["dd prints its lines in order".to_owned()];
-    let runs = Runs { notes, ..Runs::in_order(runs) };
+    let runs = ImportedRuns { notes, ..ImportedRuns::in_order(runs) };
     runs.require(name, "contains no dd summary line; dd prints it to stderr, so add 2>&1")
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::run::Runs;
+use super::run::ImportedRuns;
 use super::tests::{fixtures, not_measured};
 use super::{IMPORTERS, Importer, Reads, decoded, json};
 
@@ -16,7 +16,7 @@ const BONNIE_UNUSED: [usize; 19] =
 fn runs(importer: &Importer, name: &str, text: &str) -> String {
     let Reads::Runs(read) = importer.reads else { return String::new() };
     match read(name, text) {
-        Ok(Runs { runs, notes, .. }) => format!("{runs:?} {notes:?}"),
+        Ok(ImportedRuns { runs, notes, .. }) => format!("{runs:?} {notes:?}"),
         Err(failure) => failure.message,
     }
 }

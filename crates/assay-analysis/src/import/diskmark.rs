@@ -6,7 +6,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_workloads::command::ImportEvidence;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, times};
 
 pub const CRYSTAL: Importer = Importer {
@@ -44,14 +44,14 @@ fn is_of(start: &str, tool: &str) -> bool {
     start.lines().any(|line| test(line).is_some()) && banner.any(|line| line.contains(tool))
 }
 
-struct Test<'a> {
+struct DiskmarkTest<'a> {
     name: &'a str,
     mb: f64,
     iops: Option<f64>,
     us: Option<f64>,
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let at = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         times::iso_ms(value).filter(|_| key.trim() == "Date")
@@ -78,7 +78,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             "" => test.name.to_owned(),
             section => format!("{} {}", section.to_lowercase(), test.name),
         };
-        let mut run = Run::new(workload.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut run = ImportedRun::new(workload.split_whitespace().collect::<Vec<_>>().join(" "));
         run.settings.clone_from(&settings);
         if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
             run.evidence.push(ImportEvidence::Fault(
@@ -96,7 +96,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);
     }
-    Runs::in_order(runs).require(name, "contains no test with MB/s")
+    ImportedRuns::in_order(runs).require(name, "contains no test with MB/s")
 }
 
 fn version(text: &str) -> Option<[u32; 2]> {
@@ -123,7 +123,7 @@ fn threads(name: &str) -> Option<u32> {
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3525.166 MB/s [   3361.9 IOPS] <  2375.59 us>`.
-fn test(line: &str) -> Option<Test<'_>> {
+fn test(line: &str) -> Option<DiskmarkTest<'_>> {
     let (before, after) = line.rsplit_once(" MB/s")?;
     let (name, mb) = before.rsplit_once(':')?;
     let name = name.trim();
@@ -132,5 +132,5 @@ fn test(line: &str) -> Option<Test<'_>> {
         from.split_once(unit)?.0.trim().parse().ok()
     };
     let mb = mb.trim().parse::<f64>().ok().filter(|_| !name.is_empty())?;
-    Some(Test { name, mb, iops: inner('[', "IOPS"), us: inner('<', "us") })
+    Some(DiskmarkTest { name, mb, iops: inner('[', "IOPS"), us: inner('<', "us") })
 }

@@ -6,8 +6,8 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::Mistakes;
-use super::run::{Run, Runs};
+use super::mistakes::CsvMistakes;
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, times};
 
 pub const IMPORTER: Importer = Importer {
@@ -49,8 +49,8 @@ const METRICS: [(&str, &str, f64); 7] = [
     ("time ms [last]", "duration_s", 1e-3),
 ];
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut mistakes = Mistakes::new(name);
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
+    let mut mistakes = CsvMistakes::new(name);
     let mut splitter = Splitter::new();
     let mut names: Vec<String> = Vec::new();
     let mut runs = Vec::new();
@@ -75,7 +75,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let at = names.iter().position(|own| own == name)?;
             Some(fields[at]).filter(|field| !field.is_empty())
         };
-        let mut run = Run::new(field("operation").unwrap_or("phase").to_lowercase());
+        let mut run = ImportedRun::new(field("operation").unwrap_or("phase").to_lowercase());
         for name in SETTINGS.split(',') {
             if let Some(level) = field(name) {
                 run.set(name, level);
@@ -84,7 +84,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let end = field("ISO date").and_then(times::iso_ms);
         let took = field("time ms [last]").and_then(|ms| ms.parse::<u64>().ok()).unwrap_or(1);
         run.span_ms = end.map(|end| (end.saturating_sub(took), end));
-        let mut reads = Run { workload: format!("{}, reads", run.workload), ..run.clone() };
+        let mut reads = ImportedRun { workload: format!("{}, reads", run.workload), ..run.clone() };
         for (column, metric, factor) in METRICS {
             let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| *value > 0.0);
             if let Some(value) = number(column) {
@@ -110,7 +110,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     }
     mistakes.outcome()?;
     let unknown = unknown.iter().map(|name| format!("not compared: {name} (unknown column)"));
-    let runs = Runs { notes: unknown.collect(), ..Runs::in_order(runs) };
+    let runs = ImportedRuns { notes: unknown.collect(), ..ImportedRuns::in_order(runs) };
     runs.require(name, "contains no line below the header")
 }
 

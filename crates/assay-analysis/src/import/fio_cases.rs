@@ -3,12 +3,15 @@
 use assay_workloads::command::ImportEvidence;
 use serde_json::{Value, json};
 
-use super::{Brought, Imported, Options, find, read};
+use super::{Imported, ImportedFile, Options, find, read};
 
 fn of(documents: &[Value]) -> Imported {
     let text = documents.iter().map(Value::to_string).collect::<Vec<String>>().join("\n");
-    let file =
-        Brought { name: "f.json".to_owned(), bytes: text.into_bytes(), ..Brought::default() };
+    let file = ImportedFile {
+        name: "f.json".to_owned(),
+        bytes: text.into_bytes(),
+        ..ImportedFile::default()
+    };
     read(find("fio-json").unwrap(), &[file], &Options::default()).unwrap()
 }
 

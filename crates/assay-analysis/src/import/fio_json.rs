@@ -10,7 +10,7 @@ use assay_workloads::command::ImportEvidence;
 use serde_json::Value;
 
 use super::json::{self, number, whole, word};
-use super::run::{PERCENTILES, Run, Runs};
+use super::run::{ImportedRun, ImportedRuns, PERCENTILES};
 use super::{Importer, Reads, grouped, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
@@ -65,7 +65,7 @@ const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 
-struct Job<'v> {
+struct FioJsonJob<'v> {
     value: &'v Value,
     workload: String,
     settings: BTreeMap<String, String>,
@@ -74,8 +74,8 @@ struct Job<'v> {
     group: u64,
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut found = Runs { in_order: true, ..Runs::default() };
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
+    let mut found = ImportedRuns { in_order: true, ..ImportedRuns::default() };
     let mut last: Option<Value> = None;
     let (mut earlier, mut documents) = (0_usize, 0_usize);
     for document in json::documents(name, text)? {
@@ -123,7 +123,7 @@ fn end_ms(document: &Value) -> Option<u64> {
         .or_else(|| whole(document, &["timestamp"]).map(|s| s.saturating_mul(1000)))
 }
 
-fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
+fn read_document(name: &str, whole: &Value, found: &mut ImportedRuns) -> Outcome<()> {
     let jobs: &[Value] = match json::list(whole, &["jobs"]) {
         [] => json::list(whole, &["client_stats"]),
         jobs => jobs,
@@ -164,7 +164,7 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     Ok(())
 }
 
-fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
+fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> FioJsonJob<'v> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for source in [global, job.get("job options")].into_iter().flatten() {
         for (name, value) in source.as_object().into_iter().flatten() {
@@ -191,23 +191,27 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
         options = arm.iter().filter_map(level).collect();
     }
     let group = whole(job, &["groupid"]).unwrap_or_default();
-    Job { value: job, workload, settings: options, options: all, group }
+    FioJsonJob { value: job, workload, settings: options, options: all, group }
 }
 
 /// Whether no two runs of the file overlap in time: only then does their order count.
-fn alone(groups: &[Vec<Job<'_>>]) -> bool {
+fn alone(groups: &[Vec<FioJsonJob<'_>>]) -> bool {
     let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
     times.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Start and end of a run. If jobs do not record times, groups share the time of their file in order.
-fn span(file: &Value, groups: &[Vec<Job<'_>>], group: &[Job<'_>]) -> Option<(u64, u64)> {
+fn span(
+    file: &Value,
+    groups: &[Vec<FioJsonJob<'_>>],
+    group: &[FioJsonJob<'_>],
+) -> Option<(u64, u64)> {
     let job = group[0].value;
     if let Some(start) = whole(job, &["job_start"]) {
         return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
     }
     let end = end_ms(file)?;
-    let runtime = |jobs: &[Job<'_>]| {
+    let runtime = |jobs: &[FioJsonJob<'_>]| {
         let own = jobs.iter().map(|job| whole(job.value, &["job_runtime"]).unwrap_or_default());
         own.max().unwrap_or_default()
     };
@@ -221,11 +225,16 @@ fn span(file: &Value, groups: &[Vec<Job<'_>>], group: &[Job<'_>]) -> Option<(u64
     Some((end.saturating_sub(runtime(group)), end))
 }
 
-fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>) -> Option<Run> {
+fn run(
+    group: &[FioJsonJob<'_>],
+    direction: &str,
+    plural: &str,
+    notes: &mut Vec<String>,
+) -> Option<ImportedRun> {
     let parts: Vec<&Value> =
         group.iter().filter_map(|job| job.value.get(direction)).filter(|part| did(part)).collect();
     let first = group.first()?;
-    let other = |job: &Job<'_>| {
+    let other = |job: &FioJsonJob<'_>| {
         let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
         names.filter_map(|name| job.value.get(name)).any(did)
     };
@@ -242,7 +251,8 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
     let both = direction == "sync" || mixed && !is_apart && !parts.is_empty();
     let workload =
         if both { format!("{}, {plural}", first.workload) } else { first.workload.clone() };
-    let mut run = Run { workload, settings: first.settings.clone(), ..Run::default() };
+    let mut run =
+        ImportedRun { workload, settings: first.settings.clone(), ..ImportedRun::default() };
     run.failed = error.map(|error| format!("fio ended with error {error}"));
     match parts.as_slice() {
         [] => {}
@@ -296,7 +306,7 @@ fn told_latencies(part: &Value) -> Option<(&Value, f64)> {
     detailed.or_else(|| all.clone().next())
 }
 
-fn latencies(run: &mut Run, part: &Value) {
+fn latencies(run: &mut ImportedRun, part: &Value) {
     let Some((latency, factor)) = told_latencies(part) else { return };
     if is_unmeasured(latency) {
         return lack_latencies(run);
@@ -321,14 +331,14 @@ fn is_unmeasured(latency: &Value) -> bool {
     number(latency, &["max"]) == Some(0.0) && number(latency, &["mean"]) == Some(0.0)
 }
 
-fn lack_latencies(run: &mut Run) {
+fn lack_latencies(run: &mut ImportedRun) {
     for metric in ["latency_mean_ns", "latency_max_ns"] {
         run.lack(metric, "fio did not measure it (gtod_reduce or disable_clat)");
     }
 }
 
 /// Adds the file's evidence on queue depth, disks and page cache to a run.
-fn weigh(run: &mut Run, group: &[Job<'_>], direction: &str, file: &Value) {
+fn weigh(run: &mut ImportedRun, group: &[FioJsonJob<'_>], direction: &str, file: &Value) {
     let Some(first) = group.first().filter(|_| direction != "sync") else { return };
     let option = |name: &str| first.options.get(name).map(String::as_str);
     let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
@@ -407,7 +417,7 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
 }
 
 /// Merges runs: means weighted by count, the largest maximum, and percentiles of all bins together.
-fn merged(run: &mut Run, parts: &[&Value]) {
+fn merged(run: &mut ImportedRun, parts: &[&Value]) {
     let all: Option<Vec<(&Value, f64)>> = parts.iter().map(|part| told_latencies(part)).collect();
     let Some(all) = all else { return };
     if all.iter().all(|(latency, _)| is_unmeasured(latency)) {

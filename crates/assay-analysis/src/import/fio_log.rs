@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::lines;
 
-use super::run::{PERCENTILES, Run, Runs};
+use super::run::{ImportedRun, ImportedRuns, PERCENTILES};
 use super::{Importer, Reads, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
@@ -54,7 +54,7 @@ fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
     rest.iter().all(number).then_some((ms, value as f64, direction, bytes))
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let stem = last.split('.').next().unwrap_or(last);
     // fio numbers the logs of concurrent jobs.
@@ -87,7 +87,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         let kind = end.trim_start_matches('_');
-        let mut run = Run::new(format!("{job}, {kind} of {direction}"));
+        let mut run = ImportedRun::new(format!("{job}, {kind} of {direction}"));
         if let Some(number) = number {
             run.set("job", number);
         }
@@ -112,5 +112,5 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         runs.push(run);
     }
-    Ok(Runs { runs, ..Runs::default() })
+    Ok(ImportedRuns { runs, ..ImportedRuns::default() })
 }

@@ -6,7 +6,7 @@ use assay_core::quantity::direction;
 use serde_json::Value;
 
 use super::json::{self, level};
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, head, times};
 
 pub const IMPORTER: Importer = Importer {
@@ -32,7 +32,7 @@ pub const IMPORTER: Importer = Importer {
 const SETTINGS: [(&str, &str); 4] =
     [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let whole = json::document(name, text)?;
     let about = |key: &str| json::at(&whole, &["metadata", key]).and_then(level);
     let at = about("TIME").and_then(|time| times::iso_ms(&time));
@@ -54,7 +54,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         };
         // The name of the series gives the quantity.
         let better = direction::of_name(&format!("{series} {unit}"));
-        let mut run = Run::new(format!("{test}: {series}"));
+        let mut run = ImportedRun::new(format!("{test}: {series}"));
         for (key, name) in SETTINGS {
             if let Some(level) = about(key).filter(|level| !level.is_empty()) {
                 run.set(name, level);
@@ -64,5 +64,5 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);
     }
-    Runs::in_order(runs).require(name, "no series in `results` has a number")
+    ImportedRuns::in_order(runs).require(name, "no series in `results` has a number")
 }

@@ -7,7 +7,7 @@ use assay_core::failure::Outcome;
 use assay_core::lines;
 use assay_core::quantity::Better;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
@@ -41,10 +41,10 @@ const UNITS: [(&str, &str, f64); 6] = [
     ("allocs/op", "allocations_per_op", 1.0),
 ];
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let own = names(text);
     let mut directions: BTreeMap<&str, Better> = BTreeMap::new();
-    let mut shared = Run::default();
+    let mut shared = ImportedRun::default();
     let mut runs = Vec::new();
     for (_, line) in lines::lines(text) {
         let key = line.split_once(": ").filter(|(key, _)| SHARED.contains(key));
@@ -81,7 +81,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         runs.push(run);
     }
-    Runs::in_order(runs).require(name, "contains no benchmark line")
+    ImportedRuns::in_order(runs).require(name, "contains no benchmark line")
 }
 
 /// Maps benchmark names back to Assay's; `None` if another tool wrote the file.

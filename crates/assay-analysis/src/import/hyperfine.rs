@@ -5,7 +5,7 @@ use assay_core::failure::Outcome;
 use serde_json::Value;
 
 use super::json::{self, level};
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
@@ -28,7 +28,7 @@ pub const IMPORTER: Importer = Importer {
 
 const WORKLOAD: &str = "command";
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let whole = json::document(name, text)?;
     let is_own = whole.get("assay").is_some();
     let results = json::list(&whole, &["results"]);
@@ -45,7 +45,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
                 "a result has no `times` (hyperfine before 1.2, or removed); means are not trials";
             return Err(mistake_in(name, text));
         }
-        let mut first = Run::new(WORKLOAD);
+        let mut first = ImportedRun::new(WORKLOAD);
         if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {
             workload.clone_into(&mut first.workload);
         } else if by_command {
@@ -71,7 +71,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             runs.push(run);
         }
     }
-    Ok(Runs::in_order(runs))
+    Ok(ImportedRuns::in_order(runs))
 }
 
 fn shares_parameters(results: &[Value]) -> bool {

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
@@ -31,7 +31,7 @@ const TESTS: &str = "write,rewrite,read,reread,random read,random write,backward
                      fwrite,frewrite,fread,freread";
 
 #[derive(Clone, Copy)]
-enum Unit {
+enum IozoneUnit {
     Kib,
     Operations,
     Microseconds,
@@ -44,16 +44,16 @@ fn header(line: &str) -> Option<Vec<usize>> {
     Some(words.into_iter().map(|(_, end)| end).collect())
 }
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut unit = Unit::Kib;
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
+    let mut unit = IozoneUnit::Kib;
     let mut columns: Option<Vec<usize>> = None;
     let mut runs = Vec::new();
     for line in text.lines() {
         let words = line.trim();
         if words.starts_with("Output is in ops/sec") || words.starts_with("OPS Mode") {
-            unit = Unit::Operations;
+            unit = IozoneUnit::Operations;
         } else if words.starts_with("Microseconds/op Mode") {
-            unit = Unit::Microseconds;
+            unit = IozoneUnit::Microseconds;
         } else if let Some(found) = header(line) {
             columns = Some(found);
         } else if let Some(columns) = &columns {
@@ -65,10 +65,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             .to_owned(),
     ];
     let missing = "no numeric row below the header; Assay reads only the table of iozone's automatic mode, not of -t";
-    Runs { notes, ..Runs::in_order(runs) }.require(name, missing)
+    ImportedRuns { notes, ..ImportedRuns::in_order(runs) }.require(name, missing)
 }
 
-fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
+fn row(line: &str, columns: &[usize], unit: IozoneUnit, runs: &mut Vec<ImportedRun>) {
     let plain = line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ' || byte == b'\t');
     let words = words_with_ends(line).into_iter();
     let numbers: Vec<(u64, usize)> =
@@ -78,13 +78,13 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
         // Right-aligned below the column's name: take the nearest end.
         let near = columns.iter().enumerate().skip(2).min_by_key(|(_, at)| at.abs_diff(*end));
         let Some(test) = near.and_then(|(at, _)| TESTS.split(',').nth(at - 2)) else { continue };
-        let mut run = Run::new(test);
+        let mut run = ImportedRun::new(test);
         run.set("file size", format!("{size} KiB"));
         run.set("record size", format!("{record} KiB"));
         match unit {
-            Unit::Kib => run.add("bandwidth_bytes_per_s", Some(*value as f64 * 1024.0)),
-            Unit::Operations => run.add("iops", Some(*value as f64)),
-            Unit::Microseconds => run.add("latency_mean_ns", Some(*value as f64 * 1000.0)),
+            IozoneUnit::Kib => run.add("bandwidth_bytes_per_s", Some(*value as f64 * 1024.0)),
+            IozoneUnit::Operations => run.add("iops", Some(*value as f64)),
+            IozoneUnit::Microseconds => run.add("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
         run.may_be_buffered(*size as f64 * 1024.0);
         runs.push(run);

@@ -52,7 +52,7 @@ use assay_workloads::metrics;
 
 pub use one_run::numbers;
 
-use run::Runs;
+use run::ImportedRuns;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
@@ -85,7 +85,7 @@ pub struct Imported {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Brought {
+pub struct ImportedFile {
     pub name: String,
     pub arm: Arm,
     pub bytes: Vec<u8>,
@@ -96,7 +96,7 @@ pub enum Reads {
     /// A table that names its comparison: a complete study.
     Table(fn(name: &str, text: &str, options: &Options) -> Outcome<Imported>),
     /// Runs of another tool; several files are one study. Messages refer to the text by `name`.
-    Runs(fn(name: &str, text: &str) -> Outcome<Runs>),
+    Runs(fn(name: &str, text: &str) -> Outcome<ImportedRuns>),
     /// Single requests, read line by line: a recording, without a comparison.
     Requests(requests::Begin),
 }
@@ -225,8 +225,8 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
 ///
 /// # Errors
 /// Fails without files, for an unknown format, or for files of two formats.
-pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
-    let mut first: Option<(&Brought, &'static Importer)> = None;
+pub fn of_all(files: &[ImportedFile]) -> Outcome<&'static Importer> {
+    let mut first: Option<(&ImportedFile, &'static Importer)> = None;
     for file in files {
         let own = of_bytes(&file.name, &file.bytes)?;
         match first {
@@ -242,7 +242,7 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
     first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
 }
 
-pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
+pub fn read(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     let mut found = numbers_of(importer, files, options)?;
     state_directions(&mut found, &options.better)?;
     let zeros = found.measurements.compare_zeros_by_difference(|_| true);
@@ -287,7 +287,7 @@ fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> 
     Ok(())
 }
 
-fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
+fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) -> Outcome<Imported> {
     match importer.reads {
         Reads::Table(read) => {
             let [file] = files else {
@@ -312,7 +312,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
                 all.push(runs);
             }
             run::name_places(&mut all);
-            let all: Vec<(&Brought, Runs)> = files.iter().zip(all).collect();
+            let all: Vec<(&ImportedFile, ImportedRuns)> = files.iter().zip(all).collect();
             together::together(&all, options)
         }
         Reads::Requests(_) => Err(Failure::mistake(format!(

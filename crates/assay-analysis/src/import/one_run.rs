@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_workloads::command::{ParsedNumber, ToolOutput, slug};
 
-use super::run::{Run, RunMetric, name_places};
+use super::run::{ImportedRun, RunMetric, name_places};
 use super::{Reads, find, grouped};
 
 const NAME: &str = "its output";
@@ -26,7 +26,7 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let groups = grouped(&found.runs, |one, other| {
         one.workload == other.workload && one.settings == other.settings
     });
-    let firsts: Vec<&Run> = groups.iter().map(|group| group[0]).collect();
+    let firsts: Vec<&ImportedRun> = groups.iter().map(|group| group[0]).collect();
     let mut numbers: Vec<ParsedNumber> = Vec::new();
     for group in &groups {
         let start = apart(group[0], &firsts);
@@ -46,7 +46,7 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
 }
 
 /// The settings that distinguish a run from the others of its text; empty if it is the only one.
-fn apart(run: &Run, all: &[&Run]) -> String {
+fn apart(run: &ImportedRun, all: &[&ImportedRun]) -> String {
     let mut words = Vec::new();
     if all.iter().any(|other| other.workload != run.workload) {
         words.push(run.workload.clone());
@@ -63,8 +63,8 @@ fn apart(run: &Run, all: &[&Run]) -> String {
 }
 
 /// Mean of a metric over equal runs; `None` if a run lacks it.
-fn mean(group: &[&Run], told: &RunMetric) -> Option<f64> {
-    let of = |run: &&Run| run.values.iter().find(|own| own.metric == told.metric)?.value;
+fn mean(group: &[&ImportedRun], told: &RunMetric) -> Option<f64> {
+    let of = |run: &&ImportedRun| run.values.iter().find(|own| own.metric == told.metric)?.value;
     let sum: Option<f64> = group.iter().map(of).sum();
     sum.map(|sum| sum / group.len() as f64)
 }

@@ -11,7 +11,7 @@ const TELLING: usize = 3;
 
 /// A trial with its position in time. Workloads and arms are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct OrderedTrial {
     pub order: u32,
     pub lead_in: bool,
     pub workload: usize,
@@ -23,7 +23,7 @@ pub(super) struct Placed {
 type Run = Vec<(u32, usize)>;
 
 /// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
-pub(super) fn order(trials: &[Placed]) -> Order {
+pub(super) fn order(trials: &[OrderedTrial]) -> Order {
     let runs = runs(trials);
     if runs.values().any(is_sequential) {
         return Order::Sequential;
@@ -39,7 +39,7 @@ pub(super) fn order(trials: &[Placed]) -> Order {
 }
 
 /// Workloads whose replicates all run their arms in the same order.
-pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
+pub(super) fn unvaried(trials: &[OrderedTrial]) -> Vec<usize> {
     let same = |run: &Run| {
         passes(run).is_some_and(|passes| {
             passes.len() >= TELLING && passes.windows(2).all(|pair| pair[0] == pair[1])
@@ -49,9 +49,9 @@ pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
 }
 
 /// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
-fn runs(trials: &[Placed]) -> BTreeMap<usize, Run> {
+fn runs(trials: &[OrderedTrial]) -> BTreeMap<usize, Run> {
     let counted = trials.iter().filter(|trial| !trial.lead_in);
-    let in_time: BTreeMap<u32, &Placed> = counted.map(|trial| (trial.order, trial)).collect();
+    let in_time: BTreeMap<u32, &OrderedTrial> = counted.map(|trial| (trial.order, trial)).collect();
     let mut runs: BTreeMap<usize, Run> = BTreeMap::new();
     for trial in in_time.values() {
         runs.entry(trial.workload).or_default().push((trial.replicate, trial.arm));
@@ -80,8 +80,8 @@ fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
         .then(|| lumps.iter().map(|lump| lump.iter().map(|(_, arm)| *arm).collect()).collect())
 }
 
-fn is_led(trials: &[Placed]) -> bool {
-    let mut first: BTreeMap<u32, &Placed> = BTreeMap::new();
+fn is_led(trials: &[OrderedTrial]) -> bool {
+    let mut first: BTreeMap<u32, &OrderedTrial> = BTreeMap::new();
     for trial in trials {
         let known = first.entry(trial.replicate).or_insert(trial);
         if trial.order < known.order {
@@ -112,12 +112,12 @@ mod tests {
     use super::*;
 
     /// `a1 b1 b2 a2`: arm and replicate in time order; capitals are another workload, and `-a1` is a warm-up.
-    fn placed(text: &str) -> Vec<Placed> {
+    fn placed(text: &str) -> Vec<OrderedTrial> {
         let trial = |(order, word): (usize, &str)| {
             let lead_in = word.starts_with('-');
             let word = word.trim_start_matches('-');
             let letter = word.as_bytes()[0];
-            Placed {
+            OrderedTrial {
                 order: order as u32,
                 lead_in,
                 workload: usize::from(letter.is_ascii_uppercase()),

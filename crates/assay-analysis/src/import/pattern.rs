@@ -3,7 +3,7 @@
 use assay_core::failure::{Failure, Outcome};
 use assay_study::results::plan::Arm;
 
-enum Part<'p> {
+enum PatternPart<'p> {
     Plain(&'p str),
     Any,
     Level(&'p str),
@@ -17,7 +17,7 @@ pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
     }))
 }
 
-fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
+fn parts(pattern: &str) -> Outcome<Vec<PatternPart<'_>>> {
     let wrong = |what: &str| Failure::mistake(format!("--filename-pattern {pattern}: {what}"));
     let mut parts = Vec::new();
     let mut rest = pattern;
@@ -26,7 +26,7 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
     while !rest.is_empty() {
         let end = rest.find(['{', '*']).unwrap_or(rest.len());
         if end > 0 {
-            parts.push(Part::Plain(&rest[..end]));
+            parts.push(PatternPart::Plain(&rest[..end]));
             rest = &rest[end..];
             open = false;
             continue;
@@ -36,12 +36,12 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
         }
         open = true;
         if let Some(after) = rest.strip_prefix('*') {
-            parts.push(Part::Any);
+            parts.push(PatternPart::Any);
             rest = after;
         } else {
             let inner = rest[1..].split_once('}').filter(|(name, _)| !name.is_empty());
             let (name, after) = inner.ok_or_else(|| wrong("write {NAME} for a level"))?;
-            parts.push(Part::Level(name));
+            parts.push(PatternPart::Level(name));
             named = true;
             rest = after;
         }
@@ -50,25 +50,25 @@ fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
 }
 
 /// A wildcard matches as little as possible; a level needs at least one letter.
-fn fits<'p>(parts: &[Part<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
+fn fits<'p>(parts: &[PatternPart<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
     let Some((first, rest)) = parts.split_first() else {
         return text.is_empty().then(Vec::new);
     };
     let least = match first {
-        Part::Plain(plain) => return fits(rest, text.strip_prefix(plain)?),
-        Part::Any => 0,
-        Part::Level(_) => 1,
+        PatternPart::Plain(plain) => return fits(rest, text.strip_prefix(plain)?),
+        PatternPart::Any => 0,
+        PatternPart::Level(_) => 1,
     };
     // Two wildcards are never adjacent, so a fixed part or the end follows.
     let ends =
         text.char_indices().map(|(at, _)| at).chain([text.len()]).filter(|end| *end >= least);
     for end in ends {
         let may = match rest.first() {
-            Some(Part::Plain(plain)) => text[end..].starts_with(plain),
+            Some(PatternPart::Plain(plain)) => text[end..].starts_with(plain),
             _ => end == text.len(),
         };
         if may && let Some(mut found) = fits(rest, &text[end..]) {
-            if let Part::Level(name) = first {
+            if let PatternPart::Level(name) = first {
                 found.insert(0, (name, &text[..end]));
             }
             return Some(found);

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::quantity::Better;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
@@ -22,7 +22,7 @@ pub const IMPORTER: Importer = Importer {
 const ENTITIES: [(&str, &str); 5] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut runs = Vec::new();
     for result in elements(text, "Result") {
         let (title, about) = (first(result, "Title"), first(result, "Description"));
@@ -39,7 +39,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
             let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
             let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
-            let mut own = Run { place: place.clone(), ..Run::new(workload.clone()) };
+            let mut own =
+                ImportedRun { place: place.clone(), ..ImportedRun::new(workload.clone()) };
             own.set("system", system.clone());
             let values: Vec<&str> =
                 all.split(':').filter(|value| !value.trim().is_empty()).collect();
@@ -56,7 +57,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
     }
     let missing = "contains no Result with an Entry and a Value; the file may be truncated";
-    Runs { runs, ..Runs::default() }.require(name, missing)
+    ImportedRuns { runs, ..ImportedRuns::default() }.require(name, missing)
 }
 
 /// The contents of all outermost elements with a name.

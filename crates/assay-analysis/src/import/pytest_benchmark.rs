@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 
 use super::json::{self, level, number};
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, head, times};
 
 pub const IMPORTER: Importer = Importer {
@@ -26,7 +26,7 @@ pub const IMPORTER: Importer = Importer {
     )],
 };
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let whole = json::document(name, text)?;
     let at = json::word(&whole, &["datetime"]).and_then(times::iso_ms);
     let mut runs = Vec::new();
@@ -34,7 +34,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let bare = json::word(benchmark, &["name"]).unwrap_or("benchmark");
         let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
         let named = bare.split_once('[').filter(|_| parameters.is_some());
-        let mut run = Run::new(named.map_or(bare, |(name, _)| name));
+        let mut run = ImportedRun::new(named.map_or(bare, |(name, _)| name));
         // The file and the class of the test are before the last colons.
         let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
         let path = path.split_once('[').map_or(path, |(path, _)| path);
@@ -47,5 +47,5 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.add("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);
     }
-    Runs::in_order(runs).require(name, "contains no `benchmarks`")
+    ImportedRuns::in_order(runs).require(name, "contains no `benchmarks`")
 }

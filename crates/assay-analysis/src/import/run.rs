@@ -34,7 +34,7 @@ pub struct RunMetric {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct ImportedRun {
     pub workload: String,
     /// Package, module or host. Equal names in different places are different workloads.
     pub place: String,
@@ -48,7 +48,7 @@ pub struct Run {
     pub evidence: Vec<ImportEvidence>,
 }
 
-impl Run {
+impl ImportedRun {
     pub fn new(workload: impl Into<String>) -> Self {
         Self { workload: workload.into(), ..Self::default() }
     }
@@ -99,15 +99,15 @@ impl Run {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Runs {
-    pub runs: Vec<Run>,
+pub struct ImportedRuns {
+    pub runs: Vec<ImportedRun>,
     pub in_order: bool,
     /// Assumptions, one sentence each.
     pub notes: Vec<String>,
 }
 
-impl Runs {
-    pub fn in_order(runs: Vec<Run>) -> Self {
+impl ImportedRuns {
+    pub fn in_order(runs: Vec<ImportedRun>) -> Self {
         Self { runs, in_order: true, notes: Vec::new() }
     }
 
@@ -119,7 +119,7 @@ impl Runs {
 }
 
 /// Adds the place to the names of workloads that a file has at several places.
-pub(super) fn name_places(files: &mut [Runs]) {
+pub(super) fn name_places(files: &mut [ImportedRuns]) {
     let mut ambiguous: BTreeSet<String> = BTreeSet::new();
     for file in files.iter() {
         let mut places: BTreeMap<&str, &str> = BTreeMap::new();
@@ -138,7 +138,7 @@ pub(super) fn name_places(files: &mut [Runs]) {
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-fn rate(run: &Run) -> Option<f64> {
+fn rate(run: &ImportedRun) -> Option<f64> {
     run.values.iter().find(|told| told.metric == RATE)?.value
 }
 
@@ -146,14 +146,14 @@ fn rate(run: &Run) -> Option<f64> {
 const NAMES: [&str; 2] = ["name", "filename"];
 
 /// The key common to runs of both directions: the kind of work and the settings.
-fn kind(run: &Run) -> (String, BTreeMap<String, String>) {
+fn kind(run: &ImportedRun) -> (String, BTreeMap<String, String>) {
     let mut settings = run.settings.clone();
     settings.retain(|name, _| !NAMES.contains(&name.as_str()));
     (run.workload.to_lowercase(), settings)
 }
 
 /// Adds to each reading run the write rate of the same file and settings.
-pub(super) fn compare_directions(runs: &mut [Run]) {
+pub(super) fn compare_directions(runs: &mut [ImportedRun]) {
     let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
     for run in runs.iter() {
         let own = fastest.entry(kind(run)).or_default();

@@ -8,7 +8,7 @@ use assay_core::failure::Outcome;
 use serde_json::Value;
 
 use super::json::{self, number, word};
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads, head};
 
 pub const IMPORTER: Importer = Importer {
@@ -55,9 +55,9 @@ static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     include_str!("sysstat.txt").lines().skip(1).filter_map(field).collect()
 });
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let whole = json::document(name, text)?;
-    let mut runs = Runs::default();
+    let mut runs = ImportedRuns::default();
     for host in json::list(&whole, &["sysstat", "hosts"]) {
         let reports = json::list(host, &["statistics"]);
         let timed = |report: &Value| report.get("timestamp").is_some();
@@ -81,7 +81,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
 }
 
 /// One run per device; notes unknown fields.
-fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
+fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<ImportedRun> {
     let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
     let mut unknown: BTreeSet<&str> = BTreeSet::new();
     for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {
@@ -113,7 +113,7 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
         notes.push(format!("not compared: {name} (unknown field)"));
     }
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
-        let mut run = Run::new(device);
+        let mut run = ImportedRun::new(device);
         for (at, (sum, count)) in sums {
             let (_, metric, factor) = FIELDS[at];
             if count > 0.0 {

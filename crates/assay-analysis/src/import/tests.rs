@@ -10,7 +10,8 @@ use super::*;
 fn table_of(metric: &str) -> Better {
     let text =
         format!("replicate,workload,metric,value,factor_a\n1,w,{metric},1,x\n1,w,{metric},1,y\n");
-    let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
+    let file =
+        ImportedFile { name: "t.csv".to_owned(), bytes: text.into(), ..ImportedFile::default() };
     let found = read(&IMPORTERS[0], &[file], &Options::default()).unwrap();
     found.measurements.series[0].better
 }
@@ -50,7 +51,7 @@ fn metrics_of_importers_keep_their_direction_in_tables() {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
         for (name, bytes) in fixtures(importer) {
-            let file = Brought { name: name.clone(), bytes, ..Brought::default() };
+            let file = ImportedFile { name: name.clone(), bytes, ..ImportedFile::default() };
             let Ok(found) = super::read(importer, &[file], &Options::default()) else { continue };
             for series in found.measurements.series {
                 let table = table_of(&series.metric);
@@ -123,7 +124,11 @@ fn series_of_flent_have_their_direction_or_none() {
 fn stated_direction_must_fit_the_metric() {
     let told = |metric: &str, better| {
         let text = "replicate,workload,metric,value,factor_a\n1,w,iops,1,x\n1,w,score,1,x\n1,w,score,1,y\n";
-        let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
+        let file = ImportedFile {
+            name: "t.csv".to_owned(),
+            bytes: text.into(),
+            ..ImportedFile::default()
+        };
         let options =
             Options { better: [(metric.to_owned(), better)].into(), ..Options::default() };
         read(&IMPORTERS[0], &[file], &options).map_err(|failure| failure.message)

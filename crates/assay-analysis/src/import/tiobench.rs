@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::quantity::Better;
 
-use super::run::{Run, Runs};
+use super::run::{ImportedRun, ImportedRuns};
 use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
@@ -30,7 +30,7 @@ const SECTIONS: [&str; 4] =
 const FIELDS: usize = 10;
 const SETTINGS: [(&str, usize); 3] = [("file size MB", 0), ("block size", 1), ("threads", 2)];
 
-fn read(name: &str, text: &str) -> Outcome<Runs> {
+fn read(name: &str, text: &str) -> Outcome<ImportedRuns> {
     let mut section: Option<&str> = None;
     let mut runs = Vec::new();
     for line in text.lines() {
@@ -40,7 +40,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
-        let mut run = Run::new(section.to_lowercase());
+        let mut run = ImportedRun::new(section.to_lowercase());
         run.set("identifier", identifier);
         for (name, at) in SETTINGS {
             run.set(name, fields[at]);
@@ -53,7 +53,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.values.retain(|told| told.value.is_some());
         runs.push(run);
     }
-    Runs::in_order(runs).require(name, "no tiobench section has a row")
+    ImportedRuns::in_order(runs).require(name, "no tiobench section has a row")
 }
 
 /// The identifier and the fields of a row; asterisks are missing values.

@@ -12,10 +12,10 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_workloads::metrics;
 
-use super::order::{self, Placed};
-use super::run::{Run, Runs};
+use super::order::{self, OrderedTrial};
+use super::run::{ImportedRun, ImportedRuns};
 use super::words::{advice, quoted};
-use super::{Brought, Imported, Options, mistake_in};
+use super::{Imported, ImportedFile, Options, mistake_in};
 
 /// The level of a setting that a run does not name.
 const NOT_SET: &str = "not set";
@@ -26,7 +26,7 @@ const MOST_KINDS: usize = 1000;
 const LARGEST: f64 = 1e15;
 
 struct One<'a> {
-    run: &'a Run,
+    run: &'a ImportedRun,
     given: &'a Arm,
     workload: usize,
     arm: usize,
@@ -43,7 +43,10 @@ struct All<'a> {
     notes: Vec<String>,
 }
 
-pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome<Imported> {
+pub(super) fn together(
+    files: &[(&ImportedFile, ImportedRuns)],
+    options: &Options,
+) -> Outcome<Imported> {
     let mut all = gathered(files)?;
     let name = files.first().map_or("", |(file, _)| &file.name);
     all.factors = factors(&mut all, files)?;
@@ -64,7 +67,7 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
     })
 }
 
-fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
+fn gathered<'a>(files: &'a [(&ImportedFile, ImportedRuns)]) -> Outcome<All<'a>> {
     let mut all = All::default();
     for (file, runs) in files {
         if runs.runs.is_empty() {
@@ -104,7 +107,7 @@ fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
 }
 
 /// The factors: those that the user names, and settings that differ within a workload and do not follow from others.
-fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
+fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcome<Vec<Factor>> {
     let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
     for name in &given {
@@ -180,7 +183,7 @@ impl All<'_> {
     }
 
     /// Sets positions in time, if the files contain them, and replicates from them.
-    fn place_in_time(&mut self, files: &[(&Brought, Runs)], options: &Options) {
+    fn place_in_time(&mut self, files: &[(&ImportedFile, ImportedRuns)], options: &Options) {
         let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
         let stands = files.iter().all(|(_, runs)| runs.in_order);
         let named = (files.len() == 1 || options.in_order) && stands;
@@ -215,10 +218,10 @@ impl All<'_> {
         !overlap
     }
 
-    fn placed(&self) -> Vec<Placed> {
+    fn placed(&self) -> Vec<OrderedTrial> {
         let placed = |one: &One<'_>| {
             let &One { workload, arm, replicate, .. } = one;
-            Some(Placed { order: one.order?, lead_in: false, workload, arm, replicate })
+            Some(OrderedTrial { order: one.order?, lead_in: false, workload, arm, replicate })
         };
         self.runs.iter().filter_map(placed).collect()
     }

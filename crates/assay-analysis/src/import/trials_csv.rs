@@ -11,10 +11,10 @@ use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::Mistakes;
+use super::mistakes::CsvMistakes;
 use super::{Imported, Importer, Options, Reads};
 
-use header::Header;
+use header::CsvHeader;
 use table::TrialTable;
 
 /// Limit on the length of a line: pages repeat its words.
@@ -36,19 +36,19 @@ pub const IMPORTER: Importer = Importer {
 };
 
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
-    let mut mistakes = Mistakes::new(name);
+    let mut mistakes = CsvMistakes::new(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
         let text = format!("the line has {} bytes, too long for a table of trials", line.len());
         mistakes.on(number, &text);
     }
     mistakes.outcome()?;
-    let mut mistakes = Mistakes::new(name);
+    let mut mistakes = CsvMistakes::new(name);
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
     let Some((number, first)) = lines.next() else {
         return Err(Failure::mistake(nothing(name, text)));
     };
-    let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
+    let Some(header) = CsvHeader::read(number, first, &mut splitter, &mut mistakes) else {
         mistakes.outcome()?;
         return Err(Failure::mistake(nothing(name, text)));
     };
@@ -76,7 +76,7 @@ mod tests {
     use assay_core::failure::Outcome;
     use assay_study::results::plan::Arm;
 
-    use super::super::{Brought, Imported, Options, of_text, read};
+    use super::super::{Imported, ImportedFile, Options, of_text, read};
 
     /// Imports two arms that differ in both factors.
     fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
@@ -90,7 +90,7 @@ mod tests {
         let (name, bytes) = ("t.csv".to_owned(), text.as_bytes().to_vec());
         let named = baseline.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
         let options = Options { baseline: named.collect::<Arm>(), ..Options::default() };
-        read(of_text(&text), &[Brought { name, bytes, ..Brought::default() }], &options)
+        read(of_text(&text), &[ImportedFile { name, bytes, ..ImportedFile::default() }], &options)
     }
 
     #[test]

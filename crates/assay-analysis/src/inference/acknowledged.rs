@@ -13,7 +13,7 @@ const SYNC: &str = "sync";
 
 /// The common properties of a synced row and its counterpart without syncs.
 #[derive(PartialEq)]
-struct Alike {
+struct SyncPairKey {
     target: usize,
     arm: Arm,
     control: bool,
@@ -25,7 +25,7 @@ struct Alike {
 /// A row of single writes, one after the other, on a drive that announces a cache.
 pub(super) struct Writes {
     at: usize,
-    alike: Alike,
+    alike: SyncPairKey,
     is_synced: bool,
     times: WriteTimes,
     drive: String,
@@ -51,7 +51,7 @@ pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
     others.remove(SYNC);
     Some(Writes {
         at,
-        alike: Alike {
+        alike: SyncPairKey {
             target: row.workload.target,
             arm: others,
             control: row.workload.control,

@@ -38,7 +38,7 @@ const MINUTE: usize = 16;
 pub const RESULT: &str = "result";
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Unit {
+pub(super) enum SampleUnit {
     /// One result per side, by its trials: never *equivalent*.
     Trials,
     /// The same with this spread between days: no direction is suggested.
@@ -59,7 +59,7 @@ pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
 
 /// Compares later results with the first, given the spread between days.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
-    let unit = Unit::OneDay(days);
+    let unit = SampleUnit::OneDay(days);
     if let Some(seen) = windows::of(first, later) {
         let [before, after] = windows::doubted(&seen, [first, &later[0]]);
         let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
@@ -71,7 +71,7 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
-pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
+pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
     let mut cells = Vec::new();
@@ -299,7 +299,7 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
 }
 
 /// A result with an index of its rows and comparisons.
-pub(super) struct Book<'a> {
+pub(super) struct ResultIndex<'a> {
     pub findings: &'a Findings,
     cells: BTreeMap<Key, &'a Measurement>,
     baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
@@ -319,13 +319,13 @@ fn row_of(cell: &Measurement, arm: &Arm) -> Key {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum RatioBase {
     Plain,
     /// Relative to the baseline of the same replicate.
     ToItsBaseline,
 }
 
-impl<'a> Book<'a> {
+impl<'a> ResultIndex<'a> {
     pub fn new(findings: &'a Findings) -> Self {
         let mut cells = BTreeMap::new();
         for cell in findings.measurements.iter().filter(|cell| !cell.control) {
@@ -348,10 +348,10 @@ impl<'a> Book<'a> {
     }
 
     /// Logarithms of the trials behind a row's number; `None` without a baseline for `Way::ToItsBaseline`.
-    pub fn values(&self, cell: &Measurement, way: Way) -> Option<Vec<f64>> {
+    pub fn values(&self, cell: &Measurement, way: RatioBase) -> Option<Vec<f64>> {
         match way {
-            Way::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
-            Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+            RatioBase::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
+            RatioBase::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
         }
     }
 
@@ -387,7 +387,12 @@ pub(super) struct Tests {
 }
 
 /// Compares all later results with the first, workload by workload, as one family.
-fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
+fn all(
+    first: &Findings,
+    later: &[Findings],
+    unit: SampleUnit,
+    names: &[String],
+) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
     let of_one: Vec<Vec<Tested>> =
         later.map(|(other, name)| rows(first, other, unit, [&names[0], name])).collect();
@@ -407,8 +412,8 @@ fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Ve
     all
 }
 
-fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec<Tested> {
-    let (before, after) = (Book::new(first), Book::new(other));
+fn rows(first: &Findings, other: &Findings, unit: SampleUnit, names: [&str; 2]) -> Vec<Tested> {
+    let (before, after) = (ResultIndex::new(first), ResultIndex::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
     for cell in first.measurements.iter().filter(|cell| !cell.control) {
@@ -421,7 +426,8 @@ fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec
             .zip(after.rerun(later))
             .filter(|((base, _), (later, _))| settable(base) == settable(later))
             .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
-        let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
+        let plain =
+            |book: &ResultIndex<'_>, cell| Sample::of(&book.values(cell, RatioBase::Plain)?);
         let (kind, samples) = match by_ratio {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
@@ -444,13 +450,13 @@ fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec
 }
 
 /// Tests two samples; two values have no interval (R4).
-fn tests(before: &Sample, after: &Sample, unit: Unit) -> Option<Tests> {
+fn tests(before: &Sample, after: &Sample, unit: SampleUnit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;
     }
     let days = match unit {
-        Unit::OneDay(days) => days.between([before, after], [1, 1]),
-        Unit::Trials | Unit::Sessions { .. } => None,
+        SampleUnit::OneDay(days) => days.between([before, after], [1, 1]),
+        SampleUnit::Trials | SampleUnit::Sessions { .. } => None,
     };
     Some(Tests { welch: welch(before, after), days })
 }
@@ -502,7 +508,7 @@ pub(super) fn weighed(
     mut found: Comparison,
     tests: Option<Tests>,
     family: usize,
-    unit: Unit,
+    unit: SampleUnit,
 ) -> Comparison {
     let logs = |alpha: f64| {
         let Tests { welch, days } = tests?;
@@ -534,12 +540,17 @@ pub(super) fn weighed(
 }
 
 /// The verdict from the simultaneous CI and the TOST interval, both of logarithms.
-fn verdict(found: &mut Comparison, family: [f64; 2], one_sided: [f64; 2], unit: Unit) -> Verdict {
+fn verdict(
+    found: &mut Comparison,
+    family: [f64; 2],
+    one_sided: [f64; 2],
+    unit: SampleUnit,
+) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
-        Unit::OneDay(_) => return Verdict::Inconclusive,
-        Unit::Sessions { margin: Some(margin) } => margin,
-        Unit::Trials | Unit::Sessions { margin: None } => {
+        SampleUnit::OneDay(_) => return Verdict::Inconclusive,
+        SampleUnit::Sessions { margin: Some(margin) } => margin,
+        SampleUnit::Trials | SampleUnit::Sessions { margin: None } => {
             return verdict_of_ends(family.map(f64::exp), higher);
         }
     };
@@ -606,12 +617,12 @@ mod tests {
 
     /// The values of baseline and arm, and the arm's values relative to its baseline.
     fn values(found: &Findings) -> [Vec<f64>; 3] {
-        let book = Book::new(found);
+        let book = ResultIndex::new(found);
         let [baseline, arm] = [&found.measurements[0], &found.measurements[1]];
-        let plain = [baseline, arm].map(|cell| book.values(cell, Way::Plain).unwrap());
+        let plain = [baseline, arm].map(|cell| book.values(cell, RatioBase::Plain).unwrap());
         assert_eq!(plain.each_ref().map(Vec::len), [baseline.n, arm.n], "as many as its row has");
         let [baseline, own] = plain;
-        let logs = [baseline, own, book.values(arm, Way::ToItsBaseline).unwrap()];
+        let logs = [baseline, own, book.values(arm, RatioBase::ToItsBaseline).unwrap()];
         logs.map(|logs| logs.iter().map(|log| log.exp().round()).collect())
     }
 

@@ -8,7 +8,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 
 use super::rows::WorkloadTrials;
-use crate::rules::{HOST_CACHE, IdleFlush, Remark};
+use crate::rules::{HOST_CACHE, IdleFlush, RuleRemark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
@@ -54,7 +54,7 @@ impl Rates {
 }
 
 /// Replaces the rule's remark unless that was worse.
-fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &Remark) {
+fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &RuleRemark) {
     let rule = HOST_CACHE.about.name;
     let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
     if own.trust != Trust::Trusted {
@@ -197,7 +197,7 @@ mod tests {
         let mut row =
             super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
         assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
-        row.remarks = vec![(LENT, Remark::new(Trust::Suspect, "the host caches data"))];
+        row.remarks = vec![(LENT, RuleRemark::new(Trust::Suspect, "the host caches data"))];
         let note = row.as_given(Nature::Amount).unwrap();
         assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
         // The remark on its cache already covers these metrics.

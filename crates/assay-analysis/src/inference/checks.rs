@@ -8,12 +8,12 @@ use assay_study::results::design::{Fresh, Order, Stopping};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
 
-use super::time::Time;
+use super::time::TrialTime;
 
 const CUT: &str = "the recording is truncated or still running; export and replay use only the requests recorded so far";
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct CheckCounts {
     /// Trials that count or will count: all except warm-ups.
     run: usize,
     repeats: usize,
@@ -23,10 +23,10 @@ pub(super) struct Counts {
     /// The disturbance of the first of them.
     disturbance: Option<String>,
     failed: usize,
-    time: Time,
+    time: TrialTime,
 }
 
-impl Counts {
+impl CheckCounts {
     pub fn add(&mut self, trial: &Trial) {
         let counts = trial.status != Status::Warmup;
         self.run += usize::from(counts);
@@ -45,8 +45,8 @@ impl Counts {
     }
 }
 
-pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
-    let &Counts { run, repeats, .. } = counts;
+pub(super) fn checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> Vec<Check> {
+    let &CheckCounts { run, repeats, .. } = counts;
     let watched = plan.is_only_watched();
     // Disturbed trials only matter to numbers that lead to a verdict.
     let judged = plan.design.margin.is_some() || course::is_of(plan);
@@ -91,7 +91,7 @@ fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
     Some(Check::new("repeats", text))
 }
 
-fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
+fn disturbed(counts: &CheckCounts, judged: bool, is_race: bool) -> Option<Check> {
     let verbs = match (counts.disturbed, judged) {
         (0, _) => return None,
         (1, false) => "was disturbed but still counts",
@@ -110,7 +110,7 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
     Some(Check::new("disturbed", text))
 }
 
-fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
+fn failed(counts: &CheckCounts, recorded: bool) -> Option<Check> {
     let rest = match (counts.failed, recorded) {
         (0, _) => return None,
         (1, true) => " has no number and is excluded",

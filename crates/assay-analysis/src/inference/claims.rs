@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::card::{CardClaim, CardNumber, Standing};
+use super::card::{CardClaim, CardNumber, RatingResult};
 use assay_core::quantity::units::show;
 use assay_study::file::printed::{Claim, Class, FAMILIES};
 use assay_study::findings::Trust;
@@ -24,7 +24,7 @@ pub fn held<'a>(
     claims.into_iter().map(one).collect()
 }
 
-fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
+fn against(claim: &Claim, numbers: &Numbers) -> (RatingResult, String) {
     let operations: fn(f64) -> String = |value| format!("{} IOPS", show::per_second(value));
     let mb: fn(f64) -> String = |value| format!("{} MB/s", show::mb_per_s(value));
     let (name, what, limit, shown) = match claim {
@@ -45,14 +45,14 @@ fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
         let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
-        let reached = of(Standing::Above).next_back().map(|class| (class, Standing::Above));
-        let open = of(Standing::Open).next().map(|class| (class, Standing::Open));
+        let reached = of(RatingResult::Above).next_back().map(|class| (class, RatingResult::Above));
+        let open = of(RatingResult::Open).next().map(|class| (class, RatingResult::Open));
         let (class, standing) =
-            reached.or(open).or(family.first().map(|class| (class, Standing::Below)))?;
+            reached.or(open).or(family.first().map(|class| (class, RatingResult::Below)))?;
         let word = match standing {
-            Standing::Above => format!("reaches {}", class.name),
-            Standing::Open => format!("may or may not reach {}", class.name),
-            Standing::Below => format!("does not reach {}", class.name),
+            RatingResult::Above => format!("reaches {}", class.name),
+            RatingResult::Open => format!("may or may not reach {}", class.name),
+            RatingResult::Below => format!("does not reach {}", class.name),
         };
         let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
         let doubt = told.max().map_or("", Trust::doubt);
@@ -77,11 +77,11 @@ fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber
 }
 
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
-fn standing(class: &Class, numbers: &Numbers) -> Standing {
+fn standing(class: &Class, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
-    let all: Vec<Standing> = limits.map(|(number, limit)| at_least(number, limit)).collect();
+    let all: Vec<RatingResult> = limits.map(|(number, limit)| at_least(number, limit)).collect();
     let worst = |wanted| all.contains(&wanted).then_some(wanted);
-    worst(Standing::Below).or(worst(Standing::Open)).unwrap_or(Standing::Above)
+    worst(RatingResult::Below).or(worst(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }
 
 fn needs(class: &Class) -> String {
@@ -97,12 +97,12 @@ fn needs(class: &Class) -> String {
 }
 
 /// A number against a limit, by its CI; open without a CI, or if the number is not trusted.
-fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
+fn at_least(number: Option<&CardNumber>, limit: f64) -> RatingResult {
     let sound = number.filter(|number| number.doubt().is_empty());
     match sound.and_then(|number| number.ci95) {
-        Some([low, _]) if low >= limit => Standing::Above,
-        Some([_, high]) if high < limit => Standing::Below,
-        _ => Standing::Open,
+        Some([low, _]) if low >= limit => RatingResult::Above,
+        Some([_, high]) if high < limit => RatingResult::Below,
+        _ => RatingResult::Open,
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         told.iter().map(|(name, value)| (*name, number(*value))).collect()
     }
 
-    fn standings(claimed: &str, numbers: &Numbers) -> Vec<Standing> {
+    fn standings(claimed: &str, numbers: &Numbers) -> Vec<RatingResult> {
         let claimed: Claimed = claimed.parse().unwrap();
         let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
         held(claims, numbers).iter().map(|one| one.outcome).collect()
@@ -146,9 +146,10 @@ mod tests {
     fn an_interval_on_one_side_decides() {
         let card = numbers(&CARD);
         // 85.5 to 94.5 MB/s of reading, 29.45 to 32.55 of writing.
-        let expected = [Standing::Below, Standing::Above, Standing::Open, Standing::Below];
+        let expected =
+            [RatingResult::Below, RatingResult::Above, RatingResult::Open, RatingResult::Below];
         assert_eq!(standings("95 MB/s, 80 MB/s, V30, A1", &card), expected);
-        let expected = [Standing::Above, Standing::Above, Standing::Below];
+        let expected = [RatingResult::Above, RatingResult::Above, RatingResult::Below];
         assert_eq!(standings("C10, 1440 IOPS read, 2000 IOPS write", &card), expected);
         let best: Vec<String> = classes(&card).into_iter().map(|one| one.text).collect();
         assert!(best[0].starts_with("reaches C10 (at least 10 MB/s"), "{best:?}");
@@ -162,19 +163,22 @@ mod tests {
         let mut quick = numbers(&[("write_mb_s", 50e6), ("read_iops", 1000.0)]);
         quick.extend(numbers(&[("queued_read_iops", 5000.0), ("queued_write_iops", 2500.0)]));
         assert!(classes(&quick).iter().any(|one| one.text.starts_with("reaches A2")));
-        assert_eq!(standings("V30", &Numbers::new()), [Standing::Open]);
+        assert_eq!(standings("V30", &Numbers::new()), [RatingResult::Open]);
         let mut invalid = numbers(&CARD);
         for number in invalid.values_mut() {
             number.trust = Some(Trust::Invalid);
         }
-        assert_eq!(standings("C10", &invalid), [Standing::Open]);
+        assert_eq!(standings("C10", &invalid), [RatingResult::Open]);
     }
 
     #[test]
     fn a_suspect_number_reaches_nothing_and_says_so() {
         let mut suspect = numbers(&CARD);
         suspect.get_mut("write_mb_s").unwrap().trust = Some(Trust::Suspect);
-        assert_eq!(standings("C10, 1440 IOPS read", &suspect), [Standing::Open, Standing::Above]);
+        assert_eq!(
+            standings("C10, 1440 IOPS read", &suspect),
+            [RatingResult::Open, RatingResult::Above]
+        );
         let told: Vec<String> = classes(&suspect).into_iter().map(|one| one.text).collect();
         assert_eq!(
             told[2],

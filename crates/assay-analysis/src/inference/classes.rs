@@ -21,24 +21,24 @@ use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
-use super::rows::{Measured, WorkloadTrials};
+use super::rows::{MeasuredTrial, WorkloadTrials};
 use super::series::cell_trial;
 use super::verdicts::words;
 use crate::import::grouped;
-use crate::rules::{Remark, unstable};
+use crate::rules::{RuleRemark, unstable};
 
-struct Class {
+struct ClassColumn {
     key: &'static str,
     words: &'static str,
     /// Classes of records that it includes: a FUA write is a write.
     of: &'static [&'static str],
 }
 
-static CLASSES: [Class; 4] = [
-    Class { key: "read", words: "reads", of: &["read"] },
-    Class { key: "write", words: "writes", of: &["write", "fua"] },
-    Class { key: "flush", words: "flushes", of: &["flush"] },
-    Class { key: "discard", words: "discards", of: &["discard"] },
+static CLASSES: [ClassColumn; 4] = [
+    ClassColumn { key: "read", words: "reads", of: &["read"] },
+    ClassColumn { key: "write", words: "writes", of: &["write", "fua"] },
+    ClassColumn { key: "flush", words: "flushes", of: &["flush"] },
+    ClassColumn { key: "discard", words: "discards", of: &["discard"] },
 ];
 
 /// Label for all classes if no request was visible.
@@ -110,7 +110,7 @@ impl<'a> ClassSpans<'a> {
     /// The kernel's counters of all traffic, for a period of production work.
     fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::ProductionDetail::of(record.measured.as_ref()?)?;
-        let class = |own: &Class| {
+        let class = |own: &ClassColumn| {
             let seen = detail.period.classes.get(own.key)?;
             let queued = Latencies { sum_ns: seen.sum_ns, buckets: Vec::new() };
             let (requests, bytes) = (seen.requests, seen.bytes);
@@ -124,10 +124,10 @@ impl<'a> ClassSpans<'a> {
     }
 }
 
-type Spans<'a> = Vec<(&'a Measured<'a>, Result<ClassSpans<'a>, String>)>;
+type Spans<'a> = Vec<(&'a MeasuredTrial<'a>, Result<ClassSpans<'a>, String>)>;
 
 /// Metrics of the classes of one row, before the classes of its workload are known.
-pub(super) struct Classes {
+pub(super) struct ClassSeries {
     workload: String,
     untold: Option<AbsentCell>,
     held: Vec<&'static str>,
@@ -135,13 +135,13 @@ pub(super) struct Classes {
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Classes> {
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<ClassSeries> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = parts(row.workload, row.site, block).into_iter();
     parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
 }
 
-fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> Classes {
+fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> ClassSeries {
     let spans = spans_of(row, devices);
     let untold = absent_cell(row, &spans);
     let mut told = Vec::new();
@@ -155,7 +155,7 @@ fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> Classe
         told.push((class.key, found));
     }
     let held = CLASSES.iter().map(|class| class.key).filter(|class| holds(&spans, class));
-    Classes { workload: part, untold, held: held.collect(), told }
+    ClassSeries { workload: part, untold, held: held.collect(), told }
 }
 
 /// Why no class of a row has numbers; `None` if one has.
@@ -173,7 +173,7 @@ fn is_looked_at(row: &WorkloadTrials<'_>) -> bool {
 }
 
 /// Series of every class with requests in any trial of a workload, and the missing numbers.
-pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(rows: Vec<ClassSeries>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     let mut held: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
     for row in &rows {
@@ -228,7 +228,7 @@ fn holds(spans: &Spans<'_>, class: &str) -> bool {
     told.flat_map(|told| told.classes.keys()).any(|known| *known == class)
 }
 
-fn metrics(class: &Class) -> impl Iterator<Item = &'static Metric> {
+fn metrics(class: &ClassColumn) -> impl Iterator<Item = &'static Metric> {
     let own = |metric: &Metric| metric::class(metric.name).map(|(class, _)| class);
     CLASS_METRICS.iter().filter(move |metric| own(metric) == Some(class.key))
 }
@@ -236,7 +236,7 @@ fn metrics(class: &Class) -> impl Iterator<Item = &'static Metric> {
 fn one(
     row: &WorkloadTrials<'_>,
     spans: &Spans<'_>,
-    class: &Class,
+    class: &ClassColumn,
     metric: &Metric,
 ) -> Result<Series, String> {
     let mut trials = Vec::new();
@@ -274,7 +274,7 @@ fn one(
 const RULE: &str = "unstable";
 
 /// Whether the trials of a class of production work vary too much for their mean.
-fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<Remark> {
+fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<RuleRemark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -283,7 +283,7 @@ fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<Remark> {
     unstable::of_latencies(&values)
 }
 
-fn none_of(class: &Class, trial: &Measured<'_>) -> String {
+fn none_of(class: &ClassColumn, trial: &MeasuredTrial<'_>) -> String {
     format!("the devices completed no {} in trial {}", class.words, trial.record.order)
 }
 

@@ -7,7 +7,7 @@ use assay_core::quantity::units::show;
 use assay_core::stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, between_sessions};
 use assay_study::findings::Findings;
 
-use super::across::{Book, Key, Way, key};
+use super::across::{Key, RatioBase, ResultIndex, key};
 
 /// Default spread between sessions.
 const USUAL: f64 = 0.03;
@@ -19,11 +19,11 @@ pub(super) const POWER: f64 = 0.8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Days {
     pub sd: f64,
-    pub from: Source,
+    pub from: DaysSource,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum DaysSource {
     Usual,
     Asked,
     /// This number of earlier results.
@@ -32,23 +32,23 @@ pub enum Source {
 
 impl Default for Days {
     fn default() -> Self {
-        Self { sd: USUAL, from: Source::Usual }
+        Self { sd: USUAL, from: DaysSource::Usual }
     }
 }
 
 impl Days {
     pub fn asked(sd: f64) -> Self {
-        Self { sd, from: Source::Asked }
+        Self { sd, from: DaysSource::Asked }
     }
 
     /// The spread between results of one study over all rows, trial noise included; `None` for too few results.
     pub fn of_results(results: &[Findings]) -> Option<Self> {
         let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
-        for book in results.iter().map(Book::new) {
+        for book in results.iter().map(ResultIndex::new) {
             for cell in
                 book.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
             {
-                let values = book.values(cell, Way::Plain).unwrap_or_default();
+                let values = book.values(cell, RatioBase::Plain).unwrap_or_default();
                 let sample = Sample::of(&values).filter(|own| own.n >= FEWEST_FOR_INTERVAL);
                 rows.entry(key(cell)).or_default().extend(sample.map(|own| own.mean));
             }
@@ -60,7 +60,7 @@ impl Days {
             samples.iter().filter_map(|own| Some(own.sd?.powi(2) * (own.n - 1) as f64)).sum();
         let sessions = samples.iter().map(|own| own.n).max()?;
         let sd = (squares / freedom).sqrt().exp_m1();
-        sd.is_finite().then_some(Self { sd, from: Source::Results(sessions) })
+        sd.is_finite().then_some(Self { sd, from: DaysSource::Results(sessions) })
     }
 
     pub(super) fn between(
@@ -74,9 +74,9 @@ impl Days {
 
     pub fn words(self) -> String {
         let why = match self.from {
-            Source::Usual => "assumed; set the value with --between-day-sd".to_owned(),
-            Source::Asked => "from --between-day-sd".to_owned(),
-            Source::Results(count) => format!("from {count} earlier results of this study"),
+            DaysSource::Usual => "assumed; set the value with --between-day-sd".to_owned(),
+            DaysSource::Asked => "from --between-day-sd".to_owned(),
+            DaysSource::Results(count) => format!("from {count} earlier results of this study"),
         };
         let sd = show::percent(100.0 * self.sd);
         format!(
@@ -104,7 +104,7 @@ mod tests {
         let results: Vec<Findings> =
             rates.iter().enumerate().map(|(at, rate)| day(at, *rate)).collect();
         let found = Days::of_results(&results).unwrap();
-        assert_eq!(found.from, Source::Results(5));
+        assert_eq!(found.from, DaysSource::Results(5));
         assert!((found.sd - 0.0160).abs() < 0.0005, "{found:?}");
         assert!(found.words().contains("from 5 earlier results"), "{}", found.words());
         assert_eq!(Days::of_results(&results[..4]), None);

@@ -12,7 +12,7 @@ use assay_study::findings::{Findings, Measurement, Trust};
 use assay_study::plan::arms::settable;
 use assay_study::results::plan::arm_words;
 
-use super::across::{Book, Key, Way, key};
+use super::across::{Key, RatioBase, ResultIndex, key};
 use super::days::{Days, POWER};
 use super::verdicts::words;
 use super::with_levels;
@@ -26,7 +26,7 @@ const USUAL_SEEN: f64 = 0.3;
 const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct GateRequest {
     pub max_regression: f64,
     /// A row that could not detect a loss of this size is inconclusive.
     pub must_detect: f64,
@@ -35,7 +35,7 @@ pub struct Gate {
     pub days: Days,
 }
 
-impl Gate {
+impl GateRequest {
     /// A gate that must detect a loss of 30%; with a limit above 5%, of correspondingly more.
     pub fn new(max_regression: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
@@ -50,7 +50,12 @@ pub fn are_sessions(sides: [usize; 2]) -> bool {
 }
 
 /// Judges every row of either side. `gates` of one answer share its error.
-pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize) -> Vec<Gated> {
+pub fn gate(
+    earlier: &[Findings],
+    later: &[Findings],
+    asked: &GateRequest,
+    gates: usize,
+) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
     let is_judged =
@@ -60,13 +65,19 @@ pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize
     }
     let rows = keys.len() * gates.max(1);
     let [earlier, later] =
-        [earlier, later].map(|side| side.iter().map(Book::new).collect::<Vec<_>>());
+        [earlier, later].map(|side| side.iter().map(ResultIndex::new).collect::<Vec<_>>());
     let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
     keys.iter().map(row).collect()
 }
 
-fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &Gate) -> Gated {
-    let results = sides.map(<[Book<'_>]>::len);
+fn row(
+    key: &Key,
+    better: Better,
+    sides: [&[ResultIndex<'_>]; 2],
+    rows: usize,
+    asked: &GateRequest,
+) -> Gated {
+    let results = sides.map(<[ResultIndex<'_>]>::len);
     let few = (!are_sessions(results)).then_some(results);
     let (workload, metric, arm) = key;
     let name = with_levels(workload, &arm_words(arm));
@@ -78,16 +89,16 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &
 }
 
 /// The samples of both sides, or why they are inconclusive.
-fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
+fn samples(key: &Key, sides: [&[ResultIndex<'_>]; 2]) -> Result<[Sample; 2], String> {
     let all = || sides.into_iter().flatten();
     all().try_for_each(|one| cell(one, key).map(drop))?;
     // Relative to a baseline only if every result has one.
-    let has_own = |one: &Book<'_>| {
-        cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
+    let has_own = |one: &ResultIndex<'_>| {
+        cell(one, key).is_ok_and(|cell| one.values(cell, RatioBase::ToItsBaseline).is_some())
     };
-    let way = if all().all(has_own) { Way::ToItsBaseline } else { Way::Plain };
-    let are_sessions = are_sessions(sides.map(<[Book<'_>]>::len));
-    let sample = |side: &[Book<'_>]| -> Result<Sample, String> {
+    let way = if all().all(has_own) { RatioBase::ToItsBaseline } else { RatioBase::Plain };
+    let are_sessions = are_sessions(sides.map(<[ResultIndex<'_>]>::len));
+    let sample = |side: &[ResultIndex<'_>]| -> Result<Sample, String> {
         let mut data = Vec::new();
         for one in side {
             let own = one.values(cell(one, key)?, way).unwrap_or_default();
@@ -111,7 +122,7 @@ fn few(values: &[f64], id: &str) -> String {
 }
 
 /// The cell of a result, or why it is inconclusive.
-fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Measurement, String> {
+fn cell<'a>(one: &ResultIndex<'a>, key: &Key) -> Result<&'a Measurement, String> {
     let id = &one.findings.study.id;
     let Some(found) = one.cell(key) else {
         let (workload, _, arm) = key;
@@ -166,12 +177,12 @@ fn judged(
     few: Option<[usize; 2]>,
     better: Better,
     rows: usize,
-    asked: &Gate,
+    asked: &GateRequest,
 ) -> Gated {
     let Some(reach) = reach(sides, few, rows, asked.days) else {
         return Gated::silent(name, NO_INTERVAL.to_owned());
     };
-    let allowed = Allowed::new(better, asked.max_regression);
+    let allowed = AllowedChange::new(better, asked.max_regression);
     let difference = sides[1].mean - sides[0].mean;
     allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
 }
@@ -182,7 +193,7 @@ pub(super) const NO_INTERVAL: &str = "too few trials for a confidence interval";
 pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
 
 /// The limit of a gate for a metric, as a logarithm; larger is worse.
-pub(super) struct Allowed {
+pub(super) struct AllowedChange {
     better: Better,
     most: f64,
 }
@@ -195,7 +206,7 @@ pub(super) enum Green {
     Within,
 }
 
-impl Allowed {
+impl AllowedChange {
     pub fn new(better: Better, share: f64) -> Self {
         let most = match better {
             // A rate cannot fall by more than 100%.
@@ -257,8 +268,8 @@ mod tests {
 
     const ROWS: usize = 7;
     const STUDIES: u64 = 1000;
-    fn five() -> Gate {
-        Gate::new(0.05)
+    fn five() -> GateRequest {
+        GateRequest::new(0.05)
     }
 
     /// One result per side.
@@ -373,7 +384,7 @@ mod tests {
     #[test]
     fn a_wide_gate_must_see_as_far_beyond_itself() {
         for (allowed, sees) in [(0.02, 0.3), (0.05, 0.3), (0.5, 0.6316)] {
-            assert!((Gate::new(allowed).must_detect - sees).abs() < 1e-4, "{allowed}");
+            assert!((GateRequest::new(allowed).must_detect - sees).abs() < 1e-4, "{allowed}");
         }
     }
 

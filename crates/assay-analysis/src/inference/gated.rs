@@ -21,7 +21,7 @@ use assay_study::results::plan::Arm;
 use assay_workloads::metrics::{is_of_speed, noun};
 
 use super::days::POWER;
-use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
+use super::gate::{self, AllowedChange, Green, NO_INTERVAL, UNDECIDED, blinded};
 use super::played::row_of;
 use super::verdicts::{self, error_of_family};
 use super::with_levels;
@@ -71,12 +71,12 @@ fn answer(
     let missing: Vec<&Planned> = missing.chain(&starved).collect();
     let rows = compared.len() + missing.len();
     let most = asked.max_regression;
-    let must_detect = asked.must_detect.unwrap_or_else(|| gate::Gate::new(most).must_detect);
+    let must_detect = asked.must_detect.unwrap_or_else(|| gate::GateRequest::new(most).must_detect);
     let alpha = error_of_family(design, rows.max(1));
     let first = found.measurements.iter().flat_map(|cell| &cell.trials);
     let first = first.filter(|trial| trial.repeats.is_none());
     let replicates = first.map(|trial| trial.replicate).max().unwrap_or(0);
-    let judge = Judge { design, asked, found, unfinished, must_detect, alpha, replicates };
+    let judge = GateJudge { design, asked, found, unfinished, must_detect, alpha, replicates };
     let judged = compared.into_iter().map(|one| judge.row(one));
     let missing = missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm));
     let rows = judged.chain(missing).collect();
@@ -110,7 +110,7 @@ fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned>
     all.map(|own| (own.workload.clone(), own.configuration.clone())).collect()
 }
 
-struct Judge<'a> {
+struct GateJudge<'a> {
     design: &'a Design,
     asked: &'a Gate,
     found: &'a Findings,
@@ -121,7 +121,7 @@ struct Judge<'a> {
     replicates: u32,
 }
 
-impl Judge<'_> {
+impl GateJudge<'_> {
     fn row(&self, one: &Comparison) -> Gated {
         let name = self.name(&one.workload, &one.configuration);
         let row = match self.silenced(one) {
@@ -258,7 +258,7 @@ impl Judge<'_> {
         let Some((difference, reach)) = difference.zip(reach) else {
             return Gated::silent(name, NO_INTERVAL.to_owned());
         };
-        let allowed = Allowed::new(one.better, self.asked.max_regression);
+        let allowed = AllowedChange::new(one.better, self.asked.max_regression);
         if let Some(why) = split(|ratio| allowed.is_passed_by(ratio.ln()), one) {
             return Gated::silent(name, why);
         }

@@ -9,9 +9,9 @@ use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
 
-use super::rows::{Measured, WorkloadTrials};
-use super::verdicts::Stage;
-use crate::rules::{self, Case, Remark};
+use super::rows::{MeasuredTrial, WorkloadTrials};
+use super::verdicts::AdviceStage;
+use crate::rules::{self, Case, RuleRemark};
 
 const MOST_NAMES: usize = 4;
 
@@ -21,8 +21,8 @@ fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
 }
 
 /// The stage of a fleet's numbers: fresh trials on one machine cannot confirm them.
-pub(super) fn stage(fleet: Option<&Fleet>, stage: Stage) -> Stage {
-    if fleet.is_some() && stage == Stage::Measured { Stage::Together } else { stage }
+pub(super) fn stage(fleet: Option<&Fleet>, stage: AdviceStage) -> AdviceStage {
+    if fleet.is_some() && stage == AdviceStage::Measured { AdviceStage::Together } else { stage }
 }
 
 /// The remarks on a row that several hosts ran; `None` for one host.
@@ -31,8 +31,8 @@ pub(super) fn remarks(
     plan: &Plan,
     workload: &PlannedWorkload,
     site: Option<&Site>,
-    trials: &[Measured<'_>],
-) -> Option<Vec<(&'static str, Remark)>> {
+    trials: &[MeasuredTrial<'_>],
+) -> Option<Vec<(&'static str, RuleRemark)>> {
     let fleet = of_all(fleet)?;
     let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
@@ -45,7 +45,11 @@ pub(super) fn remarks(
 }
 
 /// Remarks of the hosts' own rules on a workload: each rule once, from the first host with the lowest trust.
-fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'static str, Remark)> {
+fn of_each(
+    fleet: &Fleet,
+    plan: &Plan,
+    workload: &PlannedWorkload,
+) -> Vec<(&'static str, RuleRemark)> {
     let Some(index) = plan.workloads.iter().position(|own| std::ptr::eq(own, workload)) else {
         return Vec::new();
     };
@@ -66,7 +70,7 @@ fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'sta
     let remark = |(rule, (trust, text, ranks)): (&'static str, (Trust, String, BTreeSet<u32>))| {
         let more = ranks.len().saturating_sub(1);
         let text = if more > 0 { format!("{text} (and {more} more hosts)") } else { text };
-        (rule, Remark::new(trust, text))
+        (rule, RuleRemark::new(trust, text))
     };
     by_rule.into_iter().map(remark).collect()
 }
@@ -309,8 +313,8 @@ mod tests {
         assert!(says(&found));
         assert!(found.checks.iter().any(|own| own.text.starts_with("ranks 0, 1 ran")));
         let fleet = bench.environment.fleet.as_ref();
-        assert_eq!(stage(fleet, Stage::Measured), Stage::Together);
-        assert_eq!(stage(None, Stage::Measured), Stage::Measured);
+        assert_eq!(stage(fleet, AdviceStage::Measured), AdviceStage::Together);
+        assert_eq!(stage(None, AdviceStage::Measured), AdviceStage::Measured);
     }
 
     #[test]

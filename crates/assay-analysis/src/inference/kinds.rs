@@ -13,7 +13,7 @@ use assay_workloads::tell::{Failed, NearLimit, Resting, RowView, TriggeredRule};
 use assay_workloads::{Measured, WorkFacts};
 
 use super::rows::WorkloadTrials;
-use crate::rules::Remark;
+use crate::rules::RuleRemark;
 
 /// Facts of a row's trials; none for the A/A control, which would repeat them under the same name.
 pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkFacts> {
@@ -52,7 +52,7 @@ pub(super) fn as_judged(
 
 /// The remarks on a row in the form for kinds of work.
 fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<TriggeredRule<'a>> {
-    let of = |(rule, remark): &'a (&'static str, Remark)| {
+    let of = |(rule, remark): &'a (&'static str, RuleRemark)| {
         let invalid = remark.trust == Trust::Invalid;
         TriggeredRule { rule, invalid, text: &remark.text }
     };

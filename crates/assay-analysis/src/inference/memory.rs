@@ -12,7 +12,7 @@ use super::rows::WorkloadTrials;
 /// Smaller savings of a compressor are not worth a sentence.
 const SMALL: f64 = 0.1;
 
-struct Held {
+struct MemoryRow {
     name: String,
     set_bytes: u64,
     reached_bytes: f64,
@@ -31,7 +31,7 @@ pub(super) fn swap_sentence(
     rows: &[WorkloadTrials<'_>],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
-    let all: Vec<Held> = own.filter_map(|row| held(found, row)).collect();
+    let all: Vec<MemoryRow> = own.filter_map(|row| held(found, row)).collect();
     let swaps = all.iter().any(|one| one.killed.0 > 0 || one.packs);
     if !swaps {
         return None;
@@ -66,7 +66,7 @@ pub(super) fn swap_sentence(
     Some(Sentence::finding("memory", text))
 }
 
-impl Held {
+impl MemoryRow {
     /// Memory used by the working set, including compressed pages outside the limit.
     fn taken(&self, per: f64) -> String {
         let memory = show::bytes((self.set_bytes as f64 / per) as u64);
@@ -80,7 +80,7 @@ impl Held {
     }
 }
 
-fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
+fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<MemoryRow> {
     let planned = memory::MemoryPlan::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);
@@ -88,7 +88,7 @@ fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
     };
     let mean = |metric| cell(metric).and_then(Measurement::value);
     let kills = cell(&KILLED).map(Measurement::values).unwrap_or_default();
-    Some(Held {
+    Some(MemoryRow {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,
         reached_bytes: mean(&REACHED)?,
@@ -104,7 +104,7 @@ fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
 }
 
 /// One stack size, and the bytes that all threads reserve and use.
-struct Size {
+struct StackSizeRow {
     limit_bytes: u64,
     threads: u32,
     reserved: f64,
@@ -118,7 +118,7 @@ pub(super) fn stacks_sentence(
     rows: &[WorkloadTrials<'_>],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
-    let mut sizes: Vec<Size> = own.filter_map(|row| size(found, row)).collect();
+    let mut sizes: Vec<StackSizeRow> = own.filter_map(|row| size(found, row)).collect();
     // The largest first: users worry about it most.
     sizes.sort_by_key(|size| std::cmp::Reverse(size.limit_bytes));
     sizes.dedup_by_key(|size| size.limit_bytes);
@@ -130,7 +130,7 @@ pub(super) fn stacks_sentence(
         show::bytes(first.reserved as u64),
         first.used(),
     );
-    let of_other = |size: &Size| {
+    let of_other = |size: &StackSizeRow| {
         let (limit, reserved) = (show::bytes(size.limit_bytes), show::bytes(size.reserved as u64));
         format!("; with {limit} each, they reserve {reserved} and use {}", size.used())
     };
@@ -143,7 +143,7 @@ pub(super) fn stacks_sentence(
     Some(Sentence::new(SentenceRole::Answer, "reserved", text))
 }
 
-fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
+fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<StackSizeRow> {
     let planned = stacks::StacksPlan::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;
@@ -152,7 +152,7 @@ fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
     };
     let ((reserved, one), (used, other)) =
         (mean(stacks::VIRTUAL.name)?, mean(stacks::RESIDENT.name)?);
-    Some(Size {
+    Some(StackSizeRow {
         limit_bytes: planned.limit_bytes,
         threads: planned.threads,
         reserved,
@@ -161,7 +161,7 @@ fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
     })
 }
 
-impl Size {
+impl StackSizeRow {
     /// `2.31 MiB (11.8 KiB per thread, 0.144% of the reservation)`.
     fn used(&self) -> String {
         let each = (self.used / f64::from(self.threads.max(1))) as u64;

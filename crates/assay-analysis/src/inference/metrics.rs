@@ -15,7 +15,7 @@ use assay_workloads::metrics::{is_of_energy, is_told};
 use assay_workloads::{Basis, io};
 
 use super::kinds;
-use super::rows::{Measured, WorkloadTrials};
+use super::rows::{MeasuredTrial, WorkloadTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -59,7 +59,7 @@ fn quantile(metric: &str) -> Option<f64> {
 }
 
 /// The times behind a metric: service, response, sync, or those of one class.
-fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
+fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
     if let Some((class, told)) = played::of(metric) {
         return trial.times_of(class.key, told.is_response());
     }
@@ -76,11 +76,11 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
         return false;
     }
     if is_of_energy(metric) {
-        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
+        let told = |trial: &MeasuredTrial<'_>| !is_not_recorded(&trial.record.evidence.energy);
         return row.trials.iter().any(told);
     }
     if is_sync(metric) {
-        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
+        let told = |trial: &MeasuredTrial<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
         return row.trials.iter().any(told);
     }
     if is_response(metric) {
@@ -107,7 +107,7 @@ pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
 pub(super) fn value(
     metric: &str,
     row: &WorkloadTrials<'_>,
-    trial: &Measured<'_>,
+    trial: &MeasuredTrial<'_>,
 ) -> Result<f64, String> {
     let record = trial.record;
     let measured = record.measured.as_ref().ok_or("the trial failed")?;
@@ -173,7 +173,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 /// A counter summed over devices until all data was on them; only if all devices have the counter.
 fn of_devices(
     row: &WorkloadTrials<'_>,
-    trial: &Measured<'_>,
+    trial: &MeasuredTrial<'_>,
     names: fn(&Site) -> Vec<&str>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
@@ -192,7 +192,7 @@ fn counted(site: &Site) -> Vec<&str> {
 /// The same for the devices that carry the requested data: for an md array, its members.
 fn of_carriers(
     row: &WorkloadTrials<'_>,
-    trial: &Measured<'_>,
+    trial: &MeasuredTrial<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
     let is_counted = row.site.is_some_and(|site| !site.counted.is_empty());
@@ -218,12 +218,15 @@ fn carriers(site: &Site) -> Vec<&str> {
     found
 }
 
-fn requests_per_operation(row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+fn requests_per_operation(
+    row: &WorkloadTrials<'_>,
+    trial: &MeasuredTrial<'_>,
+) -> Result<f64, String> {
     let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
     Ok(requests as f64 / trial.record.claims().operations() as f64)
 }
 
-fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
@@ -254,14 +257,19 @@ fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
 }
 
 /// Energy of a run until all data was on the device; only if all trials of the row have the same source.
-fn energy(metric: &str, row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
-    let of = |trial: &Measured<'_>| trial.record.evidence.energy.clone();
+fn energy(
+    metric: &str,
+    row: &WorkloadTrials<'_>,
+    trial: &MeasuredTrial<'_>,
+) -> Result<f64, String> {
+    let of = |trial: &MeasuredTrial<'_>| trial.record.evidence.energy.clone();
     let own = match of(trial) {
         Presence::Present(own) => own,
         not @ Presence::Absent(_) if is_not_recorded(&not) => return Err("not watched".to_owned()),
         Presence::Absent(reason) => return Err(reason),
     };
-    let same = |other: &Measured<'_>| of(other).value().is_none_or(|one| one.source == own.source);
+    let same =
+        |other: &MeasuredTrial<'_>| of(other).value().is_none_or(|one| one.source == own.source);
     if !row.counting().all(same) {
         return Err("the energy values of the trials come from different sources".to_owned());
     }
@@ -289,7 +297,7 @@ fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
     if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
 
-fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
+fn latency(metric: &str, trial: &MeasuredTrial<'_>) -> Result<f64, String> {
     let latencies = times(metric, trial).ok_or("no operation completed in the measured time")?;
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
@@ -311,7 +319,7 @@ fn too_few(q: f64, had: u64) -> String {
 /// Why a row has no percentile: the trial with the fewest operations decides.
 pub(super) fn unsupported(metric: &str, row: &WorkloadTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
-    let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);
+    let operations = |trial: &MeasuredTrial<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;
     (!percentile_is_supported(fewest, q)).then(|| too_few(q, fewest))
 }

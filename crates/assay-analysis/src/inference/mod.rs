@@ -46,7 +46,7 @@ pub use across::{RESULT, compare, names};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use race::log as race_log;
 pub use sessions::compare_sides;
-pub use stopping::{Enough, enough};
+pub use stopping::{StopReason, enough};
 pub use verdicts::{COMPARED, note_words};
 pub use workloads::Analysis;
 
@@ -64,7 +64,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::metrics::is_told;
 
 use crate::rules;
-use verdicts::Stage;
+use verdicts::AdviceStage;
 
 /// `random-read (filesystem=ext4)`, or the workload alone without levels.
 fn with_levels(workload: &str, levels: &str) -> String {
@@ -119,7 +119,7 @@ pub fn trial_metric(
 pub fn counting(trials: &[&Trial]) -> Vec<usize> {
     let told = |record: &&Trial| {
         let value = record.measured.as_ref().map(|_| 1.0);
-        series::cell_trial(&rows::Measured::without_times(record), value)
+        series::cell_trial(&rows::MeasuredTrial::without_times(record), value)
     };
     cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
 }
@@ -158,16 +158,16 @@ fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gate
 }
 
 /// Whether the numbers are confirmed, or can be.
-fn stage(study: &StudyFacts) -> Stage {
+fn stage(study: &StudyFacts) -> AdviceStage {
     match (&study.confirms, study.kind.as_str()) {
-        (Some(_), _) => Stage::Confirming,
-        (None, "import") => Stage::Imported,
-        (None, _) => Stage::Measured,
+        (Some(_), _) => AdviceStage::Confirming,
+        (None, "import") => AdviceStage::Imported,
+        (None, _) => AdviceStage::Measured,
     }
 }
 
 /// Adds the numbers and their comparisons; returns the sentences on them.
-fn judged(found: &mut Findings, stage: Stage, measured: &mut Measurements) -> Vec<Sentence> {
+fn judged(found: &mut Findings, stage: AdviceStage, measured: &mut Measurements) -> Vec<Sentence> {
     measured.compare_zeros_by_difference(is_told);
     measured.series.iter_mut().for_each(rules::weigh);
     verdicts::mark(&mut measured.series);

@@ -19,7 +19,7 @@ use assay_workloads::{OwnMetric, io};
 
 use super::series::cell_trial;
 use super::{cells, distinct, hosts};
-use crate::rules::{self, Case, Remark, Unquiet};
+use crate::rules::{self, Case, RuleRemark, Unquiet};
 
 pub(super) struct WorkloadTrials<'a> {
     pub workload: &'a PlannedWorkload,
@@ -28,8 +28,8 @@ pub(super) struct WorkloadTrials<'a> {
     pub site: Option<&'a Site>,
     pub idle: &'a Presence<Energy>,
     /// Every started trial, in the order of the plan.
-    pub trials: Vec<Measured<'a>>,
-    pub remarks: Vec<(&'static str, Remark)>,
+    pub trials: Vec<MeasuredTrial<'a>>,
+    pub remarks: Vec<(&'static str, RuleRemark)>,
     /// Counted trials with activity of other programs.
     pub unquiet: Unquiet,
     /// The trust in the row's primary metric; `None` if nothing was measured.
@@ -38,7 +38,7 @@ pub(super) struct WorkloadTrials<'a> {
     pub broken: BTreeSet<u32>,
 }
 
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredTrial<'a> {
     pub record: &'a Trial,
     /// Service times in nanoseconds.
     pub latency_ns: Option<Cow<'a, Tally>>,
@@ -50,7 +50,7 @@ pub(super) struct Measured<'a> {
     classes: Option<&'a BTreeMap<String, Tally>>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> MeasuredTrial<'a> {
     /// A trial with its record only.
     pub fn without_times(record: &'a Trial) -> Self {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
@@ -94,7 +94,7 @@ impl<'a> WorkloadTrials<'a> {
     }
 
     /// Adds a remark of a cross-row rule, and lowers the trust in the row and its series.
-    pub fn add_remark(&mut self, rule: &'static str, remark: &Remark, series: &mut [Series]) {
+    pub fn add_remark(&mut self, rule: &'static str, remark: &RuleRemark, series: &mut [Series]) {
         self.trust = self.trust.max(Some(remark.trust));
         for one in self.own_series(series) {
             if remark.is_about(rule, nature(&one.metric)) {
@@ -109,13 +109,16 @@ impl<'a> WorkloadTrials<'a> {
         AbsentCell::new(&self.workload.name, &self.arm, metric, reason)
     }
 
-    pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
+    pub fn counting(&self) -> impl Iterator<Item = &MeasuredTrial<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
     }
 
     /// Trials that the row's numbers summarize, among those with data.
-    pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
-        let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
+    pub fn summed_up(
+        &self,
+        is_told: impl Fn(&MeasuredTrial<'a>) -> bool,
+    ) -> Vec<&MeasuredTrial<'a>> {
+        let told = |trial: &MeasuredTrial<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
         let told: Vec<TrialValue> = self.trials.iter().map(told).collect();
         cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
     }
@@ -138,7 +141,7 @@ impl<'a> WorkloadTrials<'a> {
 
     /// The trust in a metric of the row, and the remarks that affect it.
     pub fn judged(&self, nature: Nature, side: Side) -> (Option<Trust>, Vec<Because>) {
-        let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, nature);
+        let about = |(rule, remark): &&(&'static str, RuleRemark)| remark.is_about(rule, nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
             .map(|(rule, remark)| remark.because_of(rule, side))
             .collect();
@@ -163,7 +166,7 @@ pub(super) fn row<'a>(
     let mut own = trials.to_vec();
     // Floating-point sums depend on the order; use that of the plan.
     own.sort_by_key(|trial| (trial.order, trial.replicate));
-    let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::new).collect();
+    let measured: Vec<MeasuredTrial<'_>> = own.into_iter().map(MeasuredTrial::new).collect();
     let site = environment.sites.get(workload.target);
     let fleet = environment.fleet.as_ref();
     let judged = judged(workload, plan, site, &environment.machine, &measured);
@@ -210,7 +213,7 @@ pub(super) fn one<'a>(
     let workload = &plan.workloads[trial.workload];
     WorkloadTrials {
         arm: trial.arm.clone(),
-        trials: vec![Measured::new(trial)],
+        trials: vec![MeasuredTrial::new(trial)],
         ..bare(workload, plan, environment)
     }
 }
@@ -221,8 +224,8 @@ fn judged(
     plan: &Plan,
     site: Option<&Site>,
     machine: &Machine,
-    trials: &[Measured<'_>],
-) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
+    trials: &[MeasuredTrial<'_>],
+) -> Option<(Vec<(&'static str, RuleRemark)>, Unquiet)> {
     let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
     if counting.is_empty() {
@@ -234,7 +237,7 @@ fn judged(
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // Without a site in the bundle there is no evidence, so the row is not trusted.
         let text = "the record does not contain the target's devices".to_owned();
-        let told = vec![("device-bytes", Remark::new(Trust::Suspect, text))];
+        let told = vec![("device-bytes", RuleRemark::new(Trust::Suspect, text))];
         return Some((told, Unquiet::default()));
     };
     let emulator = machine.emulator();

@@ -50,7 +50,7 @@ use assay_workloads::metrics::{change, nature};
 
 use super::rows::WorkloadTrials;
 use super::verdicts::words::listed;
-use super::verdicts::{Stage, words};
+use super::verdicts::{AdviceStage, words};
 use super::{acknowledged, card, distinct, facts, with_levels};
 use crate::import::grouped;
 use crate::rules::WRONG_DATA;
@@ -68,7 +68,7 @@ fn simulated() -> Sentence {
 const LEADS: [&str; 2] = ["factor", "max-rate"];
 
 /// Precedes all numbers of an emulated machine.
-fn emulated(story: &Story<'_>) -> Option<Sentence> {
+fn emulated(story: &Summary<'_>) -> Option<Sentence> {
     let name = story.environment.machine.emulator()?;
     let text = format!(
         "Emulated: {name}, not a CPU, executed the instructions. Times and rates describe the emulator, not hardware."
@@ -76,7 +76,7 @@ fn emulated(story: &Story<'_>) -> Option<Sentence> {
     Some(Sentence::new(SentenceRole::Caveat, "emulated", text))
 }
 
-pub(super) struct Story<'a> {
+pub(super) struct Summary<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
     pub rows: &'a [WorkloadTrials<'a>],
@@ -85,7 +85,7 @@ pub(super) struct Story<'a> {
 }
 
 /// The sentences, the most important first, the overall trust last.
-pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
+pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
     let is_simulated =
         story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     let invalid = invalid(story);
@@ -145,7 +145,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
 }
 
 /// The sentences of a check for the owner: its workloads are comparable with the yardsticks.
-fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
+fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
     // Emulated numbers are not comparable with a yardstick.
     if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
@@ -177,7 +177,7 @@ const MORE: &str = "See the tables below for more workloads.";
 pub(super) fn of_verdicts(
     found: &Findings,
     factors: &[(String, String)],
-    stage: Stage,
+    stage: AdviceStage,
 ) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     if let Some(floor) = found.effects.noise_floor.as_ref().filter(|floor| floor.different) {
@@ -192,7 +192,7 @@ pub(super) fn of_verdicts(
     } else {
         sentences.extend(of_ranks(found));
     }
-    if stage == Stage::Confirming && found.advice.is_empty() {
+    if stage == AdviceStage::Confirming && found.advice.is_empty() {
         sentences.push(Sentence::new(SentenceRole::Warning, "not-confirmed", NOT_CONFIRMED));
     }
     if sentences.len() > MOST {
@@ -280,7 +280,7 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// Precedes all numbers: data was lost or corrupted.
-fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
+fn wrong_data(story: &Summary<'_>) -> Option<Sentence> {
     let rows: Vec<&WorkloadTrials<'_>> =
         story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
@@ -292,7 +292,7 @@ fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
 }
 
 /// One sentence per rule that invalidated rows, with their number: what those rows measure instead.
-fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
+fn invalid(story: &Summary<'_>) -> Vec<(usize, Sentence)> {
     let rows = story.rows.iter().filter(|row| !has_wrong_data(row));
     let invalid = rows.filter_map(|row| {
         let (rule, _) = row.remarks.iter().find(|(_, own)| own.trust == Trust::Invalid)?;
@@ -343,7 +343,7 @@ fn row_name(row: &WorkloadTrials<'_>) -> String {
 }
 
 /// The number of workloads in which a target is faster than the first one, and the largest difference; valid rows only.
-fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
+fn faster(story: &Summary<'_>, target: &String) -> Option<Sentence> {
     let mut own: Vec<(&Comparison, f64)> = Vec::new();
     for found in &story.found.comparisons {
         if found.configuration.get("target") == Some(target) {
@@ -385,7 +385,7 @@ fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
 }
 
 /// The ratio of a comparison (of the means, for few replicates), and the lower trust of its sides.
-fn usable(story: &Story<'_>, found: &Comparison) -> Option<(f64, Trust)> {
+fn usable(story: &Summary<'_>, found: &Comparison) -> Option<(f64, Trust)> {
     let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
     let [own, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
     let ratio = found.ratio.or_else(|| Some(own.value()? / first.value()?))?;
@@ -432,7 +432,7 @@ fn are_of_one_trial(found: &Findings) -> bool {
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
 
-fn trust_words(story: &Story<'_>) -> String {
+fn trust_words(story: &Summary<'_>) -> String {
     // Each class of requests counts as a row, as on pages and in warnings.
     let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();
     let classes = story.found.measurements.iter().filter(is_class);

@@ -9,10 +9,10 @@ use assay_study::results::record::Status;
 use assay_workloads::OwnMetric;
 use assay_workloads::metrics::{nature, of_work, side};
 
-use super::rows::{Measured, WorkloadTrials};
+use super::rows::{MeasuredTrial, WorkloadTrials};
 use super::{hosts, metrics};
 
-struct What<'m> {
+struct SeriesMetric<'m> {
     metric: &'m str,
     better: Better,
     nature: Nature,
@@ -20,7 +20,7 @@ struct What<'m> {
     side: Side,
 }
 
-impl<'m> What<'m> {
+impl<'m> SeriesMetric<'m> {
     fn known(metric: &'static Metric) -> Self {
         let Metric { name, better, nature, scale, .. } = *metric;
         Self { metric: name, better, nature, scale, side: metric.side() }
@@ -40,9 +40,9 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     if row.trials.is_empty() {
         return (series, absent);
     }
-    let told = row.told().into_iter().map(What::told);
+    let told = row.told().into_iter().map(SeriesMetric::told);
     let known = of_work().filter(|metric| metrics::applies(metric.name, row));
-    for what in told.chain(known.map(What::known)) {
+    for what in told.chain(known.map(SeriesMetric::known)) {
         match one(design, row, &what) {
             Ok(one) => series.push(one),
             Err(reason) => absent.push(row.absent(Some(what.metric), reason)),
@@ -57,7 +57,7 @@ pub(super) fn of_metric(
     row: &WorkloadTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
-    one(design, row, &What::known(metric))
+    one(design, row, &SeriesMetric::known(metric))
 }
 
 fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
@@ -74,13 +74,17 @@ fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Series, String> {
+fn one(
+    design: &Design,
+    row: &WorkloadTrials<'_>,
+    what: &SeriesMetric<'_>,
+) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
     let (mut cut, mut has_value) = (None, false);
-    let failed = |trial: &Measured<'_>, why: &str| {
+    let failed = |trial: &MeasuredTrial<'_>, why: &str| {
         let (status, reason) = (Status::Failed, Some(why.to_owned()));
         TrialValue { status, reason, ..cell_trial(trial, None) }
     };
@@ -122,7 +126,7 @@ fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Ser
     })
 }
 
-pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> TrialValue {
+pub(super) fn cell_trial(trial: &MeasuredTrial<'_>, value: Option<f64>) -> TrialValue {
     let record = trial.record;
     let value = value.filter(|_| record.status != Status::Failed);
     TrialValue {

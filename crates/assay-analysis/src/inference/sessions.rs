@@ -6,7 +6,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::findings::{Check, Findings, Measurement, StudyFacts, TrialValue};
 use assay_study::results::record::Status;
 
-use super::across::{self, Book, Key, Unit, Way, key};
+use super::across::{self, Key, RatioBase, ResultIndex, SampleUnit, key};
 use super::cells;
 
 /// Compares the later with the earlier side; `margin` overrides that of the results. `None` if a side is empty.
@@ -17,7 +17,7 @@ pub fn compare_sides(
 ) -> Option<Findings> {
     let margin = margin.or_else(|| common_margin(earlier.iter().chain(later)));
     let [before, after] = [side(earlier)?, side(later)?];
-    let mut found = across::compare_as(&before, &[after], Unit::Sessions { margin });
+    let mut found = across::compare_as(&before, &[after], SampleUnit::Sessions { margin });
     let sizes = [earlier, later].map(<[Findings]>::len);
     let text = format!(
         "each result counts as one value: {} later results against {} earlier results",
@@ -35,7 +35,7 @@ pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> 
 
 fn side(results: &[Findings]) -> Option<Findings> {
     let (first, more) = results.split_first()?;
-    let books: Vec<Book<'_>> = results.iter().map(Book::new).collect();
+    let books: Vec<ResultIndex<'_>> = results.iter().map(ResultIndex::new).collect();
     let plain = first.measurements.iter().filter(|cell| !cell.control);
     let cells = plain.filter_map(|cell| session_cell(cell, &key(cell), &books)).collect();
     // An order that rules out verdicts in one result rules them out in all.
@@ -53,11 +53,11 @@ fn side(results: &[Findings]) -> Option<Findings> {
 }
 
 /// A row with session means as its trials; `None` if a session has no number.
-fn session_cell(cell: &Measurement, key: &Key, books: &[Book<'_>]) -> Option<Measurement> {
+fn session_cell(cell: &Measurement, key: &Key, books: &[ResultIndex<'_>]) -> Option<Measurement> {
     let own: Option<Vec<&Measurement>> = books.iter().map(|book| book.cell(key)).collect();
     let own = own?;
     let means = books.iter().zip(&own).enumerate().map(|(at, (book, cell))| {
-        let mean = Sample::of(&book.values(cell, Way::Plain)?)?.mean.exp();
+        let mean = Sample::of(&book.values(cell, RatioBase::Plain)?)?.mean.exp();
         Some(TrialValue::bare(at as u32 + 1, None, Some(mean), Status::Ok))
     });
     Some(cells::cell(Series::again(cell, &own, means.collect::<Option<_>>()?)))

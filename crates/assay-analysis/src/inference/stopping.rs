@@ -5,7 +5,7 @@ use assay_study::findings::{Comparison, Findings, Verdict};
 use assay_study::results::design::Stopping;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Enough {
+pub enum StopReason {
     Decided,
     /// Every interval is within this fraction of its center.
     Narrow(f64),
@@ -16,7 +16,7 @@ pub enum Enough {
 }
 
 /// Judges a look; `None` if the study continues. A study with a gate ends only by that gate.
-pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
+pub fn enough(found: &Findings, stopping: &Stopping) -> Option<StopReason> {
     if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates
     {
@@ -29,20 +29,20 @@ pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
     };
     let mut primary = found.comparisons.iter().filter(|one| one.primary).peekable();
     primary.peek()?;
-    let (is_enough, enough): (bool, Enough) = match half_width {
-        Some(wanted) => (primary.all(|one| is_narrow(one, wanted)), Enough::Narrow(wanted)),
-        None => (primary.all(is_decided), Enough::Decided),
+    let (is_enough, enough): (bool, StopReason) = match half_width {
+        Some(wanted) => (primary.all(|one| is_narrow(one, wanted)), StopReason::Narrow(wanted)),
+        None => (primary.all(is_decided), StopReason::Decided),
     };
     is_enough.then_some(enough)
 }
 
 /// Whether a gate that ends its study is decided as far as possible.
-fn gated(gate: &GateAnswer, replicates: u32) -> Option<Enough> {
+fn gated(gate: &GateAnswer, replicates: u32) -> Option<StopReason> {
     if replicates < FEWEST_TO_END || gate.rows.is_empty() || gate.rows.iter().any(Gated::is_open) {
         return None;
     }
     let is_whole = !gate.rows.iter().any(Gated::is_silent);
-    Some(if is_whole { Enough::Gated } else { Enough::GatedBut })
+    Some(if is_whole { StopReason::Gated } else { StopReason::GatedBut })
 }
 
 fn is_decided(one: &Comparison) -> bool {

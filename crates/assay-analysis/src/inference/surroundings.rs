@@ -197,7 +197,7 @@ fn hottest(all: &[&Evidence]) -> Option<Hottest> {
 }
 
 #[derive(Default)]
-struct Sum {
+struct FactSum {
     numbers: Vec<f64>,
     words: Vec<String>,
 }
@@ -215,7 +215,7 @@ fn fields(row: &WorkloadTrials<'_>) -> Vec<ObservedField> {
 
 /// Observations of some trials, each with the name of its probe, field by field.
 fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Vec<ObservedField> {
-    let mut sums: BTreeMap<(&str, String), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, String), FactSum> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
     for (probe, observed) in observed {
         match observed {
@@ -246,7 +246,7 @@ fn summed(observed: impl Iterator<Item = (&'static str, Presence<Value>)>) -> Ve
     told.chain(untold).collect()
 }
 
-fn add_leaf(sum: &mut Sum, leaf: &Value) {
+fn add_leaf(sum: &mut FactSum, leaf: &Value) {
     match leaf {
         Value::String(word) => sum.words.push(word.clone()),
         Value::Bool(flag) => sum.words.push(if *flag { "yes" } else { "no" }.to_owned()),

@@ -5,7 +5,7 @@ use assay_study::results::record::{Status, Trial};
 
 /// Time of all trials, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Time {
+pub(super) struct TrialTime {
     whole: u64,
     /// Windows of trials that are not left out by design.
     measuring: u64,
@@ -17,7 +17,7 @@ pub(super) struct Time {
     between: u64,
 }
 
-impl Time {
+impl TrialTime {
     /// Adds a trial; a trial without times adds nothing.
     pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_whole_and_a_lead_in_measures_nothing() {
-        let mut time = Time::default();
+        let mut time = TrialTime::default();
         assert_eq!(time.text(), None);
         for status in [Status::Warmup, Status::Ok, Status::Disturbed] {
             let mut trial = testing::trial(&testing::workload("read", 100), 1);

@@ -8,7 +8,7 @@ use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
-use super::rows::{Measured, WorkloadTrials};
+use super::rows::{MeasuredTrial, WorkloadTrials};
 
 pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
@@ -54,7 +54,7 @@ fn request_mean_ns(device: &str, told: &[(u64, DeviceEvidence)]) -> Option<f64> 
 }
 
 /// Bytes claimed by a trial, with the counters of a device around it.
-fn counters(trial: &Measured<'_>, name: &str) -> Option<(u64, DeviceEvidence)> {
+fn counters(trial: &MeasuredTrial<'_>, name: &str) -> Option<(u64, DeviceEvidence)> {
     let evidence = &trial.record.evidence;
     let maps = [&evidence.disk, &evidence.members];
     let device = maps.into_iter().find_map(|devices| devices.value()?.get(name))?;
@@ -72,7 +72,7 @@ fn reason(row: &WorkloadTrials<'_>) -> String {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Costs(BTreeMap<String, Cost>);
+pub(super) struct CostSums(BTreeMap<String, Cost>);
 
 /// Number of readings, their total and their longest time, nanoseconds.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ struct Cost {
     max_ns: u64,
 }
 
-impl Costs {
+impl CostSums {
     pub fn add(&mut self, trial: &Trial) {
         for (probe, ns) in &trial.evidence.probe_ns {
             let cost = self.0.entry(probe.clone()).or_default();

@@ -24,8 +24,8 @@ const APART: f64 = 0.10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    pub before: Window,
-    pub after: Window,
+    pub before: ResultWindow,
+    pub after: ResultWindow,
     /// Whether CPU waits differed too much to attribute latencies to the device.
     pub unequal_pressure: bool,
     /// Comparison of the two shares, without a final period.
@@ -33,7 +33,7 @@ pub struct Windows {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Window {
+pub struct ResultWindow {
     pub result: String,
     /// When it began, RFC 3339.
     pub started: String,
@@ -52,11 +52,11 @@ pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
     Some(Windows { before, after, unequal_pressure, pressure })
 }
 
-fn window(found: &Findings) -> Option<Window> {
+fn window(found: &Findings) -> Option<ResultWindow> {
     let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
     let work = found.workloads.iter().find(is_watched)?;
     let around = found.environment.activity.workloads.iter().find(|one| one.workload == WATCHED);
-    Some(Window {
+    Some(ResultWindow {
         result: found.study.id.clone(),
         started: found.study.started.clone(),
         seconds: work.time_ns as f64 / 1e9,
@@ -97,7 +97,7 @@ pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Finding
 }
 
 /// How long something waited for a processor in each window.
-fn pressure(windows: [&Window; 2], unequal: bool) -> String {
+fn pressure(windows: [&ResultWindow; 2], unequal: bool) -> String {
     let [Some(before), Some(after)] = windows.map(|one| one.cpu_pressure) else {
         return "one window has no CPU wait times; watch again with this Assay version to compare CPU waits"
             .to_owned();

@@ -44,8 +44,8 @@ struct OfRows<'a> {
     /// The series of the classes of a replayed load.
     played: Vec<Series>,
     /// Latencies of the block layer by class.
-    classes: Vec<classes::Classes>,
-    trials: Trials,
+    classes: Vec<classes::ClassSeries>,
+    trials: TrialCounts,
     rules: RowRules,
     hosts: hosts::HostRates,
     of_kinds: Vec<WorkFacts>,
@@ -57,9 +57,9 @@ struct OfRows<'a> {
 
 /// Counters over all trials, including the search for a load.
 #[derive(Default)]
-struct Trials {
-    counts: checks::Counts,
-    costs: watched::Costs,
+struct TrialCounts {
+    counts: checks::CheckCounts,
+    costs: watched::CostSums,
     ticks: ProcessorTicks,
     race: race::RaceRuns,
 }
@@ -167,14 +167,14 @@ impl<'a> Analysis<'a> {
         told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
         told.extend(card::classes(plan, environment, &found));
         told.extend(card::prices(&cards));
-        let story = sentences::Story { plan, environment, rows: &rows, found: &found, told };
+        let story = sentences::Summary { plan, environment, rows: &rows, found: &found, told };
         found.summary = sentences::summary(&story);
         decide(&mut found, &measured, &planned(plan, &rows));
         found
     }
 }
 
-impl Trials {
+impl TrialCounts {
     fn add(&mut self, plan: &Plan, environment: &Environment, trials: &[&Trial]) {
         for trial in trials {
             self.counts.add(trial);
@@ -231,7 +231,7 @@ fn add_checks(
     found: &mut Findings,
     plan: &Plan,
     environment: &Environment,
-    counts: &checks::Counts,
+    counts: &checks::CheckCounts,
 ) {
     let of_verdicts = std::mem::take(&mut found.checks);
     let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());

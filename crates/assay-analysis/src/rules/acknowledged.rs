@@ -13,7 +13,7 @@ use assay_workloads::io::{self, Pattern};
 use super::cached::is_loop_in_memory;
 use super::evidence::is_simulated;
 use super::host_cache::hides_its_cache;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub const NAME: &str = "cached-sync";
 
@@ -52,22 +52,22 @@ pub static RULE: Rule = Rule {
                may still be in use.",
     },
     looks_at: Basis::Medium,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
     io.sync.every().filter(|_| case.workload.writes())?;
     if let Some(memory) = memory(case.site) {
-        return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
+        return Some(RuleRemark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
     // An emulator's times do not describe a medium.
     let times = WriteTimes::new(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
-    let needed = Needed::new(&case.site.drives, io)?;
+    let needed = NeededTime::new(&case.site.drives, io)?;
     let (mean, [low, high]) = times.told()?;
     (high < SURELY * needed.least_ns).then(|| {
-        Remark::note(format!(
+        RuleRemark::note(format!(
             "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
             show::duration(mean),
             show::duration(low),
@@ -96,12 +96,12 @@ fn is_on(drive: &Drive, buses: &[&str]) -> bool {
 }
 
 /// Duration of a sync that waits for the medium.
-struct Needed {
+struct NeededTime {
     least_ns: f64,
     words: String,
 }
 
-impl Needed {
+impl NeededTime {
     fn new(drives: &[Drive], io: &io::IoPlan) -> Option<Self> {
         Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
     }
@@ -213,7 +213,7 @@ pub fn with_a_cache(site: &Site) -> Option<&Drive> {
 }
 
 /// Judges the same writes with and without syncs.
-pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<Remark> {
+pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<RuleRemark> {
     let (mean, [_, high]) = synced.told()?;
     bare.told()?;
     let apart = welch(&bare.logarithms()?, &synced.logarithms()?)?;
@@ -222,7 +222,7 @@ pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<R
         return None;
     }
     let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
-    Some(Remark::note(format!(
+    Some(RuleRemark::note(format!(
         "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as a write without (95% CI \
          {least} to {most}): {}; the fastest flash programs a page in {}. {drive} announces a volatile cache, but no \
          flush reached flash. The cache may be protected or the medium may be fast nonvolatile memory, so {UNSEEN}",

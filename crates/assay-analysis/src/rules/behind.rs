@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_workloads::io::{Pace, tolerance};
 use assay_workloads::{Basis, io};
 
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Share of the scheduled operations that may be late or missing.
 const HELD: f64 = 0.005;
@@ -23,11 +23,11 @@ pub static RULE: Rule = Rule {
                sleeping thread wakes within 0.1 ms if a CPU is free.",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let own = case.measured().filter_map(|measured| io::IoDetail::of(measured)?.pace);
     let pace = own.reduce(Pace::plus)?;
     unissued(&pace).or_else(|| late(&pace))
@@ -38,9 +38,9 @@ fn share(part: u64, pace: &Pace) -> Option<String> {
     (share > HELD).then(|| show::percent(100.0 * share))
 }
 
-fn unissued(pace: &Pace) -> Option<Remark> {
+fn unissued(pace: &Pace) -> Option<RuleRemark> {
     let missing = share(pace.unissued(), pace)?;
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "of {} scheduled operations, {} ({missing}) were never issued: the target cannot sustain the rate, and \
          response times are lower bounds",
         show::count(pace.scheduled),
@@ -48,7 +48,7 @@ fn unissued(pace: &Pace) -> Option<Remark> {
     )))
 }
 
-fn late(pace: &Pace) -> Option<Remark> {
+fn late(pace: &Pace) -> Option<RuleRemark> {
     let late = share(pace.late, pace)?;
     let what = format!(
         "of {} scheduled operations, {} ({late}) were issued more than {} late, at most {}",
@@ -60,10 +60,10 @@ fn late(pace: &Pace) -> Option<Remark> {
     // Late operations with a free slot waited for this machine.
     let idle = pace.late.saturating_sub(pace.full);
     Some(match share(idle, pace) {
-        None => Remark::note(format!(
+        None => RuleRemark::note(format!(
             "{what}, because all slots were in use: response times include the wait, service times do not"
         )),
-        Some(idle) => Remark::suspect(format!(
+        Some(idle) => RuleRemark::suspect(format!(
             "{what}; for {idle}, a slot was free: this machine was too slow, and response times include its delay"
         )),
     })
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     /// Three trials of an open loop, each of 1,000 operations.
-    fn paced(change: impl Fn(&mut Pace)) -> Option<Remark> {
+    fn paced(change: impl Fn(&mut Pace)) -> Option<RuleRemark> {
         let bench = Bench::write().each(move |trial| {
             let mut pace = Pace { scheduled: 1_000, issued: 1_000, ..Pace::default() };
             change(&mut pace);

@@ -6,7 +6,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 
 use super::evidence::MIB;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
@@ -23,11 +23,11 @@ pub static RULE: Rule = Rule {
                because other programs also dirty pages.",
     },
     looks_at: Basis::Bytes,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let is_direct_write = case.workload.writes() && case.workload.work.touches().direct;
     let seen = case.survey.dirtied.filter(|_| is_direct_write)?;
     // Others may have dirtied pages while a trial ran: filling the area is a second witness.
@@ -41,7 +41,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         written = written.saturating_add(one);
     }
     (written >= MIB).then(|| {
-        Remark::suspect(format!(
+        RuleRemark::suspect(format!(
             "direct writes went through the page cache: {} became dirty for {} written; btrfs does this for files \
              with checksums; use chattr +C on the directory or mount with nodatasum",
             show::bytes(dirtied),

@@ -6,7 +6,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::{command, files};
 
 use super::evidence::in_trials;
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Fewest bytes from storage for a remark.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -27,14 +27,14 @@ pub static RULE: Rule = Rule {
                than 128 MiB and more than a quarter of the earlier amount remains cached, the runs were not cold.",
     },
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let details: Vec<&command::CommandDetail> =
         case.trials.iter().copied().filter_map(detail).collect();
-    not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
+    not_emptied(case).or_else(|| differs(&details)).map(RuleRemark::suspect)
 }
 
 fn detail(trial: &Trial) -> Option<&command::CommandDetail> {

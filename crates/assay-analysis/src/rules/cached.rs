@@ -9,10 +9,10 @@ use assay_workloads::Basis;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::{self, Pattern};
 
-use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
+use super::evidence::{MovedShare, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
 use super::imported::first_objection;
-use super::{Case, Check, MOVED, Remark, Rule, emptied};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, emptied};
 
 /// Share of the claimed reads below which memory must have served the rest.
 const LEAST_SHARE: f64 = 0.5;
@@ -51,33 +51,33 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Medium,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     judge_import,
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() || is_simulated(case) {
         return None;
     }
     if case.site.backing == Backing::Memory {
         let filesystem = case.site.filesystem();
         let text = format!("memory, not a drive: {filesystem} stores its files in memory");
-        return Some(Remark::invalid(text));
+        return Some(RuleRemark::invalid(text));
     }
     let seen = || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
     let seen = if case.workload.reads() { seen() } else { None };
     seen.or_else(|| below_a_loop(case))
 }
 
-fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let doubt = |own: &ImportEvidence| match *own {
         ImportEvidence::Directions { read, written } => outrun(read, written),
         ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
         _ => None,
     };
-    let invalid = first_objection(runs, idle_disks).map(Remark::invalid);
-    invalid.or_else(|| first_objection(runs, doubt).map(Remark::suspect))
+    let invalid = first_objection(runs, idle_disks).map(RuleRemark::invalid);
+    invalid.or_else(|| first_objection(runs, doubt).map(RuleRemark::suspect))
 }
 
 /// Why the disks served only a part of another tool's run.
@@ -117,9 +117,9 @@ fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
 }
 
 /// A loop device has counters: arms are comparable, but the numbers do not describe a drive.
-fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
+fn below_a_loop(case: &Case<'_>) -> Option<RuleRemark> {
     is_loop_in_memory(case.site)
-        .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
+        .then(|| RuleRemark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
 }
 
 /// Whether a target is on a loop device whose file is in memory.
@@ -128,13 +128,13 @@ pub(super) fn is_loop_in_memory(site: &Site) -> bool {
 }
 
 /// A host that writes through stores writes on the drive, but still caches reads.
-fn from_the_host(case: &Case<'_>) -> Option<Remark> {
+fn from_the_host(case: &Case<'_>) -> Option<RuleRemark> {
     let again = ReadAgain::new(case).filter(|again| again.drive.writes_through())?;
     let text = format!("{}: the host's memory serves reads", again.words());
-    Some(Remark::suspect(text).of_reads().of_speed())
+    Some(RuleRemark::suspect(text).of_reads().of_speed())
 }
 
-fn from_counters(case: &Case<'_>) -> Option<Remark> {
+fn from_counters(case: &Case<'_>) -> Option<RuleRemark> {
     // With direct I/O, only trimmed blocks explain the missing reads: `trimmed-area` reports them.
     let is_taken_away = emptied::clears(case);
     if is_taken_away && case.workload.work.touches().direct {
@@ -144,7 +144,7 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     let trials = witnessed(case);
     let reads =
         trials.iter().map(|t| (t.device.run.read_bytes, fetched(case, t.claims.read.bytes)));
-    let short = Share::below(limit, reads)?;
+    let short = MovedShare::below(limit, reads)?;
     let delivered = if short.moved == 0 { "0%".to_owned() } else { show::percent(short.percent()) };
     let what = if is_scattered(case) { "pages" } else { "bytes" };
     let elsewhere = match () {
@@ -152,7 +152,7 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
         () if partly_unwritten(case) => ", or it was never written",
         () => "",
     };
-    Some(Remark::invalid(format!(
+    Some(RuleRemark::invalid(format!(
         "{} delivered {delivered} of the {what} read{}: the rest came from memory{elsewhere}{}",
         mover(&trials),
         in_trials(short.trials, case),
@@ -188,7 +188,7 @@ fn cached_words(case: &Case<'_>) -> String {
     format!(" (up to {} of the area was in the page cache beforehand)", show::percent(100.0 * most))
 }
 
-fn from_pages(case: &Case<'_>) -> Option<Remark> {
+fn from_pages(case: &Case<'_>) -> Option<RuleRemark> {
     if case.workload.work.touches().direct || !witnessed(case).is_empty() {
         return None;
     }
@@ -196,7 +196,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     let hit = shares.iter().filter(|share| **share > MOST_CACHED).count();
     let most = shares.iter().copied().fold(0.0, f64::max);
     (hit > 0).then(|| {
-        Remark::invalid(format!(
+        RuleRemark::invalid(format!(
             "up to {} of the area was in the page cache{}, and no device counts the bytes that it delivers",
             show::percent(100.0 * most),
             in_trials(hit, case)

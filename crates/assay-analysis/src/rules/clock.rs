@@ -6,7 +6,7 @@ use assay_machine::probes::clock;
 use assay_study::results::record::Trial;
 use assay_workloads::io;
 
-use super::{Check, Remark, Rule};
+use super::{Rule, RuleCheck, RuleRemark};
 
 /// Steps up to here are corrections of nobody's concern, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
@@ -20,18 +20,18 @@ pub static RULE: Rule = Rule {
                ran for a time that Assay did not measure. The limit is 10 ms because routine clock corrections can \
                reach 10 ms. Numbers from a trace without times are invalid.",
     },
-    check: Check::Event(|_, trial| event(trial)),
+    check: RuleCheck::Event(|_, trial| event(trial)),
     ..Rule::NONE
 };
 
 /// Returns the remark on a recording whose requests have no times.
-pub(super) fn of_recording(trials: &[&Trial]) -> Option<Remark> {
+pub(super) fn of_recording(trials: &[&Trial]) -> Option<RuleRemark> {
     for trial in trials {
         let counted = trial.measured.as_ref().and_then(io::IoDetail::of);
         let recorded = counted.and_then(|counted| counted.requests.as_ref());
         if recorded.is_some_and(|own| own.span_ns == 0 && own.requests > 0) {
             let text = "the trace has no times: its rates and latencies are unknown";
-            return Some(Remark::invalid(text));
+            return Some(RuleRemark::invalid(text));
         }
     }
     None

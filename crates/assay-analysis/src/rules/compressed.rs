@@ -5,8 +5,8 @@ use assay_core::quantity::units::show;
 use assay_workloads::Basis;
 use assay_workloads::io::Content;
 
-use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::evidence::{CountedTrial, MovedShare, compression, in_trials, witnessed};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the claim below which compression explains part of the speed.
 const LEAST_SHARE: f64 = 0.9;
@@ -21,17 +21,17 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let compression = compression(case)?;
     if case.trials.is_empty() {
         return None;
     }
     if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
-        return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
+        return Some(RuleRemark::suspect(format!("{compression} is on and the content is zeros")));
     }
     // With a stated compressibility, compression is the question, and the savings are the answer.
     let stated =
@@ -41,29 +41,29 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
             || "all of the requested bytes".to_owned(),
             |share| format!("only {} of the bytes", show::percent(share.percent())),
         );
-        return Some(Remark::note(format!(
+        return Some(RuleRemark::note(format!(
             "{compression} is on and the device moved {moved}; the study states that {content} of the content \
              compresses"
         )));
     }
     Some(match fewer(&witnessed(case)) {
-        Some(share) => Remark::suspect(format!(
+        Some(share) => RuleRemark::suspect(format!(
             "{compression} is on and the device moved only {} of the bytes{}",
             show::percent(share.percent()),
             in_trials(share.trials, case)
         )),
-        None => Remark::note(format!("{compression} is on; the content is random")),
+        None => RuleRemark::note(format!("{compression} is on; the content is random")),
     })
 }
 
 /// The direction in which the device moved less; writes include data that arrived after the run.
-fn fewer(trials: &[Witnessed]) -> Option<Share> {
+fn fewer(trials: &[CountedTrial]) -> Option<MovedShare> {
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
     let writes = trials.iter().map(|t| {
         let written = t.device.run.write_bytes + t.device.settle.write_bytes;
         (written, t.claims.write.bytes)
     });
-    Share::below(LEAST_SHARE, reads).or_else(|| Share::below(LEAST_SHARE, writes))
+    MovedShare::below(LEAST_SHARE, reads).or_else(|| MovedShare::below(LEAST_SHARE, writes))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use assay_workloads::{Basis, io};
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
-use super::{Case, Check, Remark, Rule, emptied};
+use super::{Case, Rule, RuleCheck, RuleRemark, emptied};
 
 /// Lowest mean share of the requested depth at the device.
 const LEAST_SHARE: f64 = 0.5;
@@ -29,12 +29,12 @@ pub static RULE: Rule = Rule {
                trial can hide the true queue depth. For numbers imported from fio, Assay uses iodepth_level.",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     judge_import,
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let asked = expected(case);
     // On a schedule or with pauses, the depth is only a limit.
     let held_back = case.io().is_some_and(|io| io.is_held_back());
@@ -44,12 +44,12 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     shallow(case, asked).or_else(|| finished_at_once(case, asked))
 }
 
-fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let text = first_objection(runs, |own| match *own {
         ImportEvidence::Depth { requested, reached } => shallow_import(requested, reached),
         _ => None,
     });
-    text.map(Remark::suspect)
+    text.map(RuleRemark::suspect)
 }
 
 /// Why a queue of another tool was not as deep as requested.
@@ -71,7 +71,7 @@ fn expected(case: &Case<'_>) -> u32 {
 }
 
 /// Mean queue depth over all trials: single trials are short, and CPU delays can hide the depth.
-fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
+fn shallow(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     // The device's queue includes work of others, and a file system trims and zeroes without a device.
     let is_cleared_by_filesystem = emptied::clears(case) && case.site.kind != TargetKind::Device;
     if case.workload.background.is_some() || is_cleared_by_filesystem {
@@ -89,11 +89,11 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
     let in_flight = weighted_ms / submitting_ms;
     let measured = show::three_digits(in_flight);
     let text = format!("queue depth {asked} requested, {measured} measured");
-    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| Remark::suspect(text))
+    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| RuleRemark::suspect(text))
 }
 
 /// At depth 1 per thread, every operation completes before its submission returns: only the device's queue counts.
-fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
+fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<RuleRemark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
@@ -102,7 +102,7 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
         .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
         .count();
     (hit > 0).then(|| {
-        Remark::suspect(format!(
+        RuleRemark::suspect(format!(
             "queue depth {asked} requested, but operations completed before their submission returned{}: queue depth \
              was 1",
             in_trials(hit, case)

@@ -8,9 +8,9 @@ use assay_study::results::record::Traffic;
 use assay_workloads::Basis;
 
 use super::evidence::{
-    Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
+    CountedTrial, MovedShare, Mover, compression, in_trials, is_simulated, mover, witnessed,
 };
-use super::{Case, Check, MOVED, Remark, Rule, cached, emptied};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark, cached, emptied};
 
 const LEAST_SHARE: f64 = 0.9;
 /// Smallest write amplification worth a note.
@@ -32,11 +32,11 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Medium,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
         return None;
     }
@@ -45,7 +45,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
         let why = why.unwrap_or_default();
         let text = format!("no device counts the bytes, so Assay cannot check the number{why}");
-        return Some(Remark::suspect(text));
+        return Some(RuleRemark::suspect(text));
     }
     let found = [
         short_reads(case, &trials),
@@ -54,7 +54,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         amplified(&trials),
         served(case, &trials),
     ];
-    found.into_iter().flatten().reduce(|one, other| Remark {
+    found.into_iter().flatten().reduce(|one, other| RuleRemark {
         trust: one.trust.max(other.trust),
         text: format!("{}; {}", one.text, other.text),
         ..one
@@ -65,30 +65,30 @@ fn is_cached(case: &Case<'_>) -> bool {
     cached::RULE.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
 }
 
-fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     // For data from memory, `cached` is more precise; for trimmed blocks, `trimmed-area`.
     if compression(case).is_some() || emptied::clears(case) || is_cached(case) {
         return None;
     }
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
-    Share::below(LEAST_SHARE, reads)
-        .map(|short| Remark::invalid(short.words(case, trials, "delivered", "bytes read")))
+    MovedShare::below(LEAST_SHARE, reads)
+        .map(|short| RuleRemark::invalid(short.words(case, trials, "delivered", "bytes read")))
 }
 
-fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
-    let in_time = |t: &Witnessed| t.device.run.write_bytes;
-    let in_all = |t: &Witnessed| in_time(t) + t.device.settle.write_bytes;
-    let claimed = |t: &Witnessed| t.claims.write.bytes;
+fn short_writes(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
+    let in_time = |t: &CountedTrial| t.device.run.write_bytes;
+    let in_all = |t: &CountedTrial| in_time(t) + t.device.settle.write_bytes;
+    let claimed = |t: &CountedTrial| t.claims.write.bytes;
     // Stated duplicates may be saved, like stated compressible data.
     let copies = case.io().map_or(0.0, |io| f64::from(io.duplicates.percent()) / 100.0);
     let limit = LEAST_SHARE * (1.0 - copies);
-    let arrived = |t: &&Witnessed| in_all(t) as f64 >= limit * claimed(t) as f64;
+    let arrived = |t: &&CountedTrial| in_all(t) as f64 >= limit * claimed(t) as f64;
 
     // Savings are immediate: all other data must have arrived in time.
-    let due = |t: &Witnessed| if copies > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
+    let due = |t: &CountedTrial| if copies > 0.0 { claimed(t).min(in_all(t)) } else { claimed(t) };
     let late = trials.iter().filter(arrived).map(|t| (in_time(t), due(t)));
-    if let Some(late) = Share::below(LEAST_SHARE, late) {
-        return Some(Remark::invalid(format!(
+    if let Some(late) = MovedShare::below(LEAST_SHARE, late) {
+        return Some(RuleRemark::invalid(format!(
             "{} of the bytes were still in memory when the clock stopped{}",
             show::percent(100.0 - late.percent()),
             in_trials(late.trials, case)
@@ -97,36 +97,36 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     if compression(case).is_some() {
         return None;
     }
-    let lost = Share::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
+    let lost = MovedShare::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
     let what = "bytes written, even after a sync";
-    Some(Remark::invalid(lost.words(case, trials, "received", what)))
+    Some(RuleRemark::invalid(lost.words(case, trials, "received", what)))
 }
 
 /// A device's trims arrive as discards, or as zeros beyond the written bytes; file systems may delay trims.
-fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+fn short_trims(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     if case.site.kind != TargetKind::Device {
         return None;
     }
-    let told = |t: &Witnessed| {
+    let told = |t: &CountedTrial| {
         let sum = |of: fn(&Traffic) -> u64| of(&t.device.run) + of(&t.device.settle);
         let asked = t.claims.write.bytes.saturating_add(t.claims.zero.bytes);
         sum(|one| one.discard_bytes) + sum(|one| one.write_bytes).saturating_sub(asked)
     };
     let trims = trials.iter().map(|t| (told(t), t.claims.trim.bytes));
-    Share::below(LEAST_SHARE, trims)
-        .map(|short| Remark::invalid(short.words(case, trials, "received", "trims")))
+    MovedShare::below(LEAST_SHARE, trims)
+        .map(|short| RuleRemark::invalid(short.words(case, trials, "received", "trims")))
 }
 
 /// Note on bytes counted on a network.
-fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+fn served(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
     let filesystem = case.site.filesystem();
     let text =
         format!("the bytes crossed the network ({filesystem}); the server's cache is invisible");
-    by_server.then(|| Remark::note(text))
+    by_server.then(|| RuleRemark::note(text))
 }
 
-fn amplified(trials: &[Witnessed]) -> Option<Remark> {
+fn amplified(trials: &[CountedTrial]) -> Option<RuleRemark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
     // Devices count zeroing as writes; file systems may only record it, so it only raises the limit.
@@ -135,7 +135,7 @@ fn amplified(trials: &[Witnessed]) -> Option<Remark> {
     let factor = written as f64 / claimed as f64;
     (claimed > 0 && factor > AMPLIFIED).then(|| {
         let (who, times) = (mover(trials), show::times(factor));
-        Remark::note(format!("{who} wrote {times} times the requested bytes"))
+        RuleRemark::note(format!("{who} wrote {times} times the requested bytes"))
     })
 }
 

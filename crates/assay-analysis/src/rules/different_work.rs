@@ -7,7 +7,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
 use assay_workloads::command;
 
-use super::{ALL, Case, Check, Remark, Rule};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 
 /// Fewest bytes per run for a remark.
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
@@ -32,16 +32,16 @@ pub static RULE: Rule = Rule {
                codes, and bytes read or written that differ by more than 10% (from 1 MiB).",
     },
     changes: ALL,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let sums = Worked::new("", case.trials)?.sums;
     (sums.len() > 1).then(|| {
         let count = show::count(sums.len() as u64);
         let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
-        Remark::invalid(format!(
+        RuleRemark::invalid(format!(
             "all runs must produce the same output, but produced {count} different outputs{why}"
         ))
     })
@@ -90,7 +90,7 @@ impl Worked {
 type Amount = fn(&Worked) -> Option<f64>;
 
 /// Remarks on compared sides. Differences within one side are reported for that side alone.
-pub fn between(sides: &[&Worked]) -> Vec<Remark> {
+pub fn between(sides: &[&Worked]) -> Vec<RuleRemark> {
     if sides.len() < 2 {
         return Vec::new();
     }
@@ -103,7 +103,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
             format!("{} of {}", &sum[..end], side.name)
         });
-        found.push(Remark::invalid(format!(
+        found.push(RuleRemark::invalid(format!(
             "the compared commands produced different outputs (hashes: {})",
             several(each)
         )));
@@ -114,7 +114,10 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
             format!("{} of {}", own.join(" and "), side.name)
         });
-        found.push(Remark::note(format!("the commands' exit statuses differ: {}", several(each))));
+        found.push(RuleRemark::note(format!(
+            "the commands' exit statuses differ: {}",
+            several(each)
+        )));
     }
     let amounts: [(&str, Amount); 2] =
         [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
@@ -127,7 +130,7 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
             told.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one });
         let Some((least, most)) = least.zip(most) else { continue };
         if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
-            found.push(Remark::note(format!(
+            found.push(RuleRemark::note(format!(
                 "the compared commands {what} different amounts per run: {} for {}, {} for {}",
                 show::bytes(least.0 as u64),
                 least.1,

@@ -6,8 +6,8 @@ use assay_study::results::record::Trial;
 use assay_workloads::Basis;
 use assay_workloads::io::{Apart, Class};
 
-use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::evidence::{MovedShare, in_trials, is_simulated, mover, witnessed};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the read bytes that the device must have delivered.
 const LEAST_SHARE: f64 = 0.9;
@@ -23,11 +23,11 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !clears(case) || is_simulated(case) {
         return None;
     }
@@ -39,7 +39,7 @@ pub(super) fn clears(case: &Case<'_>) -> bool {
 }
 
 /// Trims that covered their whole range, or its hottest part, more than once.
-fn nothing_left(case: &Case<'_>) -> Option<Remark> {
+fn nothing_left(case: &Case<'_>) -> Option<RuleRemark> {
     let area = case.survey.area.measured(case.workload.background.is_some()).length;
     let io = case.io().filter(|io| io.mix.percent(Class::Write) == 0 && area > 0)?;
     let parts: u64 = if io.rw_split == Apart::Halves { 2 } else { 1 };
@@ -54,18 +54,18 @@ fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let above: Vec<f64> = case.trials.iter().filter_map(rounds).collect();
     let most = above.iter().copied().reduce(f64::max)?;
     let what = if share < 1.0 { "the most accessed part contains" } else { "the area contains" };
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "trims and write-zeroes covered up to {} times the bytes that {what}{}: later trims hit trimmed blocks",
         show::times(most),
         in_trials(above.len(), case)
     )))
 }
 
-fn holes_read(case: &Case<'_>) -> Option<Remark> {
+fn holes_read(case: &Case<'_>) -> Option<RuleRemark> {
     let trials = witnessed(case);
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
-    let short = Share::below(LEAST_SHARE, reads)?;
-    Some(Remark::suspect(format!(
+    let short = MovedShare::below(LEAST_SHARE, reads)?;
+    Some(RuleRemark::suspect(format!(
         "{} delivered {} of the bytes read{}: reads of trimmed or zeroed blocks do not reach the drive",
         mover(&trials),
         show::percent(short.percent()),

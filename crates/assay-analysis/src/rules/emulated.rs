@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -13,13 +13,13 @@ pub static RULE: Rule = Rule {
                much memory it uses. Assay gives no verdict and no rank for times and rates, and does not compare them \
                within or across results. Amounts of memory remain comparable.",
     },
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let emulator = case.emulator.filter(|_| !case.trials.is_empty())?;
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "the machine is emulated ({emulator}): its times and rates do not describe hardware"
     )))
 }

@@ -53,7 +53,7 @@ fn both(left: &Traffic, right: &Traffic) -> Traffic {
 
 /// A finished trial with what the counted devices moved around it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Witnessed {
+pub(super) struct CountedTrial {
     /// Traffic that the tool claims, including background load.
     pub claims: Claims,
     /// Traffic of the devices; below a loop device that of its drives if less, because the page cache serves its file.
@@ -71,20 +71,24 @@ pub(super) enum Mover {
     Server,
 }
 
-pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
+pub(super) fn witnessed(case: &Case<'_>) -> Vec<CountedTrial> {
     let mut found = Vec::new();
     for trial in case.trials.iter().filter(|trial| trial.measured.is_some()) {
         let claims = trial.claims();
         let Some(top) = counted_devices(case, trial) else {
             let device = of_server(trial);
-            found.extend(device.map(|device| Witnessed { claims, device, mover: Mover::Server }));
+            found.extend(device.map(|device| CountedTrial {
+                claims,
+                device,
+                mover: Mover::Server,
+            }));
             continue;
         };
         let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
         let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
         let below_loop = moved(&device) < moved(&top);
         let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
-        found.push(Witnessed { claims, device, mover });
+        found.push(CountedTrial { claims, device, mover });
     }
     found
 }
@@ -101,7 +105,7 @@ fn of_server(trial: &Trial) -> Option<DeviceEvidence> {
     Some(DeviceEvidence { gap: Traffic::default(), run, settle })
 }
 
-pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
+pub(super) fn mover(trials: &[CountedTrial]) -> &'static str {
     let is = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
     match () {
         () if is(Mover::BelowLoop) => "the drive below the loop device",
@@ -149,13 +153,13 @@ fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
 
 /// Bytes moved against bytes claimed, summed over the affected trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct MovedShare {
     pub moved: u64,
     pub claimed: u64,
     pub trials: usize,
 }
 
-impl Share {
+impl MovedShare {
     /// Sums (moved, claimed) of trials that claim enough and moved less than `limit` of it; `None` if there are none.
     pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let short = trials.filter(|(moved, claimed)| {
@@ -174,7 +178,7 @@ impl Share {
     }
 
     /// `the device delivered only 12% of the bytes read, in 2 of 3 trials`.
-    pub fn words(&self, case: &Case<'_>, all: &[Witnessed], verb: &str, what: &str) -> String {
+    pub fn words(&self, case: &Case<'_>, all: &[CountedTrial], verb: &str, what: &str) -> String {
         let (who, share) = (mover(all), show::percent(self.percent()));
         format!("{who} {verb} only {share} of the {what}{}", in_trials(self.trials, case))
     }

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_workloads::Basis;
 
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 pub const NAME: &str = "missing-hosts";
 
@@ -18,18 +18,18 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Operations,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let whole = case.trials.iter().filter_map(|trial| trial.together.as_ref());
     let counts = whole.map(|own| (own.hosts.len(), own.of as usize));
     let counts: Vec<(usize, usize)> = counts.filter(|(there, _)| *there > 0).collect();
     let fewer = || counts.iter().filter(|(there, of)| there < of);
     let (least, of) = fewer().min()?;
     let (hit, all) = (fewer().count(), counts.len());
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "only {least} of {of} hosts in {hit} of {all} trials: the sum excludes the lost hosts"
     )))
 }

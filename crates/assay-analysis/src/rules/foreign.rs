@@ -9,7 +9,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::{Basis, Measured};
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the trial's own bytes that other traffic may reach.
 const MOST_SHARE: f64 = 0.01;
@@ -33,17 +33,17 @@ pub static RULE: Rule = Rule {
     looks_at: Basis::Bytes,
     changes: MOVED,
     minds_others: true,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     disturbance: Some(disturbance),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let told: Vec<String> =
         case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
     let example = told.first()?;
     let which = if told.len() > 1 { "for example: " } else { "" };
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "other programs used the device{} ({which}{example})",
         in_trials(told.len(), case)
     )))

@@ -11,7 +11,7 @@ use assay_workloads::Basis;
 use assay_workloads::io;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 const LOOP: &str = "loop";
 /// A final flush that lowers the write rate below this share shows that most data was not on the drive.
@@ -43,7 +43,7 @@ pub static RULE: Rule = Rule {
                cache type.",
     },
     looks_at: Basis::Medium,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
@@ -53,12 +53,12 @@ pub fn hides_its_cache(drive: &Drive) -> bool {
     drive.link.value().is_none() && (drive.is_served() || is_loop)
 }
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() {
         return None;
     }
     if case.site.backing == Backing::Remote {
-        return Some(Remark::note(
+        return Some(RuleRemark::note(
             "the server's cache is invisible to this client; a server with an async export acknowledges writes \
              before storing them",
         ));
@@ -67,8 +67,8 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     // A host that writes through stores writes on the drive; rule `cached` reports its reads.
     let kept_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
     let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
-    let loud = again.or_else(|| kept(case)).map(Remark::suspect);
-    Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
+    let loud = again.or_else(|| kept(case)).map(RuleRemark::suspect);
+    Some(loud.unwrap_or_else(|| RuleRemark::note("the host's cache is invisible to this guest")))
 }
 
 fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
@@ -100,13 +100,13 @@ impl<'a> ReadAgain<'a> {
     }
 }
 
-struct Writing {
+struct FlushTimes {
     bytes: u64,
     wrote_s: f64,
     flush_s: f64,
 }
 
-impl Writing {
+impl FlushTimes {
     /// `None` with synced writes, and with too few bytes written.
     fn new(workload: &PlannedWorkload, trial: &Trial) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
@@ -128,14 +128,14 @@ impl Writing {
 }
 
 fn kept(case: &Case<'_>) -> Option<String> {
-    let all: Vec<Writing> =
-        case.trials.iter().filter_map(|trial| Writing::new(case.workload, trial)).collect();
-    let share = median(&all.iter().map(Writing::kept).collect::<Vec<_>>())?;
+    let all: Vec<FlushTimes> =
+        case.trials.iter().filter_map(|trial| FlushTimes::new(case.workload, trial)).collect();
+    let share = median(&all.iter().map(FlushTimes::kept).collect::<Vec<_>>())?;
     if share >= KEPT {
         return None;
     }
-    let late: Vec<&Writing> = all.iter().filter(|one| one.kept() < KEPT).collect();
-    let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
+    let late: Vec<&FlushTimes> = all.iter().filter(|one| one.kept() < KEPT).collect();
+    let sum = |of: fn(&FlushTimes) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
     let bytes = sum(|one| one.bytes as f64);
     Some(format!(
         "{} without the final flush, {} with it: a cache of the drive or the host absorbed the difference{}",
@@ -157,18 +157,18 @@ impl IdleFlush {
     pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         drive.announces_a_cache().then_some(())?;
-        let all: Vec<Writing> =
-            trials.iter().filter_map(|trial| Writing::new(workload, trial)).collect();
-        let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
+        let all: Vec<FlushTimes> =
+            trials.iter().filter_map(|trial| FlushTimes::new(workload, trial)).collect();
+        let idle = |one: &&FlushTimes| one.flush_s / one.wrote_s < NOTHING;
         let first = all.iter().find(idle)?;
         (2 * all.iter().filter(idle).count() > trials.len())
             .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
     }
 
     /// The remark for these rates of writes and reads, bytes per second; `None` if a drive could be that fast.
-    pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
+    pub fn beside(&self, writing: f64, reading: f64) -> Option<RuleRemark> {
         (writing > FASTER * reading).then(|| {
-            Remark::suspect(format!(
+            RuleRemark::suspect(format!(
                 "the flush after {} took {} although the drive announces a cache, and writes ({}) are {} times as \
                  fast as reads: the host caches writes, and the effect of a sync is unknown",
                 show::bytes(self.bytes),

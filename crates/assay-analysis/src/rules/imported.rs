@@ -6,7 +6,7 @@ use assay_workloads::Basis;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::metrics::nature;
 
-use super::{MOVED, RULES, Remark, Rule};
+use super::{MOVED, RULES, Rule, RuleRemark};
 
 pub fn weigh(series: &mut Series) {
     if series.evidence.iter().all(Vec::is_empty) {
@@ -48,12 +48,12 @@ pub static TOOL_FAULT: Rule = Rule {
     ..Rule::NONE
 };
 
-fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<RuleRemark> {
     let text = first_objection(runs, |own| match own {
         ImportEvidence::Fault(text) => Some(text.clone().into_owned()),
         _ => None,
     });
-    text.map(Remark::suspect)
+    text.map(RuleRemark::suspect)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use assay_study::results::record::{Traffic, Trial};
 use assay_workloads::Basis;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// From this share of a limit on, the limit determines the rate.
 const NEAR: f64 = 0.8;
@@ -23,11 +23,11 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Medium,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     for limit in &case.site.limits {
         let is_of_row = match limit.counted {
             Counted::ReadBytes | Counted::Reads => case.workload.reads(),
@@ -36,7 +36,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         let rates = case.trials.iter().filter_map(|trial| rate(limit, trial));
         let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
         if is_of_row && hit > 0 {
-            return Some(Remark::invalid(format!(
+            return Some(RuleRemark::invalid(format!(
                 "the row measures a limit, not the drive: {} allows {} for {}{}",
                 limit.place.display(),
                 words(limit),

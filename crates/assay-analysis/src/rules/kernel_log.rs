@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
 
-use super::{ALL, Case, Check, Rule};
+use super::{ALL, Case, Rule, RuleCheck};
 
 const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "zram", "sr"];
 const LONGEST: usize = 120;
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
                outside the target's device stack or about ATA and USB ports of other drives.",
     },
     changes: ALL,
-    check: Check::Event(event),
+    check: RuleCheck::Event(event),
     ..Rule::NONE
 };
 

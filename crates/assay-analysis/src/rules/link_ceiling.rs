@@ -6,7 +6,7 @@ use assay_machine::system::site::{Link, Site};
 use assay_workloads::{Basis, Measured, io};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Measured rates may exceed the ceiling by this factor: clocks and windows are not exact.
 const TOLERANCE: f64 = 1.01;
@@ -23,17 +23,17 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
     let rates: Vec<f64> = case.measured().map(fastest_direction).collect();
     let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
     let fastest = rates.into_iter().fold(0.0, f64::max);
     (hit > 0).then(|| {
-        Remark::invalid(format!(
+        RuleRemark::invalid(format!(
             "{} exceeds what {} can carry ({}){}",
             show::rate(fastest),
             link,

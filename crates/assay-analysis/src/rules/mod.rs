@@ -86,7 +86,7 @@ impl<'a> Case<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct RuleRemark {
     /// The resulting trust; `Trusted` is a note.
     pub trust: Trust,
     pub text: String,
@@ -96,7 +96,7 @@ pub struct Remark {
     pub changes: Option<&'static [Nature]>,
 }
 
-impl Remark {
+impl RuleRemark {
     /// Affects all metrics of its rule.
     pub(crate) fn new(trust: Trust, text: impl Into<String>) -> Self {
         Self { trust, text: text.into(), side: Side::Both, changes: None }
@@ -150,24 +150,24 @@ pub struct Rule {
     looks_at: Basis,
     /// It does not judge metrics of another nature.
     changes: &'static [Nature],
-    check: Check,
+    check: RuleCheck,
     /// For other rules than thresholds and events: an external disturbance of this trial.
     disturbance: Option<OfTrial>,
     /// For rules that make a gate inconclusive: a study with a gate treats these trials as disturbed.
     blinds: Option<OfTrial>,
     /// Judges runs of another tool by the evidence in its files.
-    judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
+    judge_import: fn(&[Vec<ImportEvidence>]) -> Option<RuleRemark>,
     /// Whether it concerns other programs on the machine: it does not judge production work.
     minds_others: bool,
 }
 
 #[derive(Clone, Copy)]
-enum Check {
+enum RuleCheck {
     Threshold(Threshold),
     /// Each trial with an event is disturbed, and its row is suspect. The remark describes the first event.
     Event(OfTrial),
     Kind(&'static OwnRule),
-    Custom(fn(&Case<'_>) -> Option<Remark>),
+    Custom(fn(&Case<'_>) -> Option<RuleRemark>),
 }
 
 type OfTrial = fn(&Case<'_>, &Trial) -> Option<String>;
@@ -178,32 +178,34 @@ impl Rule {
         about: About { name: "", summary: "", text: "" },
         looks_at: Basis::Machine,
         changes: SPEED,
-        check: Check::Custom(|_| None),
+        check: RuleCheck::Custom(|_| None),
         disturbance: None,
         blinds: None,
         judge_import: |_| None,
         minds_others: false,
     };
 
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+    fn judge(&self, case: &Case<'_>) -> Option<RuleRemark> {
         match &self.check {
-            Check::Threshold(threshold) => threshold.judge(case),
-            Check::Event(event) => {
+            RuleCheck::Threshold(threshold) => threshold.judge(case),
+            RuleCheck::Event(event) => {
                 let all: Vec<String> =
                     case.trials.iter().filter_map(|trial| event(case, trial)).collect();
                 let first = all.first()?;
-                Some(Remark::suspect(format!("{first}{}", in_trials(all.len(), case))))
+                Some(RuleRemark::suspect(format!("{first}{}", in_trials(all.len(), case))))
             }
-            Check::Kind(own) => of_kinds::remark(own, case),
-            Check::Custom(judge) => judge(case),
+            RuleCheck::Kind(own) => of_kinds::remark(own, case),
+            RuleCheck::Custom(judge) => judge(case),
         }
     }
 
     fn disturbance(&self, case: &Case<'_>, trial: &Trial) -> Option<String> {
         match &self.check {
-            Check::Threshold(threshold) => threshold.disturbance(case, trial),
-            Check::Event(event) => event(case, trial),
-            Check::Kind(_) | Check::Custom(_) => self.disturbance.and_then(|own| own(case, trial)),
+            RuleCheck::Threshold(threshold) => threshold.disturbance(case, trial),
+            RuleCheck::Event(event) => event(case, trial),
+            RuleCheck::Kind(_) | RuleCheck::Custom(_) => {
+                self.disturbance.and_then(|own| own(case, trial))
+            }
         }
     }
 
@@ -322,13 +324,13 @@ fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Remarks of all rules on a case, with the names of the rules.
-pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
     let own = rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
     own.chain(remarks_on_tools(case)).collect()
 }
 
 /// Remarks on the output of tools that a command ran.
-fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
     let details = case.measured().filter_map(command::CommandDetail::of);
     let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
     if runs.iter().all(Vec::is_empty) {
@@ -339,12 +341,12 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
 }
 
 /// Remarks on observed or recorded work: the other rules compare the tool's claims with the devices.
-pub fn remarks_on_recording(trials: &[&Trial]) -> Vec<(&'static str, Remark)> {
+pub fn remarks_on_recording(trials: &[&Trial]) -> Vec<(&'static str, RuleRemark)> {
     clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
 }
 
 /// The same for trials of several hosts: the other rules judged each host separately.
-pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, RuleRemark)> {
     OF_HOSTS.iter().filter_map(|rule| Some((rule.about.name, rule.judge(case)?))).collect()
 }
 
@@ -427,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_remark_may_be_about_less_than_its_rule() {
-        let remark = Remark::suspect("the host answered");
+        let remark = RuleRemark::suspect("the host answered");
         assert!(remark.is_about("cached", Nature::Traffic));
         assert!(!remark.is_about("cached", Nature::Amount), "its rule cannot change it");
         let of_speed = remark.of_speed();

@@ -4,19 +4,19 @@ use assay_workloads::Measured;
 use assay_workloads::tell::OwnRule;
 
 use super::evidence::in_trials;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub(super) fn rule(own: &'static OwnRule) -> Rule {
     let OwnRule { about, looks_at, changes, .. } = *own;
-    Rule { about, looks_at, changes, check: Check::Kind(own), ..Rule::NONE }
+    Rule { about, looks_at, changes, check: RuleCheck::Kind(own), ..Rule::NONE }
 }
 
-pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
+pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<RuleRemark> {
     let measured: Vec<&Measured> = case.measured().collect();
     let doubt = (own.doubt)(&case.workload.work, &measured)?;
     let trials = in_trials(doubt.trials, case);
     let text = format!("{}{trials}: {}", doubt.what, doubt.why);
-    Some(if doubt.invalid { Remark::invalid(text) } else { Remark::suspect(text) })
+    Some(if doubt.invalid { RuleRemark::invalid(text) } else { RuleRemark::suspect(text) })
 }
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     /// The remark on three trials, each of which left this many of 10,000 files uncreated.
-    fn left(each: [u64; 3]) -> Option<Remark> {
+    fn left(each: [u64; 3]) -> Option<RuleRemark> {
         let mut bench = Bench::command();
         bench.workload.work = FilesSpec::default().planned().into();
         for (trial, left) in bench.trials.iter_mut().zip(each) {
@@ -52,7 +52,7 @@ mod tests {
     fn what_a_kind_doubts_is_told_with_the_trials_that_it_is_of() {
         assert_eq!(
             left([0, 9_000, 2_000]).unwrap(),
-            Remark::suspect(
+            RuleRemark::suspect(
                 "creating ended after 1,000 of 10,000 files, in 2 of 3 trials: use a longer runtime, or fewer files"
             )
         );

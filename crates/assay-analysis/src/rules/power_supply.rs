@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -14,19 +14,21 @@ pub static RULE: Rule = Rule {
                changes. If mains power appears or disappears during a trial, the trial is disturbed. If only some of \
                the trials ran on battery, Assay adds a note.",
     },
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     disturbance: Some(|_, trial| change(trial)),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let told: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
     if let Some(first) = told.first() {
-        return Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))));
+        return Some(RuleRemark::suspect(format!("{first}{}", in_trials(told.len(), case))));
     }
     let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
     let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
-    mixed.then(|| Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case))))
+    mixed.then(|| {
+        RuleRemark::note(format!("the machine ran on battery{}", in_trials(unplugged, case)))
+    })
 }
 
 /// Whether the machine was plugged in at the end; `None` if unknown.

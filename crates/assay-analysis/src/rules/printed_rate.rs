@@ -5,8 +5,8 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
 use assay_workloads::{Measured, command, metrics};
 
-use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::evidence::{MovedShare, compression, in_trials, is_simulated, seconds, witnessed};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Share of the bytes that must have moved if the program prints its time: as in rule `cached`.
 const LEAST_SHARE: f64 = 0.5;
@@ -29,23 +29,24 @@ pub static RULE: Rule = Rule {
                the bytes of the command's system calls, so compute rates stay trusted.",
     },
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    let runs: Vec<Runs> = case.trials.iter().filter_map(|trial| Runs::new(case, trial)).collect();
+    let runs: Vec<PrintedRuns> =
+        case.trials.iter().filter_map(|trial| PrintedRuns::new(case, trial)).collect();
     from_memory(case, &runs)
         .or_else(|| compressed(case, &runs))
         .or_else(|| late(case, &runs))
-        .map(Remark::suspect)
+        .map(RuleRemark::suspect)
 }
 
 /// The rates that the runs of a trial print, and the bytes moved for them.
-struct Runs {
+struct PrintedRuns {
     /// Bytes per second.
     rate: f64,
     /// Bytes that the rate requires.
@@ -58,7 +59,7 @@ struct Runs {
     device: Option<[u64; 2]>,
 }
 
-impl Runs {
+impl PrintedRuns {
     /// From a trial; `None` without a printed rate or without counters.
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let planned = command::CommandPlan::of(&case.workload.work)?;
@@ -94,9 +95,9 @@ fn lowest_rate(measured: &Measured) -> Option<f64> {
     rates.filter(|rate| *rate > 0.0).reduce(f64::min)
 }
 
-fn from_memory(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
+fn from_memory(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
     let pairs = runs.iter().filter(|one| is_short(one.moved, one.claimed, one.least));
-    let short = Share::below(1.0, pairs.clone().map(|one| (one.moved, one.claimed)))?;
+    let short = MovedShare::below(1.0, pairs.clone().map(|one| (one.moved, one.claimed)))?;
     let rate = pairs.map(|one| one.rate).fold(0.0, f64::max);
     Some(format!(
         "the command prints {}, but storage moved only {} of the required {}{}: memory served the rest",
@@ -107,10 +108,10 @@ fn from_memory(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
     ))
 }
 
-fn compressed(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
+fn compressed(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
     let compression = compression(case)?;
     let pairs = runs.iter().filter_map(|one| Some((one.device?[1], one.moved)));
-    let short = Share::below(LEAST_COMPRESSED, pairs)?;
+    let short = MovedShare::below(LEAST_COMPRESSED, pairs)?;
     Some(format!(
         "{compression} is on and the device moved only {} of the bytes{}",
         show::percent(short.percent()),
@@ -118,12 +119,12 @@ fn compressed(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
     ))
 }
 
-fn late(case: &Case<'_>, runs: &[Runs]) -> Option<String> {
-    let due = |one: &&Runs| {
+fn late(case: &Case<'_>, runs: &[PrintedRuns]) -> Option<String> {
+    let due = |one: &&PrintedRuns| {
         let claimed = one.claimed.min(one.moved);
         Some((one.device?[0], claimed)).filter(|(moved, _)| is_short(*moved, claimed, one.least))
     };
-    let short = Share::below(1.0, runs.iter().filter_map(|one| due(&one)))?;
+    let short = MovedShare::below(1.0, runs.iter().filter_map(|one| due(&one)))?;
     Some(format!(
         "the device moved only {} of the bytes before the runs ended{}: the rest was still in memory",
         show::percent(short.percent()),

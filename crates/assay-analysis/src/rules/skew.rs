@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::fleet::{Share, Together};
 use assay_workloads::Basis;
 
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Share of the longest window that must be common to all hosts.
 const SHARED: f64 = 0.95;
@@ -19,11 +19,11 @@ pub static RULE: Rule = Rule {
                storage for a while, and the sum is suspect. Assay reports when the first and the last host finished.",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let own: Vec<&Together> =
         case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
     let shared = own.iter().filter_map(|own| Some((own.shared()?, *own)));
@@ -35,7 +35,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         let name = assay_study::results::fleet::words(share.rank, &share.name);
         format!("{name} {} after the start", show::duration(share.ended_ns() as f64))
     };
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "in {} of {} trials, the hosts' windows overlap by less than 95% of the longest window (minimum {}); \
          finished first: {}, last: {}",
         apart.len(),

@@ -6,7 +6,7 @@ use assay_core::stats::median;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_workloads::Basis;
 
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// A host is slow in a trial if the others' median is this many times its rate.
 const TIMES: f64 = 2.0;
@@ -22,17 +22,17 @@ pub static RULE: Rule = Rule {
                port, path and disk. The number stays trusted.",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let whole: Vec<&Together> =
         case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
     let last = whole.last()?;
     let slow = last.hosts.iter().filter_map(|share| slow(share, &whole));
     let told: Vec<String> = slow.collect();
-    (!told.is_empty()).then(|| Remark::note(told.join("; ")))
+    (!told.is_empty()).then(|| RuleRemark::note(told.join("; ")))
 }
 
 /// The remark on a host that is slow in most trials.

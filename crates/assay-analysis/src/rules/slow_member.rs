@@ -8,7 +8,7 @@ use assay_machine::system::devices::{self, Array};
 use assay_study::results::record::Trial;
 
 use super::evidence::is_simulated;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
@@ -35,18 +35,18 @@ pub static RULE: Rule = Rule {
                half of all trials. The rule only adds a note, because the number describes the array correctly. ZFS \
                does not report its members.",
     },
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
     devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
 }
 
-fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
+fn of_array(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let judged: Vec<Slowest> =
         case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
     let named = named(&judged, array.members.len())?;
@@ -56,7 +56,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
         values.get(values.len() / 2).copied().unwrap_or_default()
     };
     let first = named.first()?;
-    Some(Remark::note(format!(
+    Some(RuleRemark::note(format!(
         "{} is the slow member of {}: {} per request, {} times the median of the others ({}), in {} of {} trials",
         told(case, &first.device),
         array.words(),

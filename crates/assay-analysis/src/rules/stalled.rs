@@ -6,7 +6,7 @@ use assay_study::results::record::Trial;
 use assay_workloads::{Basis, Measured, io};
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 const LONGEST_SHARE: f64 = 0.2;
 /// A stall is this many times the mean latency: a slow drive is not stalled.
@@ -25,16 +25,16 @@ pub static RULE: Rule = Rule {
                stall occurred.",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
     let stalls: Vec<u64> = found.collect();
     let longest = stalls.iter().max()?;
     let up_to = if stalls.len() > 1 { "up to " } else { "" };
-    Some(Remark::suspect(format!(
+    Some(RuleRemark::suspect(format!(
         "no operation completed for {up_to}{}{}: the mean describes the stall",
         show::duration(*longest as f64),
         in_trials(stalls.len(), case)

@@ -9,7 +9,7 @@ use assay_study::results::record::{Status, Trial};
 use assay_workloads::{Measured, command};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Share of the time that threads may wait for a CPU: a tenth lowers the rate by a tenth, twice the default margin.
 const MOST_WAITING: f64 = 0.1;
@@ -41,7 +41,7 @@ pub static RULE: Rule = Rule {
                such a trial as disturbed, repeats it, and excludes it if enough other trials remain.",
     },
     minds_others: true,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     blinds: Some(blinds),
     ..Rule::NONE
 };
@@ -51,32 +51,32 @@ fn blinds(case: &Case<'_>, trial: &Trial) -> Option<String> {
     Some(told(&[wait], None))
 }
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if is_simulated(case) {
         return None;
     }
-    let long = |trial: &&Trial| Wait::new(case, trial).filter(Wait::is_long);
-    let waits: Vec<(&Trial, Wait)> =
+    let long = |trial: &&Trial| WaitShare::new(case, trial).filter(WaitShare::is_long);
+    let waits: Vec<(&Trial, WaitShare)> =
         case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
     let (others, own): (Vec<_>, Vec<_>) =
         waits.into_iter().partition(|(_, wait)| wait.is_for_others());
     if others.is_empty() {
-        let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
+        let own: Vec<WaitShare> = own.into_iter().map(|(_, wait)| wait).collect();
         let most = most(&own, |wait| wait.share)?;
         let waited = show::percent(100.0 * most);
         let text = format!("tool threads waited for a CPU for up to {waited} of the time");
         // Any program may cause pressure.
-        return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
+        return own.iter().any(|wait| wait.is_own).then(|| RuleRemark::note(text));
     }
     let are_left_out =
         are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
-    let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
+    let others: Vec<WaitShare> = others.into_iter().map(|(_, wait)| wait).collect();
     let text = told(&others, Some(case));
     if are_left_out {
         let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
-        return Some(Remark::note(format!("{text}; {which} excluded")));
+        return Some(RuleRemark::note(format!("{text}; {which} excluded")));
     }
-    Some(Remark::suspect(text))
+    Some(RuleRemark::suspect(text))
 }
 
 /// Whether disturbed trials do not count, because enough replicates have an undisturbed one.
@@ -88,15 +88,15 @@ fn are_left_out(case: &Case<'_>) -> bool {
 }
 
 /// The time a trial waited for others, if it was too long.
-fn starved(case: &Case<'_>, trial: &Trial) -> Option<Wait> {
-    let wait = Wait::new(case, trial).filter(|_| !is_simulated(case));
+fn starved(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
+    let wait = WaitShare::new(case, trial).filter(|_| !is_simulated(case));
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
 
 /// The message on trials that waited for others; with `of`, in how many of its trials.
-fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
+fn told(waits: &[WaitShare], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
-    let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
+    let share = |of: fn(&WaitShare) -> f64| most(waits, of).unwrap_or_default();
     format!(
         "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{} CPUs{}",
         if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
@@ -107,7 +107,7 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Wait {
+struct WaitShare {
     share: f64,
     /// Whether the measuring threads waited, rather than any program.
     is_own: bool,
@@ -115,7 +115,7 @@ struct Wait {
     others: f64,
 }
 
-impl Wait {
+impl WaitShare {
     fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = others(trial, counted)?;
@@ -161,7 +161,7 @@ fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
     Some(seconds(others) / seconds(measured.elapsed_ns))
 }
 
-fn most(waits: &[Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
+fn most(waits: &[WaitShare], of: impl Fn(&WaitShare) -> f64) -> Option<f64> {
     waits.iter().map(of).reduce(f64::max)
 }
 
@@ -226,7 +226,7 @@ mod tests {
 
     /// Runs of a command, `wall_ms` per one-second trial with `cpu_ms`; the program waited for `waited_ms`, any task
     /// for `pressed_ms`, and others used two CPUs.
-    fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<Remark> {
+    fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<RuleRemark> {
         let bench = Bench::command().each(move |trial| {
             cpu(trial).busy_ns = Presence::Present(1_950 * MS);
             let waited = Waited { some_ns: pressed_ms * MS, full_ns: None };

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
 
 use super::evidence::{MIB, in_trials, seconds};
-use super::{ALL, Case, Check, Remark, Rule};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 
 /// The most common page size, if the bundle has none.
 const PAGE_BYTES: u64 = 4096;
@@ -22,19 +22,19 @@ pub static RULE: Rule = Rule {
     },
     changes: ALL,
     minds_others: true,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     disturbance: Some(|case, trial| pages(case, trial).map(|(out, back)| words(out, back))),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut out, mut back, mut count) = (0_u64, 0_u64, 0);
     for (own_out, own_back) in case.trials.iter().filter_map(|trial| pages(case, trial)) {
         (out, back) = (out.saturating_add(own_out), back.saturating_add(own_back));
         count += 1;
     }
     let text = format!("{}{}", words(out, back), in_trials(count, case));
-    (count > 0).then(|| Remark::suspect(text))
+    (count > 0).then(|| RuleRemark::suspect(text))
 }
 
 /// Pages swapped out and in, if there are too many and the workload does not need the memory.

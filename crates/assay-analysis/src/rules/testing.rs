@@ -17,7 +17,7 @@ use assay_study::results::record::{
 use assay_workloads::io::{self, Engine, Mix};
 use assay_workloads::{Claims, Count, Measured, command, files};
 
-use super::{Case, Remark, Rule};
+use super::{Case, Rule, RuleRemark};
 
 /// Bytes that each trial of a bench moves in each direction that it uses.
 pub const MOVED: u64 = 64 << 20;
@@ -155,7 +155,7 @@ impl Bench {
         })
     }
 
-    pub fn judge(&self, rule: &Rule) -> Option<Remark> {
+    pub fn judge(&self, rule: &Rule) -> Option<RuleRemark> {
         self.with_case(|case| rule.judge(case))
     }
 

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Check, Remark, Rule};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 
 /// A trial with a value above the limit is disturbed, and its row is suspect.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ pub static STEAL: Rule = Rule {
                something else. Above 2.5%, the trial is disturbed, because steal can change a rate by about the same \
                percentage, half of the usual margin.",
     },
-    check: Check::Threshold(Threshold {
+    check: RuleCheck::Threshold(Threshold {
         value: |_, trial| stolen_percent(trial),
         limit: 2.5,
         combine: f64::max,
@@ -46,7 +46,7 @@ pub static OOM: Rule = Rule {
                because all programs stall while the kernel tries to reclaim memory.",
     },
     changes: ALL,
-    check: Check::Threshold(Threshold {
+    check: RuleCheck::Threshold(Threshold {
         value: oom_kills,
         limit: 0.0,
         combine: |one, other| one + other,
@@ -78,12 +78,12 @@ impl Threshold {
         (self.value)(case, trial).filter(|value| *value > self.limit)
     }
 
-    pub fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+    pub fn judge(&self, case: &Case<'_>) -> Option<RuleRemark> {
         let excess = case.trials.iter().filter_map(|trial| self.excess(case, trial));
         let values: Vec<f64> = excess.collect();
         let combined = values.iter().copied().reduce(self.combine)?;
         let message = (self.message)(combined, values.len());
-        Some(Remark::suspect(format!("{message}{}", in_trials(values.len(), case))))
+        Some(RuleRemark::suspect(format!("{message}{}", in_trials(values.len(), case))))
     }
 
     pub fn disturbance(&self, case: &Case<'_>, trial: &Trial) -> Option<String> {

@@ -7,7 +7,7 @@ use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -18,12 +18,12 @@ pub static RULE: Rule = Rule {
                does a sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is \
                enough, because the clock stays reduced for a while and the counter does not show by how much.",
     },
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     disturbance: Some(|_, trial| disturbance(trial)),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let (mut heat, mut group, mut count) = (0_u64, 0_u64, 0);
     for (own_heat, own_group) in case.trials.iter().filter_map(|trial| events(trial)) {
         (heat, group) = (heat.saturating_add(own_heat), group.saturating_add(own_group));
@@ -32,9 +32,9 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if count == 0 {
         let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
         let first = hot.first()?;
-        return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
+        return Some(RuleRemark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
     }
-    Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(count, case))))
+    Some(RuleRemark::suspect(format!("{}{}", words(heat, group), in_trials(count, case))))
 }
 
 fn disturbance(trial: &Trial) -> Option<String> {

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::Basis;
 
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// Smallest area, bytes: below it the drive's own cache may hold all of it.
 const SMALLEST_AREA: u64 = 16 << 20;
@@ -20,17 +20,17 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if case.trials.is_empty() {
         return None;
     }
     let texts: Vec<String> =
         [small_area(case), few_operations(case)].into_iter().flatten().collect();
-    (!texts.is_empty()).then(|| Remark::suspect(texts.join("; ")))
+    (!texts.is_empty()).then(|| RuleRemark::suspect(texts.join("; ")))
 }
 
 fn small_area(case: &Case<'_>) -> Option<String> {

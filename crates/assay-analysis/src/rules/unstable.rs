@@ -6,7 +6,7 @@ use assay_core::stats::geometric_mean;
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::Basis;
 
-use super::{Case, Check, Remark, Rule};
+use super::{Case, Rule, RuleCheck, RuleRemark};
 
 /// Up to this number of trials the rule uses their range, beyond it the CI of their mean.
 const FEW: usize = 4;
@@ -28,20 +28,20 @@ pub static RULE: Rule = Rule {
                method).",
     },
     looks_at: Basis::Operations,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
     let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
     let count = rates.len();
-    Some(Remark::suspect(match spread(&rates)? {
-        Spread::Few { ratio } => {
+    Some(RuleRemark::suspect(match spread(&rates)? {
+        TrialSpread::Few { ratio } => {
             let times = show::three_digits(ratio);
             format!("the fastest of {count} trials is {times} times the slowest")
         }
-        Spread::Wide { ends, half_width } => {
+        TrialSpread::Wide { ends, half_width } => {
             let ([least, most], within) =
                 (ends.map(show::per_second), show::percent(100.0 * half_width));
             format!(
@@ -52,13 +52,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 }
 
 /// The spread of values that vary too much.
-enum Spread {
+enum TrialSpread {
     Few { ratio: f64 },
     Wide { ends: [f64; 2], half_width: f64 },
 }
 
 /// The spread of a row's undisturbed values; `None` if it is small enough.
-fn spread(values: &[f64]) -> Option<Spread> {
+fn spread(values: &[f64]) -> Option<TrialSpread> {
     if values.len() < 2 {
         return None;
     }
@@ -66,22 +66,22 @@ fn spread(values: &[f64]) -> Option<Spread> {
     let most = values.iter().copied().reduce(f64::max)?;
     if values.len() <= FEW {
         let ratio = most / least;
-        return (ratio >= MOST_RATIO).then_some(Spread::Few { ratio });
+        return (ratio >= MOST_RATIO).then_some(TrialSpread::Few { ratio });
     }
     let mean = geometric_mean(values)?;
     let half_width = mean.ci95?[1] / mean.mean - 1.0;
-    (half_width > MOST_HALF_WIDTH).then_some(Spread::Wide { ends: [least, most], half_width })
+    (half_width > MOST_HALF_WIDTH).then_some(TrialSpread::Wide { ends: [least, most], half_width })
 }
 
 /// The same for mean latencies in ns, one per trial, of live work, whose load is not controlled.
-pub fn of_latencies(values: &[f64]) -> Option<Remark> {
+pub fn of_latencies(values: &[f64]) -> Option<RuleRemark> {
     let count = values.len();
-    Some(Remark::suspect(match spread(values)? {
-        Spread::Few { ratio } => {
+    Some(RuleRemark::suspect(match spread(values)? {
+        TrialSpread::Few { ratio } => {
             let times = show::three_digits(ratio);
             format!("the longest mean latency of {count} trials is {times} times the shortest")
         }
-        Spread::Wide { ends, half_width } => {
+        TrialSpread::Wide { ends, half_width } => {
             let ([least, most], within) =
                 (ends.map(show::duration), show::percent(100.0 * half_width));
             format!(

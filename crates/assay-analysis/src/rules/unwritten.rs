@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::Basis;
 
-use super::{Case, Check, MOVED, Remark, Rule};
+use super::{Case, MOVED, Rule, RuleCheck, RuleRemark};
 
 /// From this percentage of the area on, reads do not show the drive's speed.
 const MOST_PERCENT: f64 = 5.0;
@@ -19,18 +19,18 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: MOVED,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     if !case.workload.reads() {
         return None;
     }
     never_written(case).or_else(|| zeros(case))
 }
 
-fn never_written(case: &Case<'_>) -> Option<Remark> {
+fn never_written(case: &Case<'_>) -> Option<RuleRemark> {
     let coverage = case.survey.coverage.value()?;
     let area = case.survey.area.length;
     let missing = coverage.hole_bytes + coverage.unwritten_bytes;
@@ -40,7 +40,7 @@ fn never_written(case: &Case<'_>) -> Option<Remark> {
     let percent = 100.0 * missing as f64 / area as f64;
     let share = show::percent(percent);
     Some(if percent > MOST_PERCENT {
-        Remark::invalid(format!(
+        RuleRemark::invalid(format!(
             "{share} of the area was never written ({} of {}): reads of unwritten blocks do not reach the drive",
             show::bytes(missing),
             show::bytes(area)
@@ -48,15 +48,18 @@ fn never_written(case: &Case<'_>) -> Option<Remark> {
     } else if let Some(zeros) = zeros(case) {
         zeros
     } else {
-        Remark::note(format!("{share} of the area was never written ({})", show::bytes(missing)))
+        RuleRemark::note(format!(
+            "{share} of the area was never written ({})",
+            show::bytes(missing)
+        ))
     })
 }
 
-fn zeros(case: &Case<'_>) -> Option<Remark> {
+fn zeros(case: &Case<'_>) -> Option<RuleRemark> {
     let coverage = case.survey.coverage.value()?;
     let (zeros, of) = (coverage.zero_blocks, coverage.sampled_blocks);
     (100.0 * f64::from(zeros) > MOST_PERCENT * f64::from(of)).then(|| {
-        Remark::invalid(format!(
+        RuleRemark::invalid(format!(
             "{zeros} of {of} sampled blocks contain only zeros: drives can answer such reads without using the medium"
         ))
     })
@@ -81,7 +84,7 @@ mod tests {
         })
     }
 
-    fn judge(bench: Bench, unwritten: u64, zeros: u32) -> Option<Remark> {
+    fn judge(bench: Bench, unwritten: u64, zeros: u32) -> Option<RuleRemark> {
         bench.survey(|survey| survey.coverage = coverage(unwritten, zeros)).judge(&RULE)
     }
 

@@ -6,7 +6,7 @@ use assay_workloads::Basis;
 use assay_workloads::io::{IoDetail, verify};
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Check, Remark, Rule};
+use super::{ALL, Case, Rule, RuleCheck, RuleRemark};
 
 /// Its name, for those who end a command by it.
 pub const NAME: &str = "data-mismatch";
@@ -22,11 +22,11 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Basis::Bytes,
     changes: ALL,
-    check: Check::Custom(judge),
+    check: RuleCheck::Custom(judge),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
+fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let io = case.io()?;
     let details: Vec<&IoDetail> = case.measured().filter_map(IoDetail::of).collect();
     wrong(case, &details)
@@ -34,7 +34,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         .or_else(|| untold(case, &details, io.direct))
 }
 
-fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
+fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     let found = details.iter().filter_map(|own| own.verified.as_ref());
     let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();
     let first = bad.first()?;
@@ -42,7 +42,7 @@ fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
         show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
     };
     let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
-    Some(Remark::invalid(format!(
+    Some(RuleRemark::invalid(format!(
         "{} of {} blocks that Assay read back differ from the written data{}; the first such trial has {}{}",
         sum(|own| own.corrupt.all()),
         sum(|own| own.read),
@@ -52,19 +52,21 @@ fn wrong(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
     )))
 }
 
-fn unread(case: &Case<'_>, details: &[&IoDetail]) -> Option<Remark> {
+fn unread(case: &Case<'_>, details: &[&IoDetail]) -> Option<RuleRemark> {
     let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
     let first = reasons.first()?;
     let trials = in_trials(reasons.len(), case);
-    Some(Remark::suspect(format!("Assay could not read back the written blocks{trials}: {first}")))
+    Some(RuleRemark::suspect(format!(
+        "Assay could not read back the written blocks{trials}: {first}"
+    )))
 }
 
-fn untold(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<Remark> {
+fn untold(case: &Case<'_>, details: &[&IoDetail], is_direct: bool) -> Option<RuleRemark> {
     let told = details.iter().filter_map(|own| own.verified.as_ref());
     let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();
     let with = told.iter().filter(|own| !own.is_empty()).count();
     let first = told.into_iter().find(|own| !own.is_empty())?;
-    Some(Remark::note(format!(
+    Some(RuleRemark::note(format!(
         "all blocks that Assay can judge are correct{}: {}",
         in_trials(with, case),
         first.join("; ")

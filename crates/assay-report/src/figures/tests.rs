@@ -17,7 +17,7 @@ use super::{FIGURES, Ordered, all, ordered};
 use crate::evidence::{Evidence, Latencies, TrialEvidence};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
-use assay_analysis::inference::published::{self, Published, Unit};
+use assay_analysis::inference::published::{self, Published, PublishedUnit};
 use assay_analysis::inference::surfaces::{self, Accesses, Band, Extremes, Surface};
 use assay_core::exhibit::figure::{AxisScale, Figure, Look};
 use assay_study::findings::{Findings, OfKinds, Trust};
@@ -155,7 +155,7 @@ fn published(findings: &Findings) -> Vec<Published> {
         metric: cell.metric.clone(),
         text: format!("{digits} IOPS"),
         value: Some(digits),
-        unit: Some(Unit { name: "IOPS".to_owned(), size: 1.0 }),
+        unit: Some(PublishedUnit { name: "IOPS".to_owned(), size: 1.0 }),
         ratio: None,
         statistic: "mean of 5 runs, spread not published".to_owned(),
         flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),

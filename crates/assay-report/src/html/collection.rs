@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use super::shell;
 use crate::collection::HOW;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
-use assay_analysis::collection::{CollectionRow, Group, groups, key};
+use assay_analysis::collection::{CollectionRow, DeviceRows, groups, key};
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::exhibit::figure::id_of;
 use assay_core::quantity::units::show;
@@ -71,7 +71,7 @@ pub fn page(contents: &Contents<'_>) -> String {
 }
 
 /// The devices with the most rows, for a page that cannot have all.
-fn most_known(mut devices: Vec<Group<'_>>) -> Vec<Group<'_>> {
+fn most_known(mut devices: Vec<DeviceRows<'_>>) -> Vec<DeviceRows<'_>> {
     devices.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
     devices.truncate(MOST_DEVICES);
     devices
@@ -81,7 +81,7 @@ fn most_known(mut devices: Vec<Group<'_>>) -> Vec<Group<'_>> {
 pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
     let all: Vec<&Flat> = contents.rows.iter().collect();
     let devices = groups(all.iter().copied());
-    let of_device = |device: &Group<'_>| Some(device_page(device, 0));
+    let of_device = |device: &DeviceRows<'_>| Some(device_page(device, 0));
     if all.len() <= MOST_ROWS {
         let places = places(&devices);
         let of_row = |row: &Flat| places.get(row.file.as_str()).cloned();
@@ -89,8 +89,8 @@ pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
         let devices = ("devices", "Devices", listed::devices(&devices, &of_device));
         return vec![(listing_name(0), whole(contents, &html! {}, vec![rows, devices]))];
     }
-    let parts: Vec<&[Group<'_>]> = devices.chunks(MOST_DEVICES).collect();
-    let page = |(index, own): (usize, &&[Group<'_>])| {
+    let parts: Vec<&[DeviceRows<'_>]> = devices.chunks(MOST_DEVICES).collect();
+    let page = |(index, own): (usize, &&[DeviceRows<'_>])| {
         let steps = steps(index, parts.len(), &listing_name);
         let table = ("table", "Table", listed::devices(own, &of_device));
         (listing_name(index), whole(contents, &steps, vec![table]))
@@ -104,7 +104,7 @@ pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
 
 /// One of the pages of a device in a folder, with its name: all rows in the table, and the given evidence.
 pub fn device(
-    device: &Group<'_>,
+    device: &DeviceRows<'_>,
     index: usize,
     evidence: &[(Flat, CollectionRow)],
 ) -> (String, String) {
@@ -204,7 +204,7 @@ fn listing_name(index: usize) -> String {
 }
 
 /// File name of a device's page: letters and digits only.
-fn device_page(device: &Group<'_>, part: usize) -> String {
+fn device_page(device: &DeviceRows<'_>, part: usize) -> String {
     let key = key(device.device, device.rows[0].capacity_gb);
     let hash = hexadecimal(&sha256(&key));
     let name = id_of(&["d", &key, &hash[..HASH_LETTERS]]);
@@ -219,7 +219,7 @@ fn device_page(device: &Group<'_>, part: usize) -> String {
 }
 
 /// Locations of the evidence in a folder, by file of the row.
-fn places<'a>(devices: &[Group<'a>]) -> BTreeMap<&'a str, String> {
+fn places<'a>(devices: &[DeviceRows<'a>]) -> BTreeMap<&'a str, String> {
     let mut places = BTreeMap::new();
     for device in devices {
         for (part, range) in device_parts(device.rows.len()).into_iter().enumerate() {

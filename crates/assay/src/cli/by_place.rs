@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use crate::store;
 use assay_analysis::beside::beside;
 use assay_analysis::inference::days::Days;
-use assay_analysis::inference::places::{self, Brought, Question};
+use assay_analysis::inference::places::{self, LabeledResult, PlatformQuery};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::findings::Findings;
@@ -58,7 +58,7 @@ impl ByPlace {
         let published = self.published.as_deref().map(beside);
         let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
         let days = days.unwrap_or_else(|| store::days::apart(system, &found));
-        let question = Question {
+        let question = PlatformQuery {
             days,
             baseline: self.baseline.clone(),
             margin,
@@ -68,7 +68,7 @@ impl ByPlace {
     }
 }
 
-fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
+fn name(words: &[String], brought: &mut [LabeledResult], label: &str) -> Outcome<()> {
     let mistake = |what: &str| mistake!("--platform {label}: {what}");
     // Ids have no `=`, names may.
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));

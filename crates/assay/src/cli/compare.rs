@@ -10,7 +10,7 @@ use super::study_arguments::StudyArguments;
 use super::{output, running};
 use crate::store;
 use assay_analysis::inference::days::Days;
-use assay_analysis::inference::gate::{self, Gate, Gated};
+use assay_analysis::inference::gate::{self, GateRequest, Gated};
 use assay_analysis::inference::names;
 use assay_core::failure::Outcome;
 use assay_core::quantity::Percent;
@@ -74,12 +74,12 @@ pub struct CompareArguments {
 
 impl Gating {
     /// The gate, where one is asked for, with days that scatter by so much.
-    fn gate(&self, days: Days) -> Outcome<Option<Gate>> {
+    fn gate(&self, days: Days) -> Outcome<Option<GateRequest>> {
         let Some(allowed) = share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
-        let gate = Gate { days, metric, ..Gate::new(allowed) };
+        let gate = GateRequest { days, metric, ..GateRequest::new(allowed) };
         let sees = share("--must-detect", self.must_detect.as_deref())?;
-        Ok(Some(Gate { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
+        Ok(Some(GateRequest { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 
     fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
@@ -257,7 +257,7 @@ fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     arguments: &CompareArguments,
-    asked: Option<&Gate>,
+    asked: Option<&GateRequest>,
     days: Days,
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
@@ -308,7 +308,7 @@ fn sides(
 }
 
 /// The rows of the gate: of all later results as one side, or of each of them.
-fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &Gate) -> Vec<Gated> {
+fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &GateRequest) -> Vec<Gated> {
     if as_one || later.len() == 1 {
         return gate::gate(earlier, later, asked, 1);
     }

@@ -10,8 +10,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use super::{add, output};
 use crate::store::{self, parcel};
 use assay_analysis::import::{
-    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
-    pattern,
+    self, HEAD_BYTES, Imported, ImportedFile, Importer, LARGEST_RUNS_BYTES, Options, Reads,
+    criterion, pattern,
 };
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::failure::{Failure, Kind, Outcome};
@@ -212,13 +212,13 @@ fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) 
 
 struct ImportedStudy {
     importer: &'static Importer,
-    files: Vec<Brought>,
+    files: Vec<ImportedFile>,
 }
 
 /// Each table is a study; the files of another tool are one together.
-fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<ImportedStudy> {
+fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<ImportedStudy> {
     let mut studies: Vec<ImportedStudy> = Vec::new();
-    let mut runs: Vec<Brought> = Vec::new();
+    let mut runs: Vec<ImportedFile> = Vec::new();
     for file in files {
         match import::of_bytes(&file.name, &file.bytes) {
             Ok(importer) if matches!(importer.reads, Reads::Table(_)) => {
@@ -258,7 +258,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<ImportedStu
 }
 
 /// Two files with the same contents: as two trials they would agree perfectly, and say nothing.
-fn twice(runs: &[Brought]) -> Option<(&str, &str)> {
+fn twice(runs: &[ImportedFile]) -> Option<(&str, &str)> {
     let mut seen: BTreeMap<[u8; 32], &str> = BTreeMap::new();
     runs.iter().find_map(|run| {
         let first = seen.insert(sha256(&run.bytes), &run.name)?;
@@ -355,7 +355,7 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
 }
 
 /// Reads a file, unless it is larger than the limit of its format.
-fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
+fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<ImportedFile> {
     let path = Path::new(file);
     let refused = |error| refused!("cannot read {file}: {error}");
     let status = system.status(path).map_err(|error| match error.kind() {
@@ -393,7 +393,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
         ));
     }
     let bytes = system.read_bytes(path).map_err(refused)?;
-    Ok(Brought { name: file.to_owned(), arm, bytes })
+    Ok(ImportedFile { name: file.to_owned(), arm, bytes })
 }
 
 fn about(
@@ -405,7 +405,7 @@ fn about(
 ) -> Outcome<Import> {
     let ImportedStudy { importer, files } = study;
     let is_table = matches!(importer.reads, Reads::Table(_));
-    let source = |file: &Brought| SourceFile {
+    let source = |file: &ImportedFile| SourceFile {
         file: criterion::named_path(&file.name).unwrap_or_else(|| last(&file.name)),
         sha256: hexadecimal(&sha256(&file.bytes)),
         arm: file.arm.clone(),

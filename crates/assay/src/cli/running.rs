@@ -13,7 +13,7 @@ use super::watch::{self, Beside};
 use super::{check_options, fitness, gate, output, progress::Progress, revisions};
 use crate::store;
 use crate::store::acting::Acting;
-use assay_analysis::inference::{self, Enough};
+use assay_analysis::inference::{self, StopReason};
 use assay_analysis::rules::WRONG_DATA;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::Time;
@@ -419,12 +419,12 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let findings = inference::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.replicate).max().unwrap_or(0);
     let why = match inference::enough(&findings, &plan.design.stopping)? {
-        Enough::Decided => "every comparison has a verdict".to_owned(),
-        Enough::Gated => "every row of the gate is decided".to_owned(),
-        Enough::GatedBut => {
+        StopReason::Decided => "every comparison has a verdict".to_owned(),
+        StopReason::Gated => "every row of the gate is decided".to_owned(),
+        StopReason::GatedBut => {
             "more replicates would not decide any further row of the gate".to_owned()
         }
-        Enough::Narrow(wanted) => {
+        StopReason::Narrow(wanted) => {
             format!(
                 "the half-width of every confidence interval is at most {}",
                 show::percent(100.0 * wanted)

@@ -11,7 +11,7 @@ pub mod progress;
 
 use std::path::{Path, PathBuf};
 
-use assay_analysis::import::{self, Brought, Imported};
+use assay_analysis::import::{self, Imported, ImportedFile};
 use assay_analysis::inference;
 use assay_analysis::inference::days::Days;
 use assay_analysis::inference::places;
@@ -56,11 +56,11 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
 ///
 /// # Errors
 /// The mistakes of [`find`], and what is wrong with the result.
-pub fn brought(system: &dyn System, word: &str) -> Outcome<places::Brought> {
+pub fn brought(system: &dyn System, word: &str) -> Outcome<places::LabeledResult> {
     let directory = find(system, Some(word))?;
     let findings = findings_at(system, &directory)?;
     comparable(&findings)?;
-    Ok(places::Brought { findings, label: bundle::label(system, &directory).place })
+    Ok(places::LabeledResult { findings, label: bundle::label(system, &directory).place })
 }
 
 /// The directories of all results that this user sees, newest first; of two with one id the user's own first.
@@ -233,13 +233,13 @@ pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<
     };
     let brought = |(at, bytes): (usize, &Vec<u8>)| {
         let file = about.files.get(at);
-        Brought {
+        ImportedFile {
             name: file.map_or_else(|| name.to_owned(), |file| file.file.clone()),
             arm: file.map(|file| file.arm.clone()).unwrap_or_default(),
             bytes: bytes.clone(),
         }
     };
-    let files: Vec<Brought> = contents.iter().enumerate().map(brought).collect();
+    let files: Vec<ImportedFile> = contents.iter().enumerate().map(brought).collect();
     import::read(importer, &files, &options)
 }
 

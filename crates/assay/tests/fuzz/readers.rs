@@ -12,7 +12,7 @@ use assay::store;
 use assay_analysis::collection::flat::{self, Flat};
 use assay_analysis::collection::{file as row_file, published};
 use assay_analysis::import::requests::{self, Begin};
-use assay_analysis::import::{self, Brought, IMPORTERS, Importer, Reads};
+use assay_analysis::import::{self, IMPORTERS, ImportedFile, Importer, Reads};
 use assay_core::calc;
 use assay_machine::probes::energy::meter;
 use assay_machine::system::journal::{self, Journal, Mark, Undo};
@@ -222,7 +222,7 @@ fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
         return read_requests(begin, name, bytes);
     }
     let name = || name.to_owned();
-    let files = [Brought { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
+    let files = [ImportedFile { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
     let Ok(read) = import::read(importer, &files, &import::Options::default()) else {
         return false;
     };

@@ -4,19 +4,19 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::collection::{CollectionRow, FORMAT, Number, file};
+use assay_analysis::collection::{CollectionRow, FORMAT, RowValue, file};
 use assay_study::findings::Trust;
 use assay_testkit::home::Home;
 
 use crate::{DRIVE, git, home};
 
 fn row(device: &str, write_iops: f64) -> CollectionRow {
-    let number = |value: f64| Number {
+    let number = |value: f64| RowValue {
         value,
         ci95: Some([value * 0.97, value * 1.03]),
         trust: Some(Trust::Trusted),
         trials: vec![value * 0.99, value, value * 1.01],
-        ..Number::default()
+        ..RowValue::default()
     };
     CollectionRow {
         format: FORMAT.to_owned(),

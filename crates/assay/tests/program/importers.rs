@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_analysis::import::requests::{self, Begin};
-use assay_analysis::import::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_analysis::import::{self, IMPORTERS, ImportedFile, Importer, Options, Reads};
 use assay_testkit::expected::Expected;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");
@@ -21,12 +21,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn brought(path: &Path) -> Brought {
+fn brought(path: &Path) -> ImportedFile {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    Brought { name, arm: std::collections::BTreeMap::new(), bytes: fs::read(path).unwrap() }
+    ImportedFile { name, arm: std::collections::BTreeMap::new(), bytes: fs::read(path).unwrap() }
 }
 
-fn told(importer: &Importer, file: &Brought) -> String {
+fn told(importer: &Importer, file: &ImportedFile) -> String {
     if let Reads::Requests(begin) = importer.reads {
         return requests_told(begin, file);
     }
@@ -65,7 +65,7 @@ fn told(importer: &Importer, file: &Brought) -> String {
 }
 
 /// What requests one by one come to, a line each: microseconds of arrival and end, device, class, place, bytes.
-fn requests_told(begin: Begin, file: &Brought) -> String {
+fn requests_told(begin: Begin, file: &ImportedFile) -> String {
     let mut text = String::new();
     let read = requests::read(&file.name, begin, &mut file.bytes.as_slice(), &mut |one| {
         let arrived = one.arrived_ns.map_or_else(|| "?".to_owned(), |ns| (ns / 1000).to_string());
@@ -125,7 +125,7 @@ fn a_file_that_is_cut_off_anywhere_is_told_or_read_and_never_a_panic() {
             let whole = brought(&path);
             let step = whole.bytes.len().div_ceil(40).max(1);
             for end in (0..whole.bytes.len()).step_by(step) {
-                let file = Brought { bytes: whole.bytes[..end].to_vec(), ..whole.clone() };
+                let file = ImportedFile { bytes: whole.bytes[..end].to_vec(), ..whole.clone() };
                 if let Reads::Requests(begin) = importer.reads {
                     let told = requests_told(begin, &file);
                     assert!(!told.contains("refused") || told.contains(&whole.name), "{told}");

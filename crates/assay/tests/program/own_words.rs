@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use assay_analysis::import::{self, Brought, Imported, Options};
+use assay_analysis::import::{self, Imported, ImportedFile, Options};
 
 use assay_testkit::Scratch;
 use assay_testkit::needs::{Need, have};
@@ -40,7 +40,8 @@ fn printed(text: &str, units: &[(&str, f64)], scale: f64) -> Printed {
 }
 
 fn read(name: &str, bytes: &[u8]) -> Imported {
-    let file = Brought { name: name.to_owned(), bytes: bytes.to_vec(), ..Brought::default() };
+    let file =
+        ImportedFile { name: name.to_owned(), bytes: bytes.to_vec(), ..ImportedFile::default() };
     let importer = import::of_bytes(name, bytes).unwrap();
     import::read(importer, &[file], &Options::default())
         .unwrap_or_else(|failure| panic!("{name}: {}", failure.message))

@@ -8,7 +8,7 @@ use assay_core::outside;
 use assay_core::quantity::units::show;
 
 use super::super::{Importer, Reads};
-use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, number};
+use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -22,7 +22,7 @@ pub const IMPORTER: Importer = Importer {
     recognises: |head| {
         let mut lines = head.lines().map(str::trim);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(INPUT));
-        first.is_some_and(|line| Event::new(line).is_ok_and(|event| event.is_some()))
+        first.is_some_and(|line| BlkparseEvent::new(line).is_ok_and(|event| event.is_some()))
     },
     reads: Reads::Requests(begin),
     unused: &[],
@@ -36,7 +36,7 @@ const ACTIONS: [&str; 6] = ["Q", "X", "M", "F", "D", "C"];
 /// Limit on remembered requests that have not completed.
 const MOST_WAITING: usize = 1 << 16;
 
-pub fn begin() -> Box<dyn Lines> {
+pub fn begin() -> Box<dyn TraceParser> {
     Box::new(Blkparse::default())
 }
 
@@ -68,7 +68,7 @@ struct Issued {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
+struct RequestFlags {
     class: &'static str,
     sync: bool,
     meta: bool,
@@ -76,11 +76,11 @@ struct Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Event<'l> {
+struct BlkparseEvent<'l> {
     device: &'l str,
     at_ns: u64,
     action: &'l str,
-    kind: Option<Kind>,
+    kind: Option<RequestFlags>,
     /// Sector and number of sectors; for a split, the sectors before the remainder.
     place: Option<(u64, u64)>,
     failed: bool,
@@ -107,7 +107,7 @@ fn is_device(word: &str) -> bool {
 }
 
 /// Parses the flags of an event: `R`, `WS`, `FWFSM`, `FN`, `DS`.
-fn kind(letters: &str, has_place: bool) -> Option<Kind> {
+fn kind(letters: &str, has_place: bool) -> Option<RequestFlags> {
     let (is_flush, rest) = letters.strip_prefix('F').map_or((false, letters), |rest| (true, rest));
     let mut rest = rest.chars();
     let class = match rest.next() {
@@ -120,10 +120,10 @@ fn kind(letters: &str, has_place: bool) -> Option<Kind> {
         _ => return None,
     };
     let has = |letter: char| letters.contains(letter);
-    Some(Kind { class, sync: has('S'), meta: has('M'), read_ahead: has('A') })
+    Some(RequestFlags { class, sync: has('S'), meta: has('M'), read_ahead: has('A') })
 }
 
-impl<'l> Event<'l> {
+impl<'l> BlkparseEvent<'l> {
     /// Parses the event of a line; `None` if the line is not an event.
     fn new(line: &'l str) -> Result<Option<Self>, String> {
         let mut words = line.split_whitespace();
@@ -169,9 +169,9 @@ fn place<'l>(
     Ok(Some((sector, number(other, "the number of sectors", most)?)))
 }
 
-impl Lines for Blkparse {
+impl TraceParser for Blkparse {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
-        let Some(event) = Event::new(line)? else {
+        let Some(event) = BlkparseEvent::new(line)? else {
             self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));
             if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
                 return Ok(());
@@ -288,8 +288,8 @@ impl Blkparse {
         device: usize,
         sector: u64,
         sectors: u64,
-        event: &Event<'_>,
-        kind: Kind,
+        event: &BlkparseEvent<'_>,
+        kind: RequestFlags,
         each: &mut dyn FnMut(Request),
     ) {
         if let Some(own) = self.issued.remove(&(device, sector)) {
@@ -314,8 +314,8 @@ impl Blkparse {
         device: usize,
         arrived_ns: u64,
         place: Option<(u64, u64)>,
-        event: &Event<'_>,
-        kind: Kind,
+        event: &BlkparseEvent<'_>,
+        kind: RequestFlags,
         each: &mut dyn FnMut(Request),
     ) {
         let place = place.map(|(sector, sectors)| (sector * SECTOR_BYTES, sectors * SECTOR_BYTES));

@@ -6,7 +6,7 @@ use assay_core::outside;
 use assay_core::quantity::units::show;
 
 use super::super::{Importer, Reads};
-use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, number};
+use super::{Devices, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, TraceParser, number};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -22,12 +22,12 @@ pub const IMPORTER: Importer = Importer {
 
 const MOST_US: u64 = MOST_SECONDS * 1_000_000;
 
-pub fn begin() -> Box<dyn Lines> {
-    Box::new(Iolog::default())
+pub fn begin() -> Box<dyn TraceParser> {
+    Box::new(IologParser::default())
 }
 
 #[derive(Debug, Default)]
-struct Iolog {
+struct IologParser {
     version: Option<u64>,
     devices: Devices,
     now_us: u64,
@@ -49,7 +49,7 @@ fn version_of(line: &str) -> Result<u64, String> {
     }
 }
 
-impl Lines for Iolog {
+impl TraceParser for IologParser {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
         let Some(version) = self.version else {
             self.version = Some(version_of(line)?);
@@ -117,7 +117,7 @@ impl Lines for Iolog {
     }
 }
 
-impl Iolog {
+impl IologParser {
     fn request(
         &mut self,
         device: usize,

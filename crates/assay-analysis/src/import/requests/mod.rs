@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 60;
 /// Longest accepted recording: one year.
 const MOST_SECONDS: u64 = 366 * 86_400;
 
-pub trait Lines {
+pub trait TraceParser {
     /// Reads a line, and passes on the requests that it contains or completes.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
 
@@ -34,20 +34,20 @@ pub trait Lines {
 /// Contents of a trace besides its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceInfo {
-    pub devices: Vec<Device>,
+    pub devices: Vec<TraceDevice>,
     /// Assumptions and omissions, one sentence each.
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct TraceDevice {
     /// Without its directory, and without characters that device names do not have.
     pub name: String,
     /// End of the last request, rounded up to whole MiB: no text contains the real size.
     pub bytes: u64,
 }
 
-pub type Begin = fn() -> Box<dyn Lines>;
+pub type Begin = fn() -> Box<dyn TraceParser>;
 
 /// Reads a text to its end; messages call it `name`.
 ///
@@ -85,7 +85,7 @@ pub fn read<R: BufRead>(
 #[derive(Debug, Default)]
 struct Devices {
     known: BTreeMap<String, usize>,
-    all: Vec<Device>,
+    all: Vec<TraceDevice>,
 }
 
 impl Devices {
@@ -99,7 +99,7 @@ impl Devices {
         }
         self.known.insert(name.to_owned(), at);
         let name = self.unused(name);
-        self.all.push(Device { name, bytes: 0 });
+        self.all.push(TraceDevice { name, bytes: 0 });
         Ok(at)
     }
 
@@ -123,8 +123,8 @@ impl Devices {
     }
 
     /// Devices with their sizes rounded up; a device with flushes alone gets one unit.
-    fn in_whole_units(&self) -> Vec<Device> {
-        let whole = |own: &Device| Device {
+    fn in_whole_units(&self) -> Vec<TraceDevice> {
+        let whole = |own: &TraceDevice| TraceDevice {
             name: own.name.clone(),
             bytes: own.bytes.max(1).next_multiple_of(UNIT_BYTES),
         };

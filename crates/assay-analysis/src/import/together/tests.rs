@@ -1,10 +1,14 @@
 use super::*;
 
 /// Runs of one file: `arm settings value at-ms`.
-fn file(name: &str, arm: &[(&str, &str)], runs: &[(&str, f64, Option<u64>)]) -> (Brought, Runs) {
+fn file(
+    name: &str,
+    arm: &[(&str, &str)],
+    runs: &[(&str, f64, Option<u64>)],
+) -> (ImportedFile, ImportedRuns) {
     let arm = arm.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let run = |(settings, value, at): &(&str, f64, Option<u64>)| {
-        let mut run = Run::new("read");
+        let mut run = ImportedRun::new("read");
         for word in settings.split_whitespace() {
             let (name, level) = word.split_once('=').unwrap();
             run.set(name, level);
@@ -13,12 +17,12 @@ fn file(name: &str, arm: &[(&str, &str)], runs: &[(&str, f64, Option<u64>)]) -> 
         run.add("iops", Some(*value));
         run
     };
-    let runs = Runs::in_order(runs.iter().map(run).collect());
-    (Brought { name: name.to_owned(), arm, bytes: Vec::new() }, runs)
+    let runs = ImportedRuns::in_order(runs.iter().map(run).collect());
+    (ImportedFile { name: name.to_owned(), arm, bytes: Vec::new() }, runs)
 }
 
-fn of(files: &[(Brought, Runs)], options: &Options) -> Outcome<Imported> {
-    let files: Vec<(&Brought, Runs)> =
+fn of(files: &[(ImportedFile, ImportedRuns)], options: &Options) -> Outcome<Imported> {
+    let files: Vec<(&ImportedFile, ImportedRuns)> =
         files.iter().map(|(file, runs)| (file, runs.clone())).collect();
     together(&files, options)
 }

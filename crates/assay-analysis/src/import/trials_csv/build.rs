@@ -9,8 +9,8 @@ use assay_study::results::design::{self, Design};
 use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 
-use super::table::{Factor, TrialLine, TrialTable};
-use crate::import::order::{self, Placed, levels_in_order as in_order};
+use super::table::{FactorColumn, TrialLine, TrialTable};
+use crate::import::order::{self, OrderedTrial, levels_in_order as in_order};
 use crate::import::words::listed;
 use crate::import::{Imported, Options};
 
@@ -28,16 +28,16 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     }
 }
 
-fn placed(table: &TrialTable) -> Vec<Placed> {
+fn placed(table: &TrialTable) -> Vec<OrderedTrial> {
     let placed = |row: &TrialLine| {
         let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
         let lead_in = row.status == Status::Warmup;
-        Some(Placed { order: row.order?, lead_in, workload, arm, replicate })
+        Some(OrderedTrial { order: row.order?, lead_in, workload, arm, replicate })
     };
     table.rows.iter().filter_map(placed).collect()
 }
 
-fn design(table: &TrialTable, options: &Options, placed: &[Placed]) -> Design {
+fn design(table: &TrialTable, options: &Options, placed: &[OrderedTrial]) -> Design {
     let baseline =
         if options.baseline.is_empty() { first_arm(table) } else { options.baseline.clone() };
     let order = if placed.is_empty() { Order::Unknown } else { order::order(placed) };
@@ -50,12 +50,12 @@ fn first_arm(table: &TrialTable) -> Arm {
     first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
 
-fn arm(factors: &[Factor], levels: &[usize]) -> Arm {
+fn arm(factors: &[FactorColumn], levels: &[usize]) -> Arm {
     let named = factors.iter().zip(levels);
     named.map(|(factor, &level)| (factor.name.clone(), factor.levels.all[level].clone())).collect()
 }
 
-fn factor(factor: &Factor) -> design::Factor {
+fn factor(factor: &FactorColumn) -> design::Factor {
     let levels =
         in_order(&factor.levels.all).into_iter().map(|level| factor.levels.all[level].clone());
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
@@ -135,7 +135,7 @@ fn notes(
     table: &TrialTable,
     options: &Options,
     primaries: &[usize],
-    placed: &[Placed],
+    placed: &[OrderedTrial],
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(compared_note(table, options));
@@ -171,10 +171,10 @@ fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
 
 /// Names the reference levels of main effects for factors without a level in the user's baseline.
 fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
-    let open = |factor: &&Factor| {
+    let open = |factor: &&FactorColumn| {
         !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
     };
-    let first = |factor: &Factor| {
+    let first = |factor: &FactorColumn| {
         let level = in_order(&factor.levels.all).first().map(|&level| &factor.levels.all[level]);
         format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
     };

@@ -6,17 +6,17 @@ use assay_core::quantity::Scale;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
-use super::header::Header;
-use super::table::{Factor, TrialLine, TrialTable};
+use super::header::CsvHeader;
+use super::table::{FactorColumn, TrialLine, TrialTable};
 use crate::import::Options;
-use crate::import::mistakes::Mistakes;
+use crate::import::mistakes::CsvMistakes;
 use crate::import::words::{advice, quoted};
 
 pub(super) fn check(
-    header: &Header,
+    header: &CsvHeader,
     table: &TrialTable,
     options: &Options,
-    mistakes: &mut Mistakes<'_>,
+    mistakes: &mut CsvMistakes<'_>,
 ) {
     if table.lines == 0 {
         mistakes.on(header.line, "no rows below the header; add a row for each trial and metric");
@@ -29,7 +29,7 @@ pub(super) fn check(
     primary(header, table, options.primary.as_deref(), mistakes);
 }
 
-fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn duplicates(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
     let mut seen = HashMap::new();
     for row in &table.rows {
         let first = *seen.entry((row.trial(), row.metric)).or_insert(row.line);
@@ -45,7 +45,7 @@ fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
 }
 
 /// Reports two trials at one position in time. The metrics of one trial share its position.
-fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn clashes(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
     let Some(column) = header.order else { return };
     let mut taken: HashMap<u32, &TrialLine> = HashMap::new();
     let mut told = HashSet::new();
@@ -76,7 +76,7 @@ fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
 }
 
 /// Rejects negative values, which have no ratio, unless the trial failed.
-fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
+fn below_zero(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
         let metric = &table.metrics.all[row.metric];
@@ -92,7 +92,7 @@ fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
     }
 }
 
-fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
+fn baseline(header: &CsvHeader, table: &TrialTable, wanted: &Arm, mistakes: &mut CsvMistakes<'_>) {
     let mut is_sound = true;
     let mut options = Vec::new();
     for (name, level) in wanted {
@@ -124,14 +124,19 @@ fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mi
     }
 }
 
-fn factor_advice(name: &str, factors: &[Factor]) -> String {
+fn factor_advice(name: &str, factors: &[FactorColumn]) -> String {
     if factors.is_empty() {
         return format!("rename the column of the factor to `factor_{}`", quoted(name));
     }
     advice(name, factors.iter().map(|factor| factor.name.as_str()))
 }
 
-fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
+fn primary(
+    header: &CsvHeader,
+    table: &TrialTable,
+    wanted: Option<&str>,
+    mistakes: &mut CsvMistakes<'_>,
+) {
     let Some(wanted) = wanted else { return };
     let names = table.metrics.all.iter().map(|metric| metric.name.as_str());
     // If no row has a metric, other mistakes matter more.

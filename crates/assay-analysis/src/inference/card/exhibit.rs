@@ -10,7 +10,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::shown::mark_trust;
 use assay_workloads::tell::FactsFigure;
 
-use super::{Beside, CardNumber, CardRow, Standing};
+use super::{CardNumber, CardRow, FlashRow, RatingResult};
 use crate::inference::{distinct, with_levels};
 
 pub static CARD: FactsFigure = FactsFigure {
@@ -63,7 +63,7 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     table
 }
 
-fn add_published(table: &mut Table, published: &[Beside]) {
+fn add_published(table: &mut Table, published: &[FlashRow]) {
     for device in distinct(published.iter().map(|one| one.item.as_str())) {
         let iops =
             |writes: bool| published.iter().find(|one| one.item == device && one.writes == writes);
@@ -83,9 +83,9 @@ fn name(row: &CardRow) -> String {
 fn line(row: &CardRow) -> Option<&'static str> {
     let own = row.published.iter().find(|one| one.writes)?;
     Some(match own.place {
-        Standing::Above => "above",
-        Standing::Below => "below",
-        Standing::Open => "cannot be determined",
+        RatingResult::Above => "above",
+        RatingResult::Below => "below",
+        RatingResult::Open => "cannot be determined",
     })
 }
 
@@ -124,7 +124,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
             let name = called(card);
             points.push((false, here(rows.add(&name), &name, number)));
         }
-        let mut others: Vec<&Beside> =
+        let mut others: Vec<&FlashRow> =
             first.published.iter().filter(|one| one.writes == writes && !one.line).collect();
         others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
         for one in others.into_iter().filter(|one| is_positive(one.iops)) {
@@ -168,7 +168,7 @@ fn here(at: f64, name: &str, number: &CardNumber) -> Point {
     if ends.is_none() { told.marked(Look::Hollow, "no CI") } else { told }
 }
 
-fn elsewhere(at: f64, name: &str, one: &Beside) -> Point {
+fn elsewhere(at: f64, name: &str, one: &FlashRow) -> Point {
     let told = Point::new(at, Unit::Iops, name, one.iops, None);
     told.marked(Look::Hollow, &format!("published: {}", short(&one.kind)))
 }

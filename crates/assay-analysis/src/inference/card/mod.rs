@@ -44,14 +44,14 @@ pub struct CardRow {
     pub iops_per_unit: Option<f64>,
     pub price_per_gb: Option<f64>,
     /// Comparison with published figures, the article's line first.
-    pub published: Vec<Beside>,
+    pub published: Vec<FlashRow>,
     pub text: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardClaim {
     pub rating: String,
-    pub outcome: Standing,
+    pub outcome: RatingResult,
     /// The same as a sentence, with the numbers.
     pub text: String,
 }
@@ -72,12 +72,12 @@ impl CardNumber {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beside {
+pub struct FlashRow {
     pub item: String,
     pub iops: f64,
     /// Source of the figure: measured, vendor, the author's rule.
     pub kind: String,
-    pub place: Standing,
+    pub place: RatingResult,
     /// Whether the figure is for random writes, not random reads.
     pub writes: bool,
     /// Whether it is the article's reference line, not a measured device.
@@ -85,14 +85,14 @@ pub struct Beside {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RatingResult {
     Above,
     Below,
     /// The interval contains it, or there is no interval.
     Open,
 }
 
-impl Standing {
+impl RatingResult {
     /// Outcome of a claim.
     pub const fn word(self) -> &'static str {
         match self {
@@ -220,7 +220,7 @@ fn of_cell(cell: &Measurement) -> Option<CardNumber> {
 }
 
 /// Compares the card's CI with each published figure; open if its number is not trusted.
-fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
+fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<FlashRow> {
     let figure = |line: &str| {
         let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
         let (item, metric) = (parts.next()?.to_owned(), parts.next()?);
@@ -232,16 +232,16 @@ fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> 
             _ => return None,
         };
         let (line, place, kind) = (item == LINE, standing(own, iops), kind.to_owned());
-        Some(Beside { item, iops, kind, place, writes, line })
+        Some(FlashRow { item, iops, kind, place, writes, line })
     };
     ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(figure).collect()
 }
 
-fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
+fn standing(number: Option<&CardNumber>, iops: f64) -> RatingResult {
     match number.filter(|number| is_sound(number)).and_then(|number| number.ci95) {
-        Some([low, _]) if low > iops => Standing::Above,
-        Some([_, high]) if high < iops => Standing::Below,
-        _ => Standing::Open,
+        Some([low, _]) if low > iops => RatingResult::Above,
+        Some([_, high]) if high < iops => RatingResult::Below,
+        _ => RatingResult::Open,
     }
 }
 
@@ -270,27 +270,27 @@ fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
 }
 
 /// Groups published cards by their position relative to the CI of random writes.
-fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<String> {
+fn other_cards(beside: &[FlashRow], random_write: Option<&CardNumber>) -> Vec<String> {
     let is_sound = random_write.is_some_and(is_sound);
     let mut sentences = Vec::new();
-    for place in [Standing::Above, Standing::Below, Standing::Open] {
+    for place in [RatingResult::Above, RatingResult::Below, RatingResult::Open] {
         let others = beside.iter().filter(|one| !one.line && one.writes && one.place == place);
         let others: Vec<String> = others
             .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
             .collect();
         let how = match place {
             _ if others.is_empty() => continue,
-            Standing::Above => "are faster than",
-            Standing::Below => "are slower than",
-            Standing::Open if is_sound => "may be as fast as",
-            Standing::Open => continue,
+            RatingResult::Above => "are faster than",
+            RatingResult::Below => "are slower than",
+            RatingResult::Open if is_sound => "may be as fast as",
+            RatingResult::Open => continue,
         };
         sentences.push(format!("Random writes {how} on {}.", others.join(", ")));
     }
     sentences
 }
 
-fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
+fn against_the_line(what: &str, one: &FlashRow, number: Option<&CardNumber>) -> String {
     let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
     let Some(number) = number else { return format!("{what}: not measured.") };
     let iops = show::per_second(number.value);
@@ -302,12 +302,12 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         None => format!(" (too few trials for a CI{})", number.doubt()),
     };
     let told = match one.place {
-        Standing::Above => format!("{iops} IOPS{interval}, above {line}"),
-        Standing::Below => format!("{iops} IOPS{interval}, below {line}"),
-        Standing::Open if number.trust == Some(Trust::Invalid) => {
+        RatingResult::Above => format!("{iops} IOPS{interval}, above {line}"),
+        RatingResult::Below => format!("{iops} IOPS{interval}, below {line}"),
+        RatingResult::Open if number.trust == Some(Trust::Invalid) => {
             format!("the number is invalid, so it cannot be compared with {line}")
         }
-        Standing::Open => {
+        RatingResult::Open => {
             format!("{iops} IOPS{interval}; the comparison with {line} is inconclusive")
         }
     };
@@ -325,14 +325,14 @@ mod tests {
     #[test]
     fn a_place_needs_an_interval_on_one_side() {
         let at = |ends| standing(Some(&number(100.0, ends)), 90.0);
-        assert_eq!(at(Some([91.0, 110.0])), Standing::Above);
-        assert_eq!(at(Some([80.0, 110.0])), Standing::Open);
-        assert_eq!(at(Some([60.0, 89.0])), Standing::Below);
-        assert_eq!(at(None), Standing::Open);
-        assert_eq!(standing(None, 90.0), Standing::Open);
+        assert_eq!(at(Some([91.0, 110.0])), RatingResult::Above);
+        assert_eq!(at(Some([80.0, 110.0])), RatingResult::Open);
+        assert_eq!(at(Some([60.0, 89.0])), RatingResult::Below);
+        assert_eq!(at(None), RatingResult::Open);
+        assert_eq!(standing(None, 90.0), RatingResult::Open);
         for trust in [Trust::Suspect, Trust::Invalid] {
             let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
-            assert_eq!(standing(Some(&doubted), 90.0), Standing::Open);
+            assert_eq!(standing(Some(&doubted), 90.0), RatingResult::Open);
         }
     }
 
@@ -361,11 +361,11 @@ mod tests {
         let found = beside(None, Some(&write));
         assert_eq!((found[0].item.as_str(), found[0].iops), (LINE, 90.0));
         let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
-        assert_eq!(place("poor card"), Standing::Above);
-        assert_eq!(place("best SD card (part 1)"), Standing::Above);
+        assert_eq!(place("poor card"), RatingResult::Above);
+        assert_eq!(place("best SD card (part 1)"), RatingResult::Above);
         assert!(!found.iter().any(|one| one.item.contains("Extreme Pro")));
         let writes = found.iter().find(|one| one.item == LINE && one.writes);
-        assert_eq!(writes.unwrap().place, Standing::Below);
+        assert_eq!(writes.unwrap().place, RatingResult::Below);
         let text = against_the_line("Random write", writes.unwrap(), Some(&write));
         assert_eq!(
             text,

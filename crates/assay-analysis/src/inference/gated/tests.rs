@@ -6,7 +6,7 @@ use assay_study::results::record::Status;
 
 use super::super::tests::Bench;
 use super::super::verdicts::tests::{Study, arm};
-use super::super::{Enough, enough};
+use super::super::{StopReason, enough};
 use super::*;
 
 /// The known answer of R4: their ratio is 1.042079, and the SD of their differences 0.010211.
@@ -240,12 +240,12 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
     let open = Stopping::Open { half_width: None };
     let within = until(lost(), 0.1);
     assert_eq!((row(&within).outcome.clone(), row(&within).min_detectable), (Ended::Pass, None));
-    assert_eq!(enough(&within, &open), Some(Enough::Gated));
+    assert_eq!(enough(&within, &open), Some(StopReason::Gated));
     assert!(told(&within).text.starts_with("gate passed after 5 replicates (limit 10%"));
     let over = until(lost(), 0.005);
     assert_eq!(
         (row(&over).outcome.clone(), enough(&over, &open)),
-        (Ended::Fail, Some(Enough::Gated))
+        (Ended::Fail, Some(StopReason::Gated))
     );
     // A loss of 4% with a CI of +-2.4%; its verdict alone would have ended the study.
     let between = until(lost(), 0.05);
@@ -257,7 +257,7 @@ fn a_study_goes_on_until_each_row_is_beyond_the_gate_or_within_it() {
 }
 
 /// Whether the first row stays inconclusive, and whether the study has shown enough.
-fn lasts(found: &Findings) -> (bool, Option<Enough>) {
+fn lasts(found: &Findings) -> (bool, Option<StopReason>) {
     (row(found).is_final, enough(found, &Stopping::Open { half_width: None }))
 }
 
@@ -270,7 +270,7 @@ fn a_row_that_no_replicate_decides_is_not_waited_for() {
     for study in [emulated, sequential] {
         let found = until(study, 0.1);
         assert_eq!(told(&found).outcome, GateEnd::Inconclusive);
-        assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)), "{}", row(&found).text());
+        assert_eq!(lasts(&found), (true, Some(StopReason::GatedBut)), "{}", row(&found).text());
     }
     let judged_by = |count: usize, rule: &str, trust| {
         let mut study = Study::of(&[("old", &HIGH[..count]), ("new", &LOW[..count])]);
@@ -280,12 +280,12 @@ fn a_row_that_no_replicate_decides_is_not_waited_for() {
         until(study, 0.1)
     };
     let invalid = |count| lasts(&judged_by(count, "cached", Trust::Invalid));
-    assert_eq!(invalid(4), (true, Some(Enough::GatedBut)));
+    assert_eq!(invalid(4), (true, Some(StopReason::GatedBut)));
     assert_eq!(invalid(3), (false, None));
     // An unstable or undecided row may still be decided.
     assert_eq!(lasts(&judged_by(5, "unstable", Trust::Suspect)), (false, None));
     assert_eq!(lasts(&until(lost(), 0.05)), (false, None));
-    assert_eq!(lasts(&until(lost(), 0.1)), (false, Some(Enough::Gated)));
+    assert_eq!(lasts(&until(lost(), 0.1)), (false, Some(StopReason::Gated)));
     let mut unfinished = lost();
     (unfinished.emulated, unfinished.measured.unfinished) = (true, true);
     assert_eq!(lasts(&until(unfinished, 0.1)), (false, None));
@@ -296,11 +296,11 @@ fn a_row_that_was_zero_in_each_replicate_is_not_waited_for() {
     let stalled =
         |values: &[f64]| until(Study::of(&[("old", &HIGH[..values.len()]), ("new", values)]), 0.1);
     let all = stalled(&[0.0; 4]);
-    assert_eq!((silence(&all), lasts(&all)), (ZEROS, (true, Some(Enough::GatedBut))));
+    assert_eq!((silence(&all), lasts(&all)), (ZEROS, (true, Some(StopReason::GatedBut))));
     // In each replicate one of the two sides is zero.
     let turns = [[520.0, 0.0, 510.0, 0.0], [0.0, 512.0, 0.0, 505.0]];
     let in_turns = until(Study::of(&[("old", &turns[0]), ("new", &turns[1])]), 0.1);
-    assert_eq!(lasts(&in_turns), (true, Some(Enough::GatedBut)), "{}", row(&in_turns).text());
+    assert_eq!(lasts(&in_turns), (true, Some(StopReason::GatedBut)), "{}", row(&in_turns).text());
     // Too few replicates to decide, and a replicate with a ratio: more may come.
     assert_eq!(lasts(&stalled(&[0.0; 3])), (false, None));
     let once = stalled(&[0.0, 0.0, 512.0, 0.0, 0.0]);
@@ -317,10 +317,13 @@ fn a_row_that_is_surely_within_but_for_a_zero_is_not_waited_for() {
         )
     };
     let within = with_a_zero(1.0, 0.1);
-    assert_eq!((silence(&within), lasts(&within)), (ZEROS, (true, Some(Enough::GatedBut))));
+    assert_eq!((silence(&within), lasts(&within)), (ZEROS, (true, Some(StopReason::GatedBut))));
     // A significant loss ends the study; an undecided row continues it.
     let over = with_a_zero(0.5, 0.1);
-    assert_eq!((&row(&over).outcome, lasts(&over)), (&Ended::Fail, (false, Some(Enough::Gated))));
+    assert_eq!(
+        (&row(&over).outcome, lasts(&over)),
+        (&Ended::Fail, (false, Some(StopReason::Gated)))
+    );
     let between = with_a_zero(0.9, 0.1);
     assert_eq!(lasts(&between), (false, None), "{}", row(&between).text());
     // A study of fixed length only shows that it would have detected a loss.
@@ -337,7 +340,7 @@ fn a_metric_that_may_be_zero_is_not_waited_for() {
     }
     let found = until(counts, 0.1);
     assert!(silence(&found).starts_with("a metric that can be zero"), "{}", silence(&found));
-    assert_eq!(lasts(&found), (true, Some(Enough::GatedBut)));
+    assert_eq!(lasts(&found), (true, Some(StopReason::GatedBut)));
 }
 
 /// Counts of a metric that may be zero, with an absolute limit of `more`.
@@ -387,10 +390,10 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
         let found = counted([&none, &none], more, true);
         assert_eq!(row(&found).outcome, Ended::Pass, "{more}: {}", row(&found).text());
         assert_eq!(found.answers.all[0].verdict, Claim::Supported, "{more}");
-        assert_eq!(lasts(&found), (false, Some(Enough::Gated)));
+        assert_eq!(lasts(&found), (false, Some(StopReason::Gated)));
     }
     let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);
-    assert_eq!((&row(&worse).outcome, lasts(&worse).1), (&Ended::Fail, Some(Enough::Gated)));
+    assert_eq!((&row(&worse).outcome, lasts(&worse).1), (&Ended::Fail, Some(StopReason::Gated)));
     // Below four pairs the confidence sequence has no bound.
     let few = counted([&none[..3], &none[..3]], 10.0, true);
     assert_eq!((silence(&few), lasts(&few)), (NO_INTERVAL, (false, None)));
@@ -476,7 +479,7 @@ fn what_failed_in_each_of_four_replicates_is_not_waited_for() {
         bench.findings()
     };
     let all = failing(4, 4);
-    assert_eq!(lasts(&all), (true, Some(Enough::GatedBut)), "{}", row(&all).text());
+    assert_eq!(lasts(&all), (true, Some(StopReason::GatedBut)), "{}", row(&all).text());
     // Too few replicates to decide, and one that succeeded.
     for (count, failed) in [(3, 3), (4, 3)] {
         let found = failing(count, failed);
@@ -488,7 +491,7 @@ fn what_failed_in_each_of_four_replicates_is_not_waited_for() {
 fn what_the_plan_left_out_does_not_keep_the_others_from_ending() {
     let slower: [&[u64]; 2] = [&[4000, 4010, 3990, 4005, 3995], &[3000, 3010, 2990, 3005, 2995]];
     let near: [&[u64]; 2] = [slower[0], &[3800, 3810, 3790, 3805, 3795]];
-    for (rates, wanted) in [(slower, Some(Enough::GatedBut)), (near, None)] {
+    for (rates, wanted) in [(slower, Some(StopReason::GatedBut)), (near, None)] {
         let mut bench = until_of_targets(rates);
         bench.plan.absent.push(AbsentWorkload {
             name: "random-read-q1".to_owned(),

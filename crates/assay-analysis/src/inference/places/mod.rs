@@ -20,17 +20,17 @@ use super::sessions::common_margin;
 use super::verdicts::words::listed;
 
 use rows::PlaceRows;
-use spots::Spot;
+use spots::PlatformResults;
 
 /// A result with facts that its findings do not contain.
 #[derive(Clone, Debug)]
-pub struct Brought {
+pub struct LabeledResult {
     pub findings: Findings,
     pub label: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct PlatformQuery {
     /// The baseline platform: its name, or one of its results.
     pub baseline: Option<String>,
     /// Equivalence margin if both platforms have three or more results, as a fraction.
@@ -44,7 +44,7 @@ pub struct Question {
 ///
 /// # Errors
 /// Fails with the user's mistake: only one platform, an unknown platform, or no common workload.
-pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
+pub fn by_place(brought: &[LabeledResult], asked: PlatformQuery) -> Outcome<Findings> {
     let mut spots = spots::spots(brought)?;
     if let [one] = spots.as_slice() {
         return Err(Failure::mistake(format!(
@@ -87,7 +87,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
 }
 
 /// Puts the baseline first and emulated platforms last.
-fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
+fn choose(spots: &mut [PlatformResults], wanted: Option<&str>) -> Outcome<Chosen> {
     let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
     // Imported results have no kind, but their user may have named the platform.
     let is_named = |one: &Placed| one.kind.is_none() && one.name.eq_ignore_ascii_case("bare metal");
@@ -110,11 +110,12 @@ fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
 }
 
 /// Finds the requested platform: by its name, ignoring case, else by one of its results.
-fn asked_for(spots: &[Spot], wanted: &str) -> Outcome<usize> {
-    let exact = |spot: &Spot| spot.placed.name == wanted;
-    let alike = |spot: &Spot| spot.placed.name.to_lowercase() == wanted.to_lowercase();
-    let of_it = |spot: &Spot| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
-    let ways: [&dyn Fn(&Spot) -> bool; 3] = [&exact, &alike, &of_it];
+fn asked_for(spots: &[PlatformResults], wanted: &str) -> Outcome<usize> {
+    let exact = |spot: &PlatformResults| spot.placed.name == wanted;
+    let alike = |spot: &PlatformResults| spot.placed.name.to_lowercase() == wanted.to_lowercase();
+    let of_it =
+        |spot: &PlatformResults| spot.placed.results.iter().any(|one| one.id.starts_with(wanted));
+    let ways: [&dyn Fn(&PlatformResults) -> bool; 3] = [&exact, &alike, &of_it];
     for way in ways {
         let found: Vec<usize> = (0..spots.len()).filter(|at| way(&spots[*at])).collect();
         if let [one] = found.as_slice() {
@@ -127,8 +128,8 @@ fn asked_for(spots: &[Spot], wanted: &str) -> Outcome<usize> {
     )))
 }
 
-fn nothing_in_common(spots: &[Spot]) -> Failure {
-    let has = |spot: &Spot| {
+fn nothing_in_common(spots: &[PlatformResults]) -> Failure {
+    let has = |spot: &PlatformResults| {
         let workloads = listed(spot.workloads());
         let own = if workloads.is_empty() { "no numbers" } else { &workloads };
         format!("{} has {own}", spot.placed.name)
@@ -151,7 +152,7 @@ fn absent(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     missing.collect()
 }
 
-fn study(brought: &[Brought], places: &Places) -> StudyFacts {
+fn study(brought: &[LabeledResult], places: &Places) -> StudyFacts {
     let ids: Vec<&str> = brought.iter().map(|one| one.findings.study.id.as_str()).collect();
     let id = match ids.as_slice() {
         [] => String::new(),

@@ -6,12 +6,12 @@ use assay_study::findings::{Check, Findings};
 
 use super::super::verdicts::words::listed;
 use super::rows::PlaceRows;
-use super::spots::{Spot, is_same_machine};
+use super::spots::{PlatformResults, is_same_machine};
 use crate::inference::across::{self, Fact};
 use crate::inference::with_levels;
 
 pub(super) fn remarks(
-    spots: &[Spot],
+    spots: &[PlatformResults],
     chosen: Chosen,
     told: &PlaceRows,
     beside: &[Beside],
@@ -39,7 +39,7 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     (chosen == Chosen::First).then(|| Check::new("baseline", text()))
 }
 
-fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
+fn results(spot: &PlatformResults, rows: &[PlaceRow]) -> Vec<Check> {
     let place = &spot.placed;
     let count = place.results.len();
     if count < 2 {
@@ -82,7 +82,7 @@ fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
 }
 
 /// Differences in protocol from the baseline: they may explain all differences in numbers.
-fn protocol(spots: &[Spot]) -> Vec<Check> {
+fn protocol(spots: &[PlatformResults]) -> Vec<Check> {
     let Some((base, first)) = spots.first().and_then(|spot| Some((spot, spot.results.first()?)))
     else {
         return Vec::new();
@@ -128,7 +128,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<String> {
 }
 
 /// That emulated places are not to be compared with real ones.
-fn emulated(spots: &[Spot]) -> Option<Check> {
+fn emulated(spots: &[PlatformResults]) -> Option<Check> {
     let names = spots.iter().filter(|spot| spot.placed.is_emulated());
     let names: Vec<&str> = names.map(|spot| spot.placed.name.as_str()).collect();
     (!names.is_empty()).then(|| {

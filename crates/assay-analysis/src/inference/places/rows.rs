@@ -9,12 +9,12 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_workloads::metrics;
 
-use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
+use super::super::across::{self, Key, SampleUnit as Judged, Tests, key, level};
 use super::super::cells;
 use super::super::days::Days;
 use super::super::distinct;
 use super::super::verdicts::correct;
-use super::spots::Spot;
+use super::spots::PlatformResults;
 use super::words;
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 }
 
 /// All rows, the baseline of each workload first.
-pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> PlaceRows {
+pub(super) fn rows(spots: &[PlatformResults], margin: Option<f64>, days: Days) -> PlaceRows {
     let mut told = PlaceRows::default();
     for key in keys(spots) {
         of_workload(spots, &key, margin, days, &mut told);
@@ -40,7 +40,7 @@ pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> PlaceRows
 }
 
 /// Workloads in the order of the first result that has them. A metric that may be zero has no percentage.
-fn keys(spots: &[Spot]) -> Vec<Key> {
+fn keys(spots: &[PlatformResults]) -> Vec<Key> {
     let cells = spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements);
     let cells = cells.filter(|cell| cell.primary && !cell.control && cell.scale == Scale::Ratio);
     let mut keys = distinct(cells.map(key));
@@ -50,7 +50,7 @@ fn keys(spots: &[Spot]) -> Vec<Key> {
     keys
 }
 
-struct Own {
+struct PlatformSample {
     cell: Measurement,
     unit: Unit,
     /// Logarithms of the trials that count.
@@ -58,7 +58,7 @@ struct Own {
     failed: usize,
 }
 
-impl Own {
+impl PlatformSample {
     /// Number of days behind its numbers; values per day already include the spread between days.
     fn days(&self) -> usize {
         match self.unit {
@@ -69,8 +69,14 @@ impl Own {
     }
 }
 
-fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told: &mut PlaceRows) {
-    let own: Vec<Option<Own>> = spots.iter().map(|spot| own(spot, key)).collect();
+fn of_workload(
+    spots: &[PlatformResults],
+    key: &Key,
+    margin: Option<f64>,
+    days: Days,
+    told: &mut PlaceRows,
+) {
+    let own: Vec<Option<PlatformSample>> = spots.iter().map(|spot| own(spot, key)).collect();
     let compared = compared(spots, key, &own, margin, days);
     for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {
         let mut row = row(spot, key, own.as_ref());
@@ -115,14 +121,14 @@ type Pair = (Comparison, Option<Tests>, Judged);
 
 /// The comparisons of a workload, one per platform; `None` for the baseline and for platforms without a number.
 fn compared(
-    spots: &[Spot],
+    spots: &[PlatformResults],
     key: &Key,
-    own: &[Option<Own>],
+    own: &[Option<PlatformSample>],
     margin: Option<f64>,
     days: Days,
 ) -> Vec<Option<Comparison>> {
     let base = own.first().and_then(Option::as_ref);
-    let pair = |(spot, own): (&Spot, &Option<Own>)| {
+    let pair = |(spot, own): (&PlatformResults, &Option<PlatformSample>)| {
         pair([&spots[0], spot], key, [base?, own.as_ref()?], margin, days)
     };
     let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
@@ -144,9 +150,9 @@ fn compared(
 
 /// Compares a platform with the baseline; `None` if either has no number.
 fn pair(
-    spots: [&Spot; 2],
+    spots: [&PlatformResults; 2],
     key: &Key,
-    own: [&Own; 2],
+    own: [&PlatformSample; 2],
     margin: Option<f64>,
     days: Days,
 ) -> Option<Pair> {
@@ -169,14 +175,14 @@ fn pair(
         (true, _) => (Judged::Sessions { margin }, None),
         (false, false) => (Judged::Trials, None),
         (false, true) => {
-            (Judged::OneDay(days), days.between([&before, &after], own.map(Own::days)))
+            (Judged::OneDay(days), days.between([&before, &after], own.map(PlatformSample::days)))
         }
     };
     let tests = enough.then(|| Tests { welch: welch(&before, &after), days });
     Some((found, tests, unit))
 }
 
-fn single(own: &Own) -> Option<f64> {
+fn single(own: &PlatformSample) -> Option<f64> {
     let mut counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
     own.sample.filter(|sample| sample.n == 1)?;
     let value = counting.next()?.value;
@@ -184,7 +190,7 @@ fn single(own: &Own) -> Option<f64> {
 }
 
 /// The row of a platform, without its percentage.
-fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
+fn row(spot: &PlatformResults, key: &Key, own: Option<&PlatformSample>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
     let known = own.filter(|own| own.sample.is_some());
@@ -211,11 +217,11 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
     }
 }
 
-fn centre(own: &Own) -> Option<f64> {
+fn centre(own: &PlatformSample) -> Option<f64> {
     single(own).or_else(|| own.sample.map(|sample| sample.mean.exp()))
 }
 
-fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
+fn missing(spot: &PlatformResults, key: &Key, own: Option<&PlatformSample>) -> String {
     let (workload, metric, _) = key;
     let absent = spot.results.iter().flat_map(|one| &one.absent);
     let mut absent = absent.filter(|absent| {
@@ -233,7 +239,7 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
 }
 
 /// The numbers of a platform for a workload, over all of its results; `None` if no result has it.
-fn own(spot: &Spot, key: &Key) -> Option<Own> {
+fn own(spot: &PlatformResults, key: &Key) -> Option<PlatformSample> {
     let has = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
     let own: Vec<&Measurement> =
         spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
@@ -247,7 +253,7 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
         days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), Unit::Sessions),
         few => (together(few), Unit::TrialsOfResults),
     };
-    Some(Own { sample: sample(&cell), cell, unit, failed })
+    Some(PlatformSample { sample: sample(&cell), cell, unit, failed })
 }
 
 /// Logarithms of the trials behind a cell's number.
@@ -284,14 +290,19 @@ fn together(few: &[&Measurement]) -> Measurement {
 }
 
 /// A published percentage against the published numbers: those of the platform with 100% are the base.
-fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
-    let percent = |spot: &Spot| {
+fn printed_percent(
+    spots: &[PlatformResults],
+    spot: &PlatformResults,
+    key: &Key,
+) -> Option<Printed> {
+    let percent = |spot: &PlatformResults| {
         let mut cells = spot.results.iter().flat_map(|one| &one.measurements);
         let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
         cell.median
     };
-    let number =
-        |spot: &Spot| own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)));
+    let number = |spot: &PlatformResults| {
+        own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)))
+    };
     let whole = spots.iter().find(|spot| percent(spot) == Some(100.0))?;
     let (told, (_, base), (better, value)) = (percent(spot)?, number(whole)?, number(spot)?);
     let computed = self::percent(better, value / base);

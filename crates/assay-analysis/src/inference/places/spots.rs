@@ -8,10 +8,10 @@ use assay_study::results::plan::Arm;
 use assay_study::results::surroundings::facts::Activity;
 
 use super::super::verdicts::words::listed;
-use super::{Brought, words};
+use super::{LabeledResult, words};
 use crate::inference::distinct;
 
-pub(super) struct Spot {
+pub(super) struct PlatformResults {
     pub placed: Placed,
     /// One entry per result; arms do not include the platform.
     pub results: Vec<Findings>,
@@ -19,7 +19,7 @@ pub(super) struct Spot {
     pub first: bool,
 }
 
-impl Spot {
+impl PlatformResults {
     pub fn workloads(&self) -> Vec<&str> {
         let cells = self.results.iter().flat_map(|one| &one.measurements);
         let known = cells.filter(|cell| cell.n > 0 && cell.primary);
@@ -27,12 +27,12 @@ impl Spot {
     }
 }
 
-pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
+pub(super) fn spots(brought: &[LabeledResult]) -> Outcome<Vec<PlatformResults>> {
     let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
     if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
         return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
     }
-    let mut spots: Vec<Spot> = Vec::new();
+    let mut spots: Vec<PlatformResults> = Vec::new();
     for one in brought {
         for spot in of_result(one)? {
             add(&mut spots, spot);
@@ -43,7 +43,7 @@ pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
 }
 
 /// The platforms of one result: the levels of its factor `place`, else the platform that it ran on.
-fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
+fn of_result(one: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
     let levels = levels(&one.findings);
     if levels.is_empty() {
         return Ok(vec![measured(one)?]);
@@ -56,7 +56,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
         )));
     }
     let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
-    let of_table = levels.iter().map(|level| Spot {
+    let of_table = levels.iter().map(|level| PlatformResults {
         placed: placed(&one.findings, level.clone(), Named::Table, None),
         results: vec![within(&one.findings, level)],
         first: baseline == Some(level),
@@ -105,7 +105,7 @@ fn within(findings: &Findings, level: &String) -> Findings {
     own
 }
 
-fn measured(one: &Brought) -> Outcome<Spot> {
+fn measured(one: &LabeledResult) -> Outcome<PlatformResults> {
     let findings = &one.findings;
     let found = found(&findings.environment);
     let named = if one.label.is_some() { Named::Given } else { Named::Found };
@@ -118,7 +118,7 @@ fn measured(one: &Brought) -> Outcome<Spot> {
         ))
     })?;
     let placed = placed(findings, name, named, found);
-    Ok(Spot { placed, results: vec![findings.clone()], first: false })
+    Ok(PlatformResults { placed, results: vec![findings.clone()], first: false })
 }
 
 /// Name and kind of a platform from its records. Versions before places recorded less.
@@ -139,8 +139,8 @@ fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
 const NO_GUEST: &str = "none";
 
 /// Adds a platform, or its results to the same platform. A found name is unique to a machine, a given one is not.
-fn add(spots: &mut Vec<Spot>, spot: Spot) {
-    let is_same = |known: &&mut Spot| {
+fn add(spots: &mut Vec<PlatformResults>, spot: PlatformResults) {
+    let is_same = |known: &&mut PlatformResults| {
         let (one, other) = (&known.placed, &spot.placed);
         let both_found = [one.named, other.named].iter().all(|named| *named == Named::Found);
         one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
@@ -166,14 +166,14 @@ pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) 
 }
 
 /// Adds distinguishing facts to platforms with the same name.
-fn tell_apart(spots: &mut [Spot]) {
+fn tell_apart(spots: &mut [PlatformResults]) {
     let names: Vec<String> = spots.iter().map(|spot| spot.placed.name.clone()).collect();
     for name in &names {
         let same: Vec<usize> = (0..spots.len()).filter(|at| names[*at] == *name).collect();
         if same.len() < 2 {
             continue;
         }
-        let ways: [fn(&Spot) -> String; 4] = [
+        let ways: [fn(&PlatformResults) -> String; 4] = [
             |spot| words::processors(spot.placed.machine.cpus),
             |spot| spot.placed.machine.cpu.clone(),
             |spot| words::memory(spot.placed.machine.memory_bytes),

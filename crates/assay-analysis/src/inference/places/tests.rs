@@ -14,11 +14,11 @@ use super::super::tests::Bench;
 use super::*;
 
 /// A result of a platform with these rates of one workload.
-fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> Brought {
+fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> LabeledResult {
     of_bench(id, place, &Bench::new(&["."]).row(0, "random-read-q1", 4096, rates))
 }
 
-fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought {
+fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> LabeledResult {
     let mut findings = bench.findings();
     findings.study.id = id.to_owned();
     // Classes of requests and latencies are not the subject here.
@@ -32,18 +32,18 @@ fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought
         clocksource: None,
         steal_share: None,
     });
-    Brought { findings, label: None }
+    LabeledResult { findings, label: None }
 }
 
 const BARE: (&str, PlaceSort) = ("bare metal", PlaceSort::BareMetal);
 const KVM: (&str, PlaceSort) = ("KVM", PlaceSort::Hypervisor);
 const TCG: (&str, PlaceSort) = ("QEMU TCG", PlaceSort::Emulator);
 
-fn compared(brought: &[Brought]) -> Findings {
-    by_place(brought, Question::default()).unwrap()
+fn compared(brought: &[LabeledResult]) -> Findings {
+    by_place(brought, PlatformQuery::default()).unwrap()
 }
 
-fn refused(brought: &[Brought], question: Question) -> String {
+fn refused(brought: &[LabeledResult], question: PlatformQuery) -> String {
     by_place(brought, question).unwrap_err().message
 }
 
@@ -92,17 +92,17 @@ fn tidy(text: &str) -> String {
     tidy
 }
 
-fn table(text: &str) -> Brought {
+fn table(text: &str) -> LabeledResult {
     let text = &tidy(text);
     let bytes = text.as_bytes().to_vec();
     let name = "t.csv".to_owned();
-    let files = [import::Brought { name, bytes, ..import::Brought::default() }];
+    let files = [import::ImportedFile { name, bytes, ..import::ImportedFile::default() }];
     let imported = import::read(import::of_text(text), &files, &Options::default()).unwrap();
     let mut findings = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1]).findings();
     findings.environment.unknown = Unknown::ALL.to_vec();
     findings.study.id = "table".to_owned();
     let findings = judge(findings.study, findings.environment, imported.measurements);
-    Brought { findings, label: None }
+    LabeledResult { findings, label: None }
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     assert!(!text.contains("this suggests"), "{text}");
     let days = told(&found, "sessions");
     assert!(days[0].contains("day-to-day variation 3%"), "{days:?}");
-    let asked = Question { days: Days::asked(0.2), ..Question::default() };
+    let asked = PlatformQuery { days: Days::asked(0.2), ..PlatformQuery::default() };
     let wide = by_place(
         &[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))],
         asked,
@@ -226,7 +226,7 @@ fn an_emulated_place_has_numbers_and_no_verdict_wherever_it_stands() {
     // It gets no share of the error.
     assert_eq!(row(&found, "KVM"), row(&compared(&two), "KVM"));
     assert_eq!(told(&found, "emulated").len(), 1);
-    let asked = Question { baseline: Some("qemu tcg".to_owned()), ..Question::default() };
+    let asked = PlatformQuery { baseline: Some("qemu tcg".to_owned()), ..PlatformQuery::default() };
     let [bare, kvm] = two;
     let found = by_place(&[bare, kvm, measured("t", TCG, &around(1_000))], asked).unwrap();
     assert_eq!(of(&found).baseline, "QEMU TCG");
@@ -251,7 +251,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
             day("z", KVM, three),
         ]
     };
-    let margin = Question { margin: Some(0.05), ..Question::default() };
+    let margin = PlatformQuery { margin: Some(0.05), ..PlatformQuery::default() };
     let alike = by_place(&sides([10_000, 10_040, 9_960]), margin.clone()).unwrap();
     let kvm = row(&alike, "KVM");
     assert_eq!((kvm.unit, kvm.n), (Unit::Sessions, 3));
@@ -303,12 +303,14 @@ fn results_of_two_days_and_machines_are_told() {
 fn of_many_places_verdicts_are_counted() {
     let rates = [("a", 5_000), ("b", 5_100), ("c", 5_200), ("d", 20_000), ("e", 10_000)];
     let named = |(id, rate): (&str, u64)| {
-        let place =
-            Brought { label: Some(format!("place {id}")), ..measured(id, KVM, &around(rate)) };
+        let place = LabeledResult {
+            label: Some(format!("place {id}")),
+            ..measured(id, KVM, &around(rate))
+        };
         (place, rate)
     };
     let bare = measured("0", BARE, &around(10_000));
-    let all = |rates: &[(&str, u64)]| -> Vec<Brought> {
+    let all = |rates: &[(&str, u64)]| -> Vec<LabeledResult> {
         std::iter::once(bare.clone()).chain(rates.iter().map(|one| named(*one).0)).collect()
     };
     let sentences = |found: &Findings| -> Vec<String> { found.summary_texts().clone() };
@@ -322,11 +324,11 @@ fn of_many_places_verdicts_are_counted() {
     let few = sentences(&compared(&all(&rates[1..])));
     assert!(few.len() == 4 && few.iter().all(|one| !one.contains("across machines (")), "{few:#?}");
     // A comparison without an interval is not counted.
-    let single = |id: &str, rate| Brought {
+    let single = |id: &str, rate| LabeledResult {
         label: Some(format!("place {id}")),
         ..measured(id, KVM, &[rate])
     };
-    let alone: Vec<Brought> = std::iter::once(measured("0", BARE, &[10_000]))
+    let alone: Vec<LabeledResult> = std::iter::once(measured("0", BARE, &[10_000]))
         .chain(rates.map(|(id, rate)| single(id, rate)))
         .collect();
     let told = sentences(&compared(&alone));
@@ -442,7 +444,7 @@ fn another_protocol_is_told() {
 #[test]
 fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
-    let none = Question::default;
+    let none = PlatformQuery::default;
     let alone = refused(std::slice::from_ref(&bare), none());
     assert_eq!(
         alone,
@@ -456,7 +458,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         nothing.ends_with("bare metal has random-read-q1; KVM has sequential-write"),
         "{nothing}"
     );
-    let asked = Question { baseline: Some("moon".to_owned()), ..none() };
+    let asked = PlatformQuery { baseline: Some("moon".to_owned()), ..none() };
     let unknown = refused(&[bare.clone(), kvm.clone()], asked);
     assert!(unknown.ends_with("use one of bare metal and KVM"), "{unknown}");
     let mut nowhere = kvm;
@@ -491,7 +493,7 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
 }
 
 /// Platforms with three workloads each: similar, different, and missing.
-fn grid() -> Vec<Brought> {
+fn grid() -> Vec<LabeledResult> {
     let place = |id: &str, place, rates: [u64; 3]| {
         let bench = Bench::new(&["."]);
         let names = ["random-read-q1", "random-write-q1", "seq-read"];
@@ -519,22 +521,23 @@ fn all_that_is_said_of_places() {
         let rate = 5_000 + 1_000 * u64::from(name.as_bytes()[0] - b'a');
         one(name, (name, PlaceSort::Hypervisor), rate)
     });
-    let named = |name: &str| Question { baseline: Some(name.to_owned()), ..Question::default() };
-    let alike = |places: &mut Vec<Brought>| {
+    let named =
+        |name: &str| PlatformQuery { baseline: Some(name.to_owned()), ..PlatformQuery::default() };
+    let alike = |places: &mut Vec<LabeledResult>| {
         places.extend(["g", "h"].map(|id| one(id, ("a", PlaceSort::Hypervisor), 5_050)));
         places.extend(["i", "j"].map(|id| one(id, ("b", PlaceSort::Hypervisor), 6_050)));
     };
     let mut sessions = many[..2].to_vec();
     alike(&mut sessions);
-    let margin = Question { margin: Some(0.3), ..Question::default() };
+    let margin = PlatformQuery { margin: Some(0.3), ..PlatformQuery::default() };
     let mut found = String::new();
     for (title, brought, question) in [
-        ("the article", vec![table(ARTICLE)], Question::default()),
-        ("a grid", grid(), Question::default()),
+        ("the article", vec![table(ARTICLE)], PlatformQuery::default()),
+        ("a grid", grid(), PlatformQuery::default()),
         ("a grid by another baseline", grid(), named("kvm")),
-        ("two of it", grid()[..2].to_vec(), Question::default()),
+        ("two of it", grid()[..2].to_vec(), PlatformQuery::default()),
         ("many places of one workload", many.to_vec(), named("c")),
-        ("sessions", sessions.clone(), Question::default()),
+        ("sessions", sessions.clone(), PlatformQuery::default()),
         ("sessions with a margin", sessions, margin),
     ] {
         let told = by_place(&brought, question).unwrap();
@@ -633,7 +636,7 @@ fn four_places_are_named_in_a_title_and_five_are_counted() {
             let id = format!("r{at}");
             measured(&id, (name, PlaceSort::Hypervisor), &around(100 + at as u64))
         };
-        let all: Vec<Brought> = names[..count].iter().enumerate().map(one).collect();
+        let all: Vec<LabeledResult> = names[..count].iter().enumerate().map(one).collect();
         let found = compared(&all);
         (found.study.title.clone(), found.study.id.clone())
     };
@@ -647,14 +650,14 @@ fn a_baseline_is_found_by_its_name_or_by_a_result_of_it() {
     let all =
         || [measured("20261101-a", BARE, &around(10)), measured("20261102-k", KVM, &around(9))];
     let by = |name: &str| {
-        let asked = Question { baseline: Some(name.to_owned()), ..Question::default() };
+        let asked = PlatformQuery { baseline: Some(name.to_owned()), ..PlatformQuery::default() };
         by_place(&all(), asked).map(|found| (of(&found).baseline.clone(), of(&found).chosen))
     };
     for name in ["KVM", "kvm", "20261102"] {
         assert_eq!(by(name).unwrap(), ("KVM".to_owned(), Chosen::Asked), "{name}");
     }
     assert!(by("2026").is_err(), "that fits both");
-    assert_eq!(told(&by_place(&all(), Question::default()).unwrap(), "baseline"), [""; 0]);
+    assert_eq!(told(&by_place(&all(), PlatformQuery::default()).unwrap(), "baseline"), [""; 0]);
 }
 
 #[test]
@@ -704,9 +707,9 @@ fn what_each_place_has_is_told_once_where_nothing_is_in_common() {
     let bare = |id| measured(id, BARE, &around(10));
     let mut other = measured("k", KVM, &around(9));
     let workloads = |change: &dyn Fn(&mut assay_study::findings::Measurement),
-                     other: &mut Brought| {
+                     other: &mut LabeledResult| {
         other.findings.measurements.iter_mut().for_each(change);
-        refused(&[bare("a"), bare("b"), other.clone()], Question::default())
+        refused(&[bare("a"), bare("b"), other.clone()], PlatformQuery::default())
     };
     let aside = workloads(&|cell| cell.primary = false, &mut other);
     assert!(aside.ends_with("bare metal has random-read-q1; KVM has no numbers"), "{aside}");

@@ -8,7 +8,7 @@ use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::{count_words, counted};
 use super::rows;
-use super::spots::Spot;
+use super::spots::PlatformResults;
 use crate::inference::with_levels;
 
 pub(super) fn processors(count: Option<u32>) -> String {
@@ -102,7 +102,7 @@ const MOST_SENTENCES: usize = 4;
 
 /// Sentences on the findings: one per comparison if they are few, else one per platform.
 pub(super) fn sentences(
-    spots: &[Spot],
+    spots: &[PlatformResults],
     rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Vec<Sentence> {

@@ -8,7 +8,7 @@ use assay_study::findings::shown::{mark_trust, metric_title, unit_of};
 use assay_workloads::tell::FactsFigure;
 
 use super::TOPIC;
-use super::table::Group;
+use super::table::PublishedGroup;
 
 pub static PUBLISHED: FactsFigure = FactsFigure {
     key: TOPIC,
@@ -25,11 +25,11 @@ pub static PUBLISHED: FactsFigure = FactsFigure {
 const MOST_FIGURES: usize = 12;
 const MOST_BARS: usize = 40;
 
-pub(super) fn figures(groups: &[Group<'_>]) -> Vec<Figure> {
+pub(super) fn figures(groups: &[PublishedGroup<'_>]) -> Vec<Figure> {
     at_most(groups.iter().filter_map(figure).collect(), MOST_FIGURES, "metric")
 }
 
-fn figure(group: &Group<'_>) -> Option<Figure> {
+fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
     let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
     let (mut rows, mut own, mut published) = (Rows::default(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {

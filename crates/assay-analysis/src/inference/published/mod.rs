@@ -27,7 +27,7 @@ pub struct Published {
     pub text: String,
     /// In the unit of the metric, or as a ratio; `None` if it is not a single number.
     pub value: Option<f64>,
-    pub unit: Option<Unit>,
+    pub unit: Option<PublishedUnit>,
     /// It is a ratio over the first level of this factor.
     pub ratio: Option<String>,
     /// Statistic of the value: `mean of 5 runs, spread not published`.
@@ -36,7 +36,7 @@ pub struct Published {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct PublishedUnit {
     pub name: String,
     /// Value of one unit, in the unit of the metric.
     pub size: f64,
@@ -93,7 +93,7 @@ fn of_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Publi
         metric: pointer.metric.clone(),
         text: format!("{digits} {spelled}").trim().to_owned(),
         value,
-        unit: size.map(|size| Unit { name: unit.to_owned(), size }),
+        unit: size.map(|size| PublishedUnit { name: unit.to_owned(), size }),
         ratio: pointer.ratio.clone(),
         statistic: statistic(sheet, row),
         flags: row.flags(&pointer.column),

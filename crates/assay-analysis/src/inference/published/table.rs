@@ -8,7 +8,7 @@ use assay_study::plan::arms::matches;
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
-use super::{Published, Unit};
+use super::{Published, PublishedUnit};
 use crate::import::grouped;
 use crate::inference::distinct;
 
@@ -18,29 +18,29 @@ const MOST_ARMS: usize = 16;
 const MOST_BESIDE: usize = 8;
 
 /// Published values of one metric of one workload, with the study's numbers.
-pub(super) struct Group<'a> {
+pub(super) struct PublishedGroup<'a> {
     pub workload: &'a str,
     pub metric: &'a str,
     /// The numbers are ratios over the first level of this factor.
     pub ratio: Option<&'a str>,
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<PublishedLine<'a>>,
 }
 
-pub(super) struct Line<'a> {
+pub(super) struct PublishedLine<'a> {
     /// The arm's name; empty if nothing varies.
     pub own_name: String,
     pub published: Option<&'a Published>,
-    pub own: Option<Own>,
+    pub own: Option<OwnNumber>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Own {
+pub(super) struct OwnNumber {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
     pub rating: Option<Rating>,
 }
 
-pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Group<'a>> {
+pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<PublishedGroup<'a>> {
     let groups = grouped(all, |one, other| {
         one.workload == other.workload && one.metric == other.metric && one.ratio == other.ratio
     });
@@ -50,17 +50,17 @@ pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Gr
             Some(factor) => of_ratios(findings, &all, factor),
             None => of_values(findings, &all),
         };
-        Group { workload: &all[0].workload, metric: &all[0].metric, ratio, lines }
+        PublishedGroup { workload: &all[0].workload, metric: &all[0].metric, ratio, lines }
     };
     groups.into_iter().map(group).collect()
 }
 
-fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<Line<'a>> {
+fn of_values<'a>(findings: &'a Findings, all: &[&'a Published]) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&all[0].workload, &all[0].metric);
     let own =
         |cell: &&Measurement| cell.workload == *workload && cell.metric == *metric && !cell.control;
     let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
-    let line = |published: Option<&'a Published>, cell: Option<&Measurement>| Line {
+    let line = |published: Option<&'a Published>, cell: Option<&Measurement>| PublishedLine {
         own_name: cell.map(|cell| name(findings, &cell.configuration)).unwrap_or_default(),
         published,
         own: cell.and_then(of_cell),
@@ -99,16 +99,23 @@ fn name(findings: &Findings, arm: &Arm) -> String {
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
 }
 
-fn of_cell(cell: &Measurement) -> Option<Own> {
+fn of_cell(cell: &Measurement) -> Option<OwnNumber> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(Own { value, interval: cell.ci95, rating: Rating::of(cell) })
+    Some(OwnNumber { value, interval: cell.ci95, rating: Rating::of(cell) })
 }
 
 /// Published ratios, and the study's ratios over the first level of the factor.
-fn of_ratios<'a>(findings: &'a Findings, all: &[&'a Published], factor: &str) -> Vec<Line<'a>> {
+fn of_ratios<'a>(
+    findings: &'a Findings,
+    all: &[&'a Published],
+    factor: &str,
+) -> Vec<PublishedLine<'a>> {
     let (workload, metric) = (&all[0].workload, &all[0].metric);
-    let published =
-        all.iter().map(|one| Line { own_name: String::new(), published: Some(*one), own: None });
+    let published = all.iter().map(|one| PublishedLine {
+        own_name: String::new(),
+        published: Some(*one),
+        own: None,
+    });
     let is_own = |found: &&Comparison| {
         let others = |arm: &Arm| {
             let mut arm = arm.clone();
@@ -126,10 +133,10 @@ fn of_ratios<'a>(findings: &'a Findings, all: &[&'a Published], factor: &str) ->
         let rating =
             |arm: &Arm| findings.cell(&found.workload, arm, &found.metric).and_then(Rating::of);
         let sides = [rating(&found.configuration), rating(&found.baseline)];
-        Some(Line {
+        Some(PublishedLine {
             own_name: format!("{} over {}", level(&found.configuration), level(&found.baseline)),
             published: None,
-            own: Some(Own {
+            own: Some(OwnNumber {
                 value: found.ratio?,
                 interval: found.ci95_simultaneous.or(found.ci95),
                 rating: sides.into_iter().flatten().reduce(Rating::with),
@@ -139,7 +146,7 @@ fn of_ratios<'a>(findings: &'a Findings, all: &[&'a Published], factor: &str) ->
     published.chain(own).collect()
 }
 
-impl Group<'_> {
+impl PublishedGroup<'_> {
     /// `sequential-write: rate`, `write-512-mib: energy, ratio`.
     pub fn title(&self) -> String {
         let ratio = if self.ratio.is_some() { ", ratio" } else { "" };
@@ -147,7 +154,7 @@ impl Group<'_> {
     }
 
     /// The author's unit, if all numbers share it.
-    pub fn unit(&self) -> Option<&Unit> {
+    pub fn unit(&self) -> Option<&PublishedUnit> {
         let mut units = self.lines.iter().filter_map(|line| line.published?.unit.as_ref());
         let first = units.next()?;
         units.all(|unit| unit == first).then_some(first)
@@ -178,7 +185,7 @@ fn digits(value: f64) -> String {
 pub(super) fn tables(
     findings: &Findings,
     published: &[Published],
-    groups: &[Group<'_>],
+    groups: &[PublishedGroup<'_>],
 ) -> Vec<Table> {
     let (beside, lone): (Vec<_>, Vec<_>) =
         groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
@@ -192,7 +199,7 @@ pub(super) fn tables(
     tables
 }
 
-fn table(group: &Group<'_>) -> Table {
+fn table(group: &PublishedGroup<'_>) -> Table {
     let unit = match (group.ratio, group.unit()) {
         (Some(_), _) => "ratio",
         (None, Some(unit)) => &unit.name,
@@ -200,9 +207,9 @@ fn table(group: &Group<'_>) -> Table {
     };
     let lines = &group.lines;
     let mut table = Table::new(group.title());
-    table.add(Column::key("article"), lines, Line::of);
+    table.add(Column::key("article"), lines, PublishedLine::of);
     table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
-    table.add(Column::key("here"), lines, Line::here);
+    table.add(Column::key("here"), lines, PublishedLine::here);
     table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
     table.add(Column::right("95% CI").detail(), lines, |line| {
         let ends = line.own.as_ref()?.interval?;
@@ -221,7 +228,7 @@ fn table(group: &Group<'_>) -> Table {
     table
 }
 
-impl Line<'_> {
+impl PublishedLine<'_> {
     fn of(&self) -> &str {
         self.published.map_or("", |one| &one.of)
     }
@@ -231,7 +238,7 @@ impl Line<'_> {
     }
 }
 
-fn alone(groups: &[&Group<'_>]) -> Table {
+fn alone(groups: &[&PublishedGroup<'_>]) -> Table {
     let mut all: Vec<(String, &Published)> = Vec::new();
     for group in groups {
         all.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
@@ -248,7 +255,11 @@ fn alone(groups: &[&Group<'_>]) -> Table {
 }
 
 /// Sources and statistics of the numbers, and a note that they describe another machine.
-fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -> Vec<String> {
+fn sources(
+    findings: &Findings,
+    published: &[Published],
+    groups: &[PublishedGroup<'_>],
+) -> Vec<String> {
     let text = |one: &Published| {
         let table = one.table.split(':').next().unwrap_or_default();
         format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic)
@@ -285,8 +296,13 @@ mod tests {
             .remove(0);
         cell.trust = Some(Trust::Trusted);
         let word = |cell: &Measurement| {
-            let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
-            let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
+            let lines = vec![PublishedLine {
+                own_name: String::new(),
+                published: None,
+                own: of_cell(cell),
+            }];
+            let group =
+                PublishedGroup { workload: "work", metric: &cell.metric, ratio: None, lines };
             table(&group).rows[0].cells[5].text(Unit::Words)
         };
         cell.reasons.clear();

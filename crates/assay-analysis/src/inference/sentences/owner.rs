@@ -49,21 +49,21 @@ struct OwnerRows<'a> {
 
 impl OwnerRows<'_> {
     /// A row's number of a standard workload; `None` if it is invalid or missing.
-    fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
+    fn number(&self, wanted: Usual, metric: &str) -> Option<StatedNumber> {
         let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
         let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
-        Some(Spoken { value: cell.value()?, ci95: cell.ci95, trust })
+        Some(StatedNumber { value: cell.value()?, ci95: cell.ci95, trust })
     }
 }
 
-struct Spoken {
+struct StatedNumber {
     value: f64,
     ci95: Option<[f64; 2]>,
     trust: Trust,
 }
 
-impl Spoken {
+impl StatedNumber {
     fn is_trusted(&self) -> bool {
         self.trust == Trust::Trusted
     }
@@ -101,7 +101,7 @@ fn per_second(value: f64) -> String {
     format!("{} IOPS", show::per_second(value))
 }
 
-fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
+fn random_sentence(what: &str, told: &StatedNumber, noun: &str) -> String {
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
     let disk_rate = format!("; a 5400 rpm laptop disk reaches {disk}");

@@ -10,7 +10,7 @@ use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
 use super::cells::{number, summarised};
-use super::rows::{Measured, WorkloadTrials};
+use super::rows::{MeasuredTrial, WorkloadTrials};
 use super::series::cell_trial;
 
 pub use exhibit::{SURFACE, exhibit};
@@ -120,7 +120,7 @@ fn places(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
 }
 
 /// Trials that the row's numbers summarize, among those with samples.
-fn standing<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r Measured<'a>> {
+fn standing<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r MeasuredTrial<'a>> {
     row.summed_up(|trial| counted(trial).is_some())
 }
 
@@ -159,7 +159,7 @@ pub(super) fn accesses(
     let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(all, series, "latency_mean_ns")?;
     // A repeated trial has new random offsets.
-    let planned = |trial: &&Measured<'_>| {
+    let planned = |trial: &&MeasuredTrial<'_>| {
         let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
         let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
         (is_first && own.workload == trial.record.workload).then_some(own.seed)
@@ -182,7 +182,7 @@ pub(super) fn accesses(
 
 fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
-    let reached = |trial: &Measured<'_>| {
+    let reached = |trial: &MeasuredTrial<'_>| {
         counted(trial).map(|counted| counted.sample_latencies_ns.len() as u64)
     };
     let reached: Vec<u64> = row.counting().filter_map(reached).collect();
@@ -200,7 +200,7 @@ fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
 }
 
 fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
-    let rate = |trial: &Measured<'_>| rate(io, area, trial, band);
+    let rate = |trial: &MeasuredTrial<'_>| rate(io, area, trial, band);
     let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = summarised(&trials);
@@ -215,7 +215,7 @@ fn one(io: &io::IoPlan, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Ban
 }
 
 /// Bytes per second of service time of one trial in one band; `None` without samples.
-fn rate(io: &io::IoPlan, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
+fn rate(io: &io::IoPlan, area: &Area, trial: &MeasuredTrial<'_>, band: u64) -> Option<f64> {
     let counted = counted(trial)?;
     let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
         sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
@@ -225,7 +225,7 @@ fn rate(io: &io::IoPlan, area: &Area, trial: &Measured<'_>, band: u64) -> Option
     (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
 }
 
-fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::IoDetail> {
+fn counted<'a>(trial: &'a MeasuredTrial<'_>) -> Option<&'a io::IoDetail> {
     io::IoDetail::of(trial.record.measured.as_ref()?)
 }
 

@@ -11,7 +11,7 @@ use assay_study::results::design::{Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
-use super::bound::Bound;
+use super::bound::ErrorBound;
 use super::contrasts::{Contrast, contrasts, is_other_work};
 use super::noise::{Reach, reach};
 use super::pairs::{pairs, signed};
@@ -20,7 +20,7 @@ use crate::import::grouped;
 
 /// Whether the numbers are confirmed, or can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum AdviceStage {
     Measured,
     Imported,
     Together,
@@ -28,7 +28,7 @@ pub(crate) enum Stage {
     Confirming,
 }
 
-pub(super) struct Evidence<'a, 'q> {
+pub(super) struct AdviceInput<'a, 'q> {
     pub design: &'a Design,
     /// Questions on the primary metric, without invalid numbers.
     pub questions: &'a [&'a Question<'q>],
@@ -42,7 +42,7 @@ pub(super) struct Evidence<'a, 'q> {
     pub unmeasured: &'a [String],
 }
 
-impl<'a> Evidence<'a, '_> {
+impl<'a> AdviceInput<'a, '_> {
     pub fn of_workload(
         &self,
         question: &Question<'_>,
@@ -54,10 +54,12 @@ impl<'a> Evidence<'a, '_> {
 
 /// At most one candidate per workload, then levels to avoid, then trade-offs. Differences within the noise floor or the
 /// margin give no advice.
-pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
+pub(super) fn advice(evidence: &AdviceInput<'_, '_>, stage: AdviceStage) -> Vec<Advice> {
     let status = match stage {
-        Stage::Confirming => AdviceStatus::Confirmed,
-        Stage::Measured | Stage::Imported | Stage::Together => AdviceStatus::Candidate,
+        AdviceStage::Confirming => AdviceStatus::Confirmed,
+        AdviceStage::Measured | AdviceStage::Imported | AdviceStage::Together => {
+            AdviceStatus::Candidate
+        }
     };
     let told = |sentence: String, more: &str, evidence: Vec<String>, kind| {
         let text = format!("{sentence}{more}");
@@ -108,7 +110,7 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
 /// The arm that beats its baseline, unless another arm beats it significantly. The best of many looks too good (R5):
 /// prefer an arm from a question, else the smallest equivalent one.
 fn best<'a>(
-    evidence: &Evidence<'a, '_>,
+    evidence: &AdviceInput<'a, '_>,
     question: &Question<'_>,
 ) -> Option<(&'a Comparison, Option<Tied<'a>>)> {
     let reach = reach(evidence.design, question);
@@ -220,7 +222,7 @@ pub(super) struct Tied<'a> {
 
 /// The smallest arm that is within the margin of the best, and the arm that it replaces; else the best.
 pub(super) fn smallest<'a>(
-    evidence: &Evidence<'_, '_>,
+    evidence: &AdviceInput<'_, '_>,
     question: &Question<'_>,
     best: &'a Comparison,
     others: impl Iterator<Item = &'a Comparison>,
@@ -261,19 +263,19 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
 /// Whether an arm is not worse by more than the margin: one-sided at 5% for the pair.
 fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
-    let bound = Bound::new(design, 1).equivalence();
+    let bound = ErrorBound::new(design, 1).equivalence();
     let ends = sample.and_then(|sample| bound.interval(&sample));
     let least = -design.margin.unwrap_or(0.0).ln_1p();
     ends.is_some_and(|ends| signed(ends, question.better.sign())[0] > least)
 }
 
 /// Tail latencies of two arms, if that of the first is significantly shorter.
-fn tails(evidence: &Evidence<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
+fn tails(evidence: &AdviceInput<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option<[f64; 2]> {
     let mut all = evidence.all.iter();
     let told = all.find(|one| one.workload == workload && one.metric == TAIL)?;
     let [own, other] = arms.map(|arm| told.find(arm));
     let pairs = pairs(other?, own?);
     let sample = Sample::of(&pairs.differences())?;
-    let [_, high] = Bound::new(evidence.design, 1).interval(&sample)?;
+    let [_, high] = ErrorBound::new(evidence.design, 1).interval(&sample)?;
     (high < 0.0).then(|| pairs.means().map(f64::exp))
 }

@@ -16,11 +16,11 @@ use assay_study::results::record::Status;
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs};
-use super::bound::Bound;
+use super::bound::ErrorBound;
 use super::load::unequal_load;
 use super::orders::two_orders;
 use super::pairs::{pairs, signed};
-use super::ranks::{Best, could_be_best, mean, own_levels};
+use super::ranks::{BestArm, could_be_best, mean, own_levels};
 use super::trends::{contexts, slopes};
 use super::words;
 use crate::inference::distinct;
@@ -33,14 +33,14 @@ const ROUNDING: f64 = 1e-9;
 /// Fewest levels for a peak or a line.
 const FEWEST_LEVELS: usize = 3;
 
-pub(super) struct Case {
+pub(super) struct ClaimVerdict {
     pub claim: Claim,
     pub text: String,
     /// The outcome if its numbers were trusted.
     pub would_be: Option<Claim>,
 }
 
-impl Case {
+impl ClaimVerdict {
     fn new(claim: Claim, text: String) -> Self {
         Self { claim, text, would_be: None }
     }
@@ -63,7 +63,7 @@ impl Case {
 }
 
 /// The context of a claim: a workload at some levels of the factors.
-pub(super) struct Place<'q, 'a> {
+pub(super) struct ClaimTest<'q, 'a> {
     pub question: &'q Question<'a>,
     others: Arm,
     /// All measurements, including invalid ones.
@@ -71,7 +71,7 @@ pub(super) struct Place<'q, 'a> {
     comparisons: &'q [Comparison],
 }
 
-impl Place<'_, '_> {
+impl ClaimTest<'_, '_> {
     /// Number of comparisons that share the error of this one; 1 if the study does not judge it.
     fn family(&self, compared: Option<&Comparison>) -> usize {
         let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
@@ -140,13 +140,17 @@ pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static s
     }
 }
 
-pub(super) struct Measured<'q, 'a> {
+pub(super) struct AnswerInput<'q, 'a> {
     pub questions: &'q [Question<'a>],
     pub series: &'q [Series],
     pub comparisons: &'q [Comparison],
 }
 
-pub(super) fn answers(design: &Design, measured: &Measured<'_, '_>, emulated: bool) -> Vec<Answer> {
+pub(super) fn answers(
+    design: &Design,
+    measured: &AnswerInput<'_, '_>,
+    emulated: bool,
+) -> Vec<Answer> {
     let asked = design.questions.iter().map(|ask| with_levels(design, ask));
     asked.map(|ask| answer(design, &ask, measured, emulated)).collect()
 }
@@ -197,19 +201,19 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
-fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) -> Answer {
-    let Measured { series, comparisons, .. } = *all;
+fn answer(design: &Design, ask: &Ask, all: &AnswerInput<'_, '_>, emulated: bool) -> Answer {
+    let AnswerInput { series, comparisons, .. } = *all;
     let own = ask.workloads.iter().flat_map(|name| places(ask, name, all));
-    let places: Vec<Place<'_, '_>> = own.collect();
-    let case = |place: &Place<'_, '_>| {
+    let places: Vec<ClaimTest<'_, '_>> = own.collect();
+    let case = |place: &ClaimTest<'_, '_>| {
         if emulated && is_of_speed(place.question.metric) {
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
-            return Case::new(Claim::NotShown, text);
+            return ClaimVerdict::new(Claim::NotShown, text);
         }
         let case = case(design, ask, place, places.len() * sharing(design));
         if place.is_suspect(ask) { case.of_suspect_numbers(place.slowed(ask)) } else { case }
     };
-    let mut cases: Vec<Case> = places.iter().map(case).collect();
+    let mut cases: Vec<ClaimVerdict> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
     let reason = |name: &String| {
@@ -227,7 +231,7 @@ fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) ->
     let verdict = overall(&cases);
     // The comparisons of the arms behind the answer.
     let evidence = comparisons.iter().filter(|found| {
-        let is_here = |place: &Place<'_, '_>| {
+        let is_here = |place: &ClaimTest<'_, '_>| {
             place.is_of(found) && matches(&found.configuration, &place.others)
         };
         has_level_of(ask, &found.configuration) && places.iter().any(is_here)
@@ -259,8 +263,8 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels in a claim.
-fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Place<'q, 'a>> {
-    let Measured { questions, series, comparisons } = *all;
+fn places<'q, 'a>(ask: &Ask, workload: &str, all: &AnswerInput<'q, 'a>) -> Vec<ClaimTest<'q, 'a>> {
+    let AnswerInput { questions, series, comparisons } = *all;
     let wanted = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
         None => question.primary,
@@ -272,11 +276,11 @@ fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Plac
         Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
         None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
     };
-    others.into_iter().map(|others| Place { question, others, series, comparisons }).collect()
+    others.into_iter().map(|others| ClaimTest { question, others, series, comparisons }).collect()
 }
 
 /// A claim is supported if every case supports it, and contradicted if one case contradicts it.
-fn overall(cases: &[Case]) -> Claim {
+fn overall(cases: &[ClaimVerdict]) -> Claim {
     let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
     match () {
         () if cases.is_empty() || all(Claim::NoData) => Claim::NoData,
@@ -289,7 +293,7 @@ fn overall(cases: &[Case]) -> Claim {
 pub(super) struct PlaceCheck<'c, 'q, 'a> {
     design: &'c Design,
     ask: &'c Ask,
-    pub place: &'c Place<'q, 'a>,
+    pub place: &'c ClaimTest<'q, 'a>,
     /// The levels of the factor in question; empty if the question names no factor.
     pub curve: &'c Curve<'c, 'a>,
     pub name: &'c str,
@@ -297,12 +301,12 @@ pub(super) struct PlaceCheck<'c, 'q, 'a> {
     pub cases: usize,
 }
 
-fn no_data(text: String) -> Case {
-    Case::new(Claim::NoData, text)
+fn no_data(text: String) -> ClaimVerdict {
+    ClaimVerdict::new(Claim::NoData, text)
 }
 
 /// Judges a claim in one context; `cases` of them share the error.
-fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
+fn case(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>, cases: usize) -> ClaimVerdict {
     let name = name(design, place);
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
@@ -310,7 +314,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
     let mut check = PlaceCheck { design, ask, place, curve: &Vec::new(), name: &name, cases };
     let Some(factor) = &ask.factor else { return reaches(&check) };
     if let Some(why) = words::no_verdict(design.order) {
-        return Case::new(Claim::NotShown, format!("{name}: {why}"));
+        return ClaimVerdict::new(Claim::NotShown, format!("{name}: {why}"));
     }
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
         return no_data(format!("{name}: {factor} did not vary"));
@@ -335,7 +339,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
 }
 
 /// `random-read (filesystem=ext4)`: factors with one level are left out.
-fn name(design: &Design, place: &Place<'_, '_>) -> String {
+fn name(design: &Design, place: &ClaimTest<'_, '_>) -> String {
     let mut others = place.others.clone();
     let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
     others.retain(|name, _| varies(name));
@@ -345,7 +349,7 @@ fn name(design: &Design, place: &Place<'_, '_>) -> String {
 /// The measured levels of a factor, in its order.
 pub(super) type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
 
-fn curve<'q, 'a>(place: &Place<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
+fn curve<'q, 'a>(place: &ClaimTest<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
     let at = |level: &'q String| {
         let mut arm = place.others.clone();
         arm.insert(factor.name.clone(), level.clone());
@@ -358,7 +362,7 @@ fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
     curve.iter().map(|(_, runs)| *runs).collect()
 }
 
-fn peak(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn peak(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
     let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
@@ -380,16 +384,16 @@ fn peak(check: &PlaceCheck<'_, '_, '_>) -> Case {
         _ if within == all => Claim::Supported,
         _ => Claim::NotShown,
     };
-    Case::new(claim, check.peak(curve[best.best].0, &could_be(curve, &best)))
+    ClaimVerdict::new(claim, check.peak(curve[best.best].0, &could_be(curve, &best)))
 }
 
-fn could_be<'q>(curve: &Curve<'q, '_>, best: &Best) -> Vec<&'q str> {
+fn could_be<'q>(curve: &Curve<'q, '_>, best: &BestArm) -> Vec<&'q str> {
     let levels = curve.iter().zip(&best.candidates).filter(|(_, could)| **could);
     levels.map(|((level, _), _)| *level).collect()
 }
 
 /// A line through logarithms: near a slope, significantly away from it, or inconclusive.
-fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
+fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> ClaimVerdict {
     let PlaceCheck { design, place, curve, name, cases, .. } = *check;
     let measured: Option<Vec<(f64, &Runs<'_>)>> =
         curve.iter().map(|(level, runs)| Some((level_number(level)?, *runs))).collect();
@@ -401,13 +405,13 @@ fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
     let Some(sample) = Sample::of(&slopes(&measured)) else {
         return no_data(format!("{name} {}", place.why(None)));
     };
-    let ends = Bound::new(design, cases).interval(&sample);
+    let ends = ErrorBound::new(design, cases).interval(&sample);
     let claim = ends.map(|ends| within(ends, wanted - NEAR, wanted + NEAR));
     let claim = claim.unwrap_or(Claim::NotShown);
-    Case::new(claim, check.slope(factor, sample.mean, ends))
+    ClaimVerdict::new(claim, check.slope(factor, sample.mean, ends))
 }
 
-fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> Case {
+fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let level = ask.level.as_deref().unwrap_or_default();
     let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
@@ -426,7 +430,7 @@ fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> Case {
         false => Claim::Contradicted,
     };
     let word = if ask.kind == AskKind::Worst { "worst" } else { "best" };
-    Case::new(claim, check.foremost(word, &could))
+    ClaimVerdict::new(claim, check.foremost(word, &could))
 }
 
 fn opposite(better: Better) -> Better {
@@ -437,12 +441,12 @@ fn opposite(better: Better) -> Better {
     }
 }
 
-fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+fn no_level(place: &ClaimTest<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
     let at = ask.factor.as_ref().map(|factor| (factor, level));
     format!("{name}: {level} {}", place.why(at))
 }
 
-fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn beats(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         let (above, below) = match check.place.question.better {
             Better::Unknown => (Claim::NotShown, Claim::NotShown),
@@ -459,7 +463,7 @@ fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
 }
 
 /// Within the margin by the equivalence interval, significantly beyond it, or inconclusive.
-fn equal(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn equal(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let margin = check.design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| match () {
         () if equivalence[0] > -margin && equivalence[1] < margin => Claim::Supported,
@@ -469,7 +473,7 @@ fn equal(check: &PlaceCheck<'_, '_, '_>) -> Case {
     of_two(check, claim)
 }
 
-fn ratio(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn ratio(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
     of_two(check, |ends, _| within(ends, least, most))
@@ -486,7 +490,10 @@ fn within(ends: [f64; 2], least: f64, most: f64) -> Claim {
 }
 
 /// Judges the CI of the ratio of two levels and that of equivalence; open without them, or if the load explains it.
-fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> Claim) -> Case {
+fn of_two(
+    check: &PlaceCheck<'_, '_, '_>,
+    claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
+) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let runs = |level: &Option<String>| {
         let level = level.as_deref().unwrap_or_default();
@@ -503,21 +510,21 @@ fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> 
     }
     let compared = place.compared(level.1.arm, over.1.arm);
     let family = place.family(compared);
-    let bound = Bound::new(design, cases.max(family));
+    let bound = ErrorBound::new(design, cases.max(family));
     let sample = Sample::of(&pairs(over.1, level.1).differences());
-    let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
+    let within = |bound: &ErrorBound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = within(&bound).zip(within(&bound.equivalence()));
     let cases = if cases > family { cases } else { 1 };
     let text = check.two(level.0, over.0, sample.zip(ends.map(|(ends, _)| ends)), cases);
     let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
     if let Some(reason) = compared.and_then(other_reason) {
-        return Case::new(Claim::NotShown, format!("{text}; {reason}"));
+        return ClaimVerdict::new(Claim::NotShown, format!("{text}; {reason}"));
     }
-    Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
+    ClaimVerdict::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
 }
 
 /// The arms that questions about a knee find, each with its workload.
-pub(super) fn knees(design: &Design, measured: &Measured<'_, '_>) -> Vec<(String, Arm)> {
+pub(super) fn knees(design: &Design, measured: &AnswerInput<'_, '_>) -> Vec<(String, Arm)> {
     let mut knees = Vec::new();
     for ask in design.questions.iter().filter(|ask| ask.kind == AskKind::Knee) {
         for place in ask.workloads.iter().flat_map(|name| places(ask, name, measured)) {
@@ -528,7 +535,7 @@ pub(super) fn knees(design: &Design, measured: &Measured<'_, '_>) -> Vec<(String
     knees
 }
 
-fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
+fn arm_of(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> {
     let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
     let curve = curve(place, factor);
     let (levels, below) = by_share(ask, place, &curve);
@@ -550,7 +557,7 @@ fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> 
 /// Numeric levels or shares in ascending order with their medians, and how many of the first stay below the bound.
 fn by_share<'q>(
     ask: &Ask,
-    place: &Place<'_, '_>,
+    place: &ClaimTest<'_, '_>,
     curve: &Curve<'q, '_>,
 ) -> (Vec<(f64, &'q str, f64)>, usize) {
     let most = bound_of(ask, place);
@@ -561,12 +568,12 @@ fn by_share<'q>(
     (levels, below)
 }
 
-fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
+fn bound_of(ask: &Ask, place: &ClaimTest<'_, '_>) -> f64 {
     ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
 }
 
 /// The highest level whose median stays below a bound together with all levels below it.
-fn knee(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn knee(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { ask, place, curve, name, .. } = *check;
     let (levels, below) = by_share(ask, place, curve);
     if levels.len() < FEWEST_LEVELS {
@@ -579,11 +586,11 @@ fn knee(check: &PlaceCheck<'_, '_, '_>) -> Case {
         Some((level, _)) if level == claimed => Claim::Supported,
         _ => Claim::Contradicted,
     };
-    Case::new(claim, check.knee(bound_of(ask, place), found, told(below)))
+    ClaimVerdict::new(claim, check.knee(bound_of(ask, place), found, told(below)))
 }
 
 /// Whether a level matches the best within the margin, and the smallest level that does.
-fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let levels = numbered(curve);
     if levels.len() < FEWEST_LEVELS {
@@ -602,7 +609,7 @@ fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
     let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
     let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
-    let bound = Bound::new(design, cases * (levels.len() - 1));
+    let bound = ErrorBound::new(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
     let claim = match ends.map(|ends| signed(ends, sign)) {
         _ if own == best => Claim::Supported,
@@ -612,9 +619,9 @@ fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     };
     let [from, best_level] = [from, best].map(|at| levels[at].1);
     let (is_smallest, margin) = (best == 0, margin.exp_m1());
-    let told = words::Enough { from, best: best_level, claimed, is_smallest, margin };
+    let told = words::SaturationLevel { from, best: best_level, claimed, is_smallest, margin };
     let shown = sample.filter(|_| own != best).zip(ends);
-    Case::new(claim, check.enough(&told, shown))
+    ClaimVerdict::new(claim, check.enough(&told, shown))
 }
 
 fn share_or_number(level: &str) -> Option<f64> {
@@ -627,7 +634,7 @@ fn middle(runs: &Runs<'_>) -> Option<f64> {
     median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
 }
 
-fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
+fn reaches(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let PlaceCheck { design, ask, place, name, cases, .. } = *check;
     let question = place.question;
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
@@ -635,7 +642,7 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
         return no_data(format!("{name} {}", place.why(None)));
     };
-    let ends = Bound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
+    let ends = ErrorBound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
     let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     // A value equal to the bound is within it: rounding in logarithms must not exclude it.
@@ -644,5 +651,5 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let claim = ends_of_claim.map_or(Claim::NotShown, |ends| within(ends, least, most));
     let mut limits = ask.min.iter().chain(&ask.max);
     let is_decimal = limits.any(Amount::is_decimal_rate);
-    Case::new(claim, check.level(is_decimal, sample.mean.exp(), ends))
+    ClaimVerdict::new(claim, check.level(is_decimal, sample.mean.exp(), ends))
 }

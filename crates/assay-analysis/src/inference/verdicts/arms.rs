@@ -33,7 +33,7 @@ pub(super) struct Runs<'a> {
     pub trials: &'a [TrialValue],
     pub first: Replicates,
     /// Repeats by the replicate that they repeat.
-    pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
+    pub repeats: BTreeMap<u32, Vec<(u32, ArmTrial)>>,
 }
 
 #[derive(Clone, Copy)]
@@ -43,25 +43,25 @@ pub(super) struct Sides<'q, 'a> {
 }
 
 /// Runs by replicate, each once. If hardly any is missing, a lookup needs no search.
-pub(super) struct Replicates(Vec<(u32, Run)>);
+pub(super) struct Replicates(Vec<(u32, ArmTrial)>);
 
 impl Replicates {
     /// Of duplicate replicates, the last counts.
-    fn new(mut runs: Vec<(u32, Run)>) -> Self {
+    fn new(mut runs: Vec<(u32, ArmTrial)>) -> Self {
         runs.reverse();
         runs.sort_by_key(|(replicate, _)| *replicate);
         runs.dedup_by_key(|(replicate, _)| *replicate);
         Self(runs)
     }
 
-    pub fn get(&self, replicate: u32) -> Option<&Run> {
+    pub fn get(&self, replicate: u32) -> Option<&ArmTrial> {
         let near = replicate.checked_sub(self.0.first()?.0)? as usize;
         let found = self.0.get(near).filter(|(own, _)| *own == replicate);
         let search = || self.0.binary_search_by_key(&replicate, |(own, _)| *own);
         found.or_else(|| self.0.get(search().ok()?)).map(|(_, run)| run)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&u32, &Run)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&u32, &ArmTrial)> {
         self.0.iter().map(|(replicate, run)| (replicate, run))
     }
 
@@ -69,7 +69,7 @@ impl Replicates {
         self.iter().map(|(replicate, _)| replicate)
     }
 
-    pub fn values(&self) -> impl Iterator<Item = &Run> {
+    pub fn values(&self) -> impl Iterator<Item = &ArmTrial> {
         self.iter().map(|(_, run)| run)
     }
 
@@ -83,7 +83,7 @@ impl Replicates {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct ArmTrial {
     /// The logarithm of the value, or the value itself for metrics compared by difference.
     pub level: f64,
     pub order: Option<u32>,
@@ -178,7 +178,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The run of a replicate: the first one, or an undisturbed repeat if it was disturbed.
-    pub fn standing(&self, replicate: u32) -> Option<Run> {
+    pub fn standing(&self, replicate: u32) -> Option<ArmTrial> {
         let first = self.first.get(replicate)?;
         if !first.disturbed {
             return Some(*first);
@@ -196,7 +196,7 @@ impl<'a> Runs<'a> {
 }
 
 /// A trial on the scale of comparison; `None` for a failed trial, a warm-up, or a value without a ratio.
-fn run(trial: &TrialValue, scale: Scale) -> Option<Run> {
+fn run(trial: &TrialValue, scale: Scale) -> Option<ArmTrial> {
     let disturbed = match trial.status {
         Status::Ok => false,
         Status::Disturbed => true,
@@ -207,6 +207,6 @@ fn run(trial: &TrialValue, scale: Scale) -> Option<Run> {
         Scale::Ratio => (value > 0.0).then(|| value.ln())?,
         Scale::Difference => value,
     };
-    let run = Run { level, order: trial.order, disturbed, outlier: trial.outlier };
+    let run = ArmTrial { level, order: trial.order, disturbed, outlier: trial.outlier };
     level.is_finite().then_some(run)
 }

@@ -11,7 +11,7 @@ use assay_study::results::design::{ALPHA, Design, Stopping};
 
 /// Intervals at one level of error, for one comparison or for a family of them.
 #[derive(Clone)]
-pub(super) struct Bound {
+pub(super) struct ErrorBound {
     /// Error that each interval may have, two-sided.
     pub alpha: f64,
     sequence: bool,
@@ -19,7 +19,7 @@ pub(super) struct Bound {
     known: RefCell<BTreeMap<usize, Option<f64>>>,
 }
 
-impl Bound {
+impl ErrorBound {
     /// The bound of a study for `comparisons` comparisons at once.
     pub fn new(design: &Design, comparisons: usize) -> Self {
         Self::with_share(design, bonferroni(1.0, comparisons))

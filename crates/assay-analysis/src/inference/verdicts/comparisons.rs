@@ -11,7 +11,7 @@ use assay_study::results::design::{Design, Stopping};
 use assay_workloads::metrics::is_of_speed;
 
 use super::arms::{Question, Runs, Sides};
-use super::bound::{Bound, exp};
+use super::bound::{ErrorBound, exp};
 use super::load::add;
 use super::notes;
 use super::pairs::{Pairs, pairs};
@@ -28,7 +28,7 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
         compared.extend(baseline.map(|baseline| Sides { baseline, arm }));
     }
     let family = if question.primary { compared.len() * question.sharing } else { 1 };
-    let ruler = Ruler::new(design, family, question.better);
+    let ruler = IntervalBounds::new(design, family, question.better);
     let mut found: Vec<Comparison> =
         compared.iter().map(|sides| comparison(design, question, *sides, &ruler)).collect();
     if question.primary {
@@ -40,22 +40,22 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
     found
 }
 
-pub(super) struct Ruler {
-    single: Bound,
-    family: Bound,
-    equivalence: Bound,
+pub(super) struct IntervalBounds {
+    single: ErrorBound,
+    family: ErrorBound,
+    equivalence: ErrorBound,
     margin: f64,
     higher_is_better: bool,
 }
 
-impl Ruler {
+impl IntervalBounds {
     pub fn new(design: &Design, comparisons: usize, better: Better) -> Self {
-        Self::with(design, Bound::new(design, comparisons), better)
+        Self::with(design, ErrorBound::new(design, comparisons), better)
     }
 
-    pub fn with(design: &Design, family: Bound, better: Better) -> Self {
+    pub fn with(design: &Design, family: ErrorBound, better: Better) -> Self {
         Self {
-            single: Bound::new(design, 1),
+            single: ErrorBound::new(design, 1),
             equivalence: family.equivalence(),
             family,
             margin: design.margin.unwrap_or(0.0),
@@ -97,7 +97,7 @@ fn comparison(
     design: &Design,
     question: &Question<'_>,
     sides: Sides<'_, '_>,
-    ruler: &Ruler,
+    ruler: &IntervalBounds,
 ) -> Comparison {
     let Sides { baseline, arm } = sides;
     let pairs = pairs(baseline, arm);
@@ -220,7 +220,11 @@ fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
 }
 
 /// Number of replicates to detect a difference as large as the margin, if the study has a fixed number.
-pub(super) fn replicates_needed(design: &Design, sample: &Sample, ruler: &Ruler) -> Option<u32> {
+pub(super) fn replicates_needed(
+    design: &Design,
+    sample: &Sample,
+    ruler: &IntervalBounds,
+) -> Option<u32> {
     if matches!(design.stopping, Stopping::Open { .. }) {
         return None;
     }
@@ -229,7 +233,7 @@ pub(super) fn replicates_needed(design: &Design, sample: &Sample, ruler: &Ruler)
 }
 
 /// Dependence of the verdict on single replicates and on disturbed trials (R11).
-fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<Note> {
+fn depends(pairs: &Pairs, judged: Judgement, ruler: &IntervalBounds, scale: Scale) -> Vec<Note> {
     let mut told = Vec::new();
     let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
     let flips = |sample: &Sample| again(sample).filter(|verdict| *verdict != judged.verdict);

@@ -7,7 +7,7 @@ use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
 use assay_workloads::is_work;
 
-use super::advice::Evidence;
+use super::advice::AdviceInput;
 use super::arms::Question;
 use super::noise::{Reach, reach};
 use super::pairs::pairs;
@@ -31,10 +31,10 @@ pub(super) struct Contrast {
 
 /// Levels against the baseline's: by main effects in a grid, with arms in which a single level is worse; else by
 /// comparisons of arms.
-pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
+pub(super) fn contrasts(evidence: &AdviceInput<'_, '_>) -> Vec<Contrast> {
     let mut all = Vec::new();
     for question in evidence.questions {
-        let ruler = Ruler {
+        let ruler = ContrastScale {
             design: evidence.design,
             question,
             reach: reach(evidence.design, question),
@@ -77,14 +77,14 @@ impl Contrast {
     }
 }
 
-struct Ruler<'a, 'q> {
+struct ContrastScale<'a, 'q> {
     design: &'a Design,
     question: &'a Question<'q>,
     reach: Option<Reach>,
     margin: f64,
 }
 
-impl Ruler<'_, '_> {
+impl ContrastScale<'_, '_> {
     fn of_comparison(&self, found: &Comparison) -> Option<Contrast> {
         let (ratio, ends) = found.ratio.zip(found.ci95_simultaneous)?;
         let verdict = if found.within_margin { Verdict::Inconclusive } else { found.verdict? };

@@ -9,8 +9,8 @@ use assay_study::results::design::{Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
-use super::bound::{Bound, exp};
-use super::comparisons::{Ruler, replicates_needed, word};
+use super::bound::{ErrorBound, exp};
+use super::comparisons::{IntervalBounds, replicates_needed, word};
 use super::pairs::together;
 use super::ranks::mean;
 use super::words;
@@ -23,7 +23,7 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
         return Effects::default();
     }
     let of = |workloads: usize| {
-        let family = |one: &Question<'_>| Family::new(design, workloads.max(one.sharing));
+        let family = |one: &Question<'_>| EffectBounds::new(design, workloads.max(one.sharing));
         let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
         let interactions =
             told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
@@ -43,12 +43,12 @@ fn shows_anything(found: &Effects) -> bool {
 /// Share of the error for main effects: they are the purpose of a grid.
 const OF_EFFECTS: f64 = 0.8;
 
-struct Family {
-    effects: Bound,
-    interactions: Bound,
+struct EffectBounds {
+    effects: ErrorBound,
+    interactions: ErrorBound,
 }
 
-impl Family {
+impl EffectBounds {
     /// Main effects compare a level with the baseline; interactions compare effects at two levels of another factor.
     fn new(design: &Design, workloads: usize) -> Self {
         let others: Vec<usize> = design
@@ -60,7 +60,7 @@ impl Family {
             own * after.iter().sum::<usize>()
         });
         let each = |share: f64, statements: usize| {
-            Bound::with_share(design, share / (statements * workloads).max(1) as f64)
+            ErrorBound::with_share(design, share / (statements * workloads).max(1) as f64)
         };
         Self {
             effects: each(OF_EFFECTS, others.iter().sum()),
@@ -69,8 +69,8 @@ impl Family {
     }
 }
 
-fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effect> {
-    let ruler = Ruler::with(design, family.clone(), question.better);
+fn effects(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Effect> {
+    let ruler = IntervalBounds::with(design, family.clone(), question.better);
     design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
 }
 
@@ -84,7 +84,7 @@ fn of_factor(
     design: &Design,
     question: &Question<'_>,
     factor: &Factor,
-    ruler: &Ruler,
+    ruler: &IntervalBounds,
 ) -> Vec<Effect> {
     let Some((base, others)) = levels(design, factor) else { return Vec::new() };
     let name = &factor.name;
@@ -121,7 +121,7 @@ fn of_factor(
 }
 
 /// Interactions, one entry per pair of factors with a significant one.
-fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
+fn interactions(design: &Design, question: &Question<'_>, family: &ErrorBound) -> Vec<Interaction> {
     let factors: Vec<&Factor> = design.varied().collect();
     let mut found = Vec::new();
     for (index, first) in factors.iter().enumerate() {
@@ -136,7 +136,7 @@ fn interaction(
     design: &Design,
     question: &Question<'_>,
     factors: [&Factor; 2],
-    family: &Bound,
+    family: &ErrorBound,
 ) -> Option<Interaction> {
     let [first, second] = factors;
     let (base1, others1) = levels(design, first)?;
@@ -160,7 +160,7 @@ fn contrast(
     question: &Question<'_>,
     corner: [Setting<'_>; 2],
     moved: [Setting<'_>; 2],
-    bound: &Bound,
+    bound: &ErrorBound,
 ) -> Option<(f64, Interaction)> {
     let [first, second] = moved;
     let corners = Corners::new(question, &corner, &[&[], &[first], &[second], &[first, second]]);

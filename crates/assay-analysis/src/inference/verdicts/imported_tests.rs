@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::import::{self, Brought, IMPORTERS, Importer, Options, Reads, of_text};
+use crate::import::{self, IMPORTERS, ImportedFile, Importer, Options, Reads, of_text};
 use assay_core::quantity::Better;
 use assay_core::stats::{Sample, welch};
 use assay_study::findings::{Comparison, Findings, Kind, Measurement, Verdict};
@@ -42,13 +42,13 @@ fn phoronix(values: &[f64], proportion: Option<&str>) -> String {
     )
 }
 
-fn brought(side: &str, text: String) -> Brought {
+fn brought(side: &str, text: String) -> ImportedFile {
     let arm = Arm::from([("side".to_owned(), side.to_owned())]);
     // fio's logs are identified by name.
-    Brought { name: "a_iops.1.log".to_owned(), arm, bytes: text.into_bytes() }
+    ImportedFile { name: "a_iops.1.log".to_owned(), arm, bytes: text.into_bytes() }
 }
 
-fn judged(importer: &Importer, files: &[Brought], options: &Options) -> Findings {
+fn judged(importer: &Importer, files: &[ImportedFile], options: &Options) -> Findings {
     let name = importer.about.name;
     let read = import::read(importer, files, options);
     let measured =
@@ -64,7 +64,7 @@ fn of_two(texts: [String; 2]) -> Findings {
 
 fn of_table(text: &str, options: &Options) -> Findings {
     let bytes = text.as_bytes().to_vec();
-    let file = Brought { name: "t.csv".to_owned(), bytes, ..Brought::default() };
+    let file = ImportedFile { name: "t.csv".to_owned(), bytes, ..ImportedFile::default() };
     judged(of_text(text), &[file], options)
 }
 
@@ -125,7 +125,7 @@ fn permuting_runs_changes_nothing_for_any_importer() {
         for in_order in [false, true] {
             let options = Options { in_order, ..Options::default() };
             let of = |old: &[f64], new: &[f64]| {
-                let side = |side: &'static str, values: &[f64]| -> Vec<Brought> {
+                let side = |side: &'static str, values: &[f64]| -> Vec<ImportedFile> {
                     values.iter().map(|value| brought(side, text_of(name, *value))).collect()
                 };
                 judged(importer, &[side("old", old), side("new", new)].concat(), &options)
@@ -180,7 +180,8 @@ fn commands_in_lumps_are_not_paired() {
     let text = r#"{"results": [
         {"command": "a", "times": [1320.82, 1278.389, 1317.287], "parameters": {"side": "base"}},
         {"command": "b", "times": [1338.569, 1369.92, 1322.303], "parameters": {"side": "head"}}]}"#;
-    let file = Brought { name: "h.json".to_owned(), bytes: text.into(), ..Brought::default() };
+    let file =
+        ImportedFile { name: "h.json".to_owned(), bytes: text.into(), ..ImportedFile::default() };
     let found = judged(of_text(text), &[file], &Options::default());
     let one = &found.comparisons[0];
     assert_eq!(
@@ -198,8 +199,11 @@ fn runs_in_turn_are_paired() {
         [("a", 10.0), ("b", 12.0), ("b", 12.1), ("a", 10.1), ("a", 10.2), ("b", 12.2)]
             .map(|(side, ns)| format!("BenchmarkA/side={side} 1 {ns} ns/op\n"))
             .concat();
-    let file =
-        Brought { name: "g.txt".to_owned(), bytes: lines.clone().into(), ..Brought::default() };
+    let file = ImportedFile {
+        name: "g.txt".to_owned(),
+        bytes: lines.clone().into(),
+        ..ImportedFile::default()
+    };
     let found = judged(of_text(&lines), &[file], &Options::default());
     assert_eq!(found.comparisons[0].kind, Kind::Paired);
     assert_eq!(found.comparisons[0].verdict, Some(Verdict::Worse));

@@ -9,7 +9,7 @@ use assay_study::findings::{Check, Comparison, Verdict};
 use assay_study::results::design::Design;
 
 use super::arms::Question;
-use super::comparisons::{Ruler, withdraw};
+use super::comparisons::{IntervalBounds, withdraw};
 use super::pairs::pairs;
 use super::{is_gated, words};
 
@@ -30,7 +30,7 @@ const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
 const LIKE: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum LoadDirection {
     Lower,
     Higher,
 }
@@ -69,7 +69,7 @@ fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Opt
         let served = served.find(|other| other.workload == one.workload)?;
         let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
         let sample = Sample::of(&pairs(baseline, arm).differences())?;
-        let ruler = Ruler::new(design, family, rate.better);
+        let ruler = IntervalBounds::new(design, family, rate.better);
         let ends = ruler.intervals(&sample)[1]?.map(f64::exp);
         differs(rate.name, sample.mean.exp(), ends, design.margin.unwrap_or_default())
     });
@@ -77,16 +77,26 @@ fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Opt
 }
 
 /// The direction of a significant difference in a rate, and the remark on it; `None` if it may be equal.
-fn differs(metric: &str, ratio: f64, ends: [f64; 2], margin: f64) -> Option<(Way, f64, Note)> {
+fn differs(
+    metric: &str,
+    ratio: f64,
+    ends: [f64; 2],
+    margin: f64,
+) -> Option<(LoadDirection, f64, Note)> {
     let [low, high] = ends;
     // Loads within the margin count as equal.
     let same = low > 1.0 / (1.0 + margin) && high < 1.0 + margin;
-    let way = (high < 1.0).then_some(Way::Lower).or((low > 1.0).then_some(Way::Higher));
+    let way = (high < 1.0)
+        .then_some(LoadDirection::Lower)
+        .or((low > 1.0).then_some(LoadDirection::Higher));
     let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
     Some((way.filter(|_| !same)?, ratio.ln().abs(), note))
 }
 
-fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -> Option<Note> {
+fn clearest(
+    differs: impl Iterator<Item = (LoadDirection, f64, Note)>,
+    verdict: Verdict,
+) -> Option<Note> {
     let explains = differs.filter(|(way, ..)| explains(*way, verdict));
     explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
 }
@@ -137,10 +147,10 @@ fn between(
 }
 
 /// Whether a different load may explain a verdict: fewer requests complete sooner, more later; both can hide a change.
-fn explains(way: Way, verdict: Verdict) -> bool {
+fn explains(way: LoadDirection, verdict: Verdict) -> bool {
     match verdict {
-        Verdict::Better => way == Way::Lower,
-        Verdict::Worse => way == Way::Higher,
+        Verdict::Better => way == LoadDirection::Lower,
+        Verdict::Worse => way == LoadDirection::Higher,
         Verdict::Equivalent => true,
         Verdict::Inconclusive => false,
     }
@@ -366,8 +376,8 @@ mod tests {
             (Verdict::Equivalent, true, true),
             (Verdict::Inconclusive, false, false),
         ] {
-            assert_eq!(explains(Way::Lower, verdict), lower, "{verdict:?}");
-            assert_eq!(explains(Way::Higher, verdict), higher, "{verdict:?}");
+            assert_eq!(explains(LoadDirection::Lower, verdict), lower, "{verdict:?}");
+            assert_eq!(explains(LoadDirection::Higher, verdict), higher, "{verdict:?}");
         }
     }
 }

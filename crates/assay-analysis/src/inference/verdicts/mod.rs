@@ -24,7 +24,7 @@ mod unknowable;
 pub(super) mod words;
 mod words_of_advice;
 
-pub(super) use advice::Stage;
+pub(super) use advice::AdviceStage;
 pub(super) use answers::explain;
 pub(super) use comparisons::{correct, word as verdict_word};
 pub(super) use load::{add as add_note, judge_across};
@@ -57,7 +57,7 @@ pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict
 }
 
 pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
-    bound::Bound::new(design, comparisons).alpha
+    bound::ErrorBound::new(design, comparisons).alpha
 }
 
 /// Compares all arms of all workloads, and returns a sentence per factor of a grid. An emulated machine gets no verdict
@@ -65,7 +65,7 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
 pub(super) fn compare(
     found: &mut Findings,
     measured: &Measurements,
-    stage: Stage,
+    stage: AdviceStage,
 ) -> Vec<(String, String)> {
     let emulated = found.environment.is_emulated();
     let design = &measured.design;
@@ -90,7 +90,7 @@ pub(super) fn compare(
     let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
     sound.retain(|question| question.better.is_known());
     let told = judged && !measured.unfinished;
-    let own = answers::Measured {
+    let own = answers::AnswerInput {
         questions: &sound,
         series: &measured.series,
         comparisons: &comparisons,
@@ -138,7 +138,7 @@ pub(super) fn compare(
     effects.noise_floor = noise_floor;
     effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     effects.ranks = grid.iter().filter_map(rank).collect();
-    let evidence = advice::Evidence {
+    let evidence = advice::AdviceInput {
         design,
         questions: grid,
         all,

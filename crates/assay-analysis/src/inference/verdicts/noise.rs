@@ -6,7 +6,7 @@ use assay_study::findings::NoiseFloor;
 use assay_study::results::design::{Design, Stopping};
 
 use super::arms::Question;
-use super::bound::{Bound, exp};
+use super::bound::{ErrorBound, exp};
 use super::pairs::pairs;
 use super::words;
 
@@ -18,8 +18,10 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
     let controlled: Vec<(&Question<'_>, Sample)> =
         questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
     let bound = match design.stopping {
-        Stopping::Fixed | Stopping::Race { .. } => Bound::t(bonferroni(ERROR, controlled.len())),
-        Stopping::Looks { .. } | Stopping::Open { .. } => Bound::new(design, controlled.len()),
+        Stopping::Fixed | Stopping::Race { .. } => {
+            ErrorBound::t(bonferroni(ERROR, controlled.len()))
+        }
+        Stopping::Looks { .. } | Stopping::Open { .. } => ErrorBound::new(design, controlled.len()),
     };
     let different =
         |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
@@ -28,7 +30,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
-    let ends = Bound::new(design, 1).interval(&sample).and_then(exp)?;
+    let ends = ErrorBound::new(design, 1).interval(&sample).and_then(exp)?;
     let mut floor = NoiseFloor {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
@@ -52,8 +54,8 @@ pub(super) struct Reach {
 /// The noise floor of a workload; `None` without a control arm, or with too few pairs for a CI.
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let sample = of(question)?;
-    let [low, high] = Bound::new(design, 1).interval(&sample)?;
-    let apart = Bound::t(ERROR).interval(&sample)?;
+    let [low, high] = ErrorBound::new(design, 1).interval(&sample)?;
+    let apart = ErrorBound::t(ERROR).interval(&sample)?;
     let different = apart[0] > 0.0 || apart[1] < 0.0;
     Some(Reach { far: low.abs().max(high.abs()), different })
 }

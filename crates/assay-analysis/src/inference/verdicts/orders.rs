@@ -10,7 +10,7 @@ use assay_study::results::design::{ALPHA, Design, Order};
 use super::arms::Question;
 use super::comparisons::withdraw;
 use super::load::add;
-use super::pairs::{Pair, Pairs, pairs};
+use super::pairs::{Pairs, ReplicatePair, pairs};
 use super::{is_gated, words};
 
 /// Fewest trials of an order for the spread of its mean.
@@ -41,7 +41,7 @@ impl Orders {
     fn of_pairs(pairs: &Pairs) -> Option<Self> {
         let of = |first: bool| {
             let own = pairs.undisturbed.iter().filter(|pair| pair.arm_first == Some(first));
-            let differences: Vec<f64> = own.map(Pair::difference).collect();
+            let differences: Vec<f64> = own.map(ReplicatePair::difference).collect();
             Sample::of(&differences).filter(|sample| sample.n >= FEWEST)
         };
         let (first, second) = (of(true)?, of(false)?);

@@ -1,17 +1,17 @@
 //! Pairs: an arm and its baseline in the same replicate (R3, R11).
 
-use super::arms::{Run, Runs};
+use super::arms::{ArmTrial, Runs};
 
 /// Pairs of one comparison, as differences arm - baseline on the scale of comparison.
 pub(super) struct Pairs {
     /// Undisturbed pairs: what the verdict rests on.
-    pub undisturbed: Vec<Pair>,
+    pub undisturbed: Vec<ReplicatePair>,
     pub all: Vec<f64>,
 }
 
 /// An arm and its baseline in one replicate, on the scale of comparison.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair {
+pub(super) struct ReplicatePair {
     pub replicate: u32,
     arm: f64,
     baseline: f64,
@@ -19,8 +19,8 @@ pub(super) struct Pair {
     pub arm_first: Option<bool>,
 }
 
-impl Pair {
-    fn new(replicate: u32, baseline: &Run, arm: &Run) -> Self {
+impl ReplicatePair {
+    fn new(replicate: u32, baseline: &ArmTrial, arm: &ArmTrial) -> Self {
         let (first, second) = (arm.order, baseline.order);
         let neighbours = first.zip(second).filter(|(one, other)| one.abs_diff(*other) == 1);
         let arm_first = neighbours.map(|(arm, baseline)| arm < baseline);
@@ -34,11 +34,11 @@ impl Pair {
 
 impl Pairs {
     pub fn differences(&self) -> Vec<f64> {
-        self.undisturbed.iter().map(Pair::difference).collect()
+        self.undisturbed.iter().map(ReplicatePair::difference).collect()
     }
 
     pub fn means(&self) -> [f64; 2] {
-        let mean = |level: fn(&Pair) -> f64| {
+        let mean = |level: fn(&ReplicatePair) -> f64| {
             self.undisturbed.iter().map(level).sum::<f64>() / self.undisturbed.len() as f64
         };
         [mean(|pair| pair.arm), mean(|pair| pair.baseline)]
@@ -52,23 +52,25 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
         let Some(other) = arm.first.get(replicate) else { continue };
         found.all.push(other.level - base.level);
         if undisturbed(base, other) {
-            found.undisturbed.push(Pair::new(replicate, base, other));
+            found.undisturbed.push(ReplicatePair::new(replicate, base, other));
             continue;
         }
         let again = repeated(baseline, arm, replicate);
         found.all.extend(again.iter().map(|(base, other)| other.level - base.level));
         let stands = again.into_iter().find(|(base, other)| undisturbed(base, other));
-        found.undisturbed.extend(stands.map(|(base, other)| Pair::new(replicate, &base, &other)));
+        found
+            .undisturbed
+            .extend(stands.map(|(base, other)| ReplicatePair::new(replicate, &base, &other)));
     }
     found
 }
 
 /// The levels of several arms in one replicate: first runs, or one undisturbed repeat of all. Times are never mixed.
 pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
-    let first: Option<Vec<Run>> =
+    let first: Option<Vec<ArmTrial>> =
         arms.iter().map(|runs| runs.first.get(replicate).copied()).collect();
-    let quiet = |runs: &Vec<Run>| runs.iter().all(|run| !run.disturbed);
-    let levels = |runs: Vec<Run>| runs.into_iter().map(|run| run.level).collect();
+    let quiet = |runs: &Vec<ArmTrial>| runs.iter().all(|run| !run.disturbed);
+    let levels = |runs: Vec<ArmTrial>| runs.into_iter().map(|run| run.level).collect();
     let first = first?;
     if quiet(&first) {
         return Some(levels(first));
@@ -78,7 +80,7 @@ pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
             let own = runs.repeats.get(&replicate)?.iter().find(|(other, _)| other == round)?;
             Some(own.1)
         };
-        arms.iter().map(of_round).collect::<Option<Vec<Run>>>()
+        arms.iter().map(of_round).collect::<Option<Vec<ArmTrial>>>()
     });
     rounds.find(quiet).map(levels)
 }
@@ -89,15 +91,15 @@ pub(super) fn signed(ends: [f64; 2], sign: f64) -> [f64; 2] {
     [one.min(other), one.max(other)]
 }
 
-fn undisturbed(one: &Run, other: &Run) -> bool {
+fn undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
     !one.disturbed && !other.disturbed
 }
 
 /// Pairs that were run again for a replicate: both in the same repeat.
-fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(Run, Run)> {
+fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
     let of = |runs: &Runs<'_>| runs.repeats.get(&replicate).cloned().unwrap_or_default();
     let others = of(arm);
-    let pair = |(round, base): (u32, Run)| {
+    let pair = |(round, base): (u32, ArmTrial)| {
         Some((base, others.iter().find(|(other, _)| *other == round)?.1))
     };
     of(baseline).into_iter().filter_map(pair).collect()

@@ -7,7 +7,7 @@ use assay_study::results::course::RATE;
 use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
-use super::bound::Bound;
+use super::bound::ErrorBound;
 use super::pairs::{pairs, signed};
 use super::words;
 use crate::inference::cells;
@@ -59,7 +59,7 @@ fn placed<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
 }
 
 /// The best of some arms, and the arms that could be the best.
-pub(super) struct Best {
+pub(super) struct BestArm {
     pub best: usize,
     pub candidates: Vec<bool>,
 }
@@ -70,25 +70,29 @@ pub(super) fn could_be_best(
     better: Better,
     runs: &[&Runs<'_>],
     tables: usize,
-) -> Option<Best> {
+) -> Option<BestArm> {
     best_within(better, runs, &bound_of(design, runs.len(), tables))
 }
 
 /// The simultaneous bound for all pairs of `arms` in `tables`.
-fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
-    Bound::new(design, pairs_of(arms) * tables)
+fn bound_of(design: &Design, arms: usize, tables: usize) -> ErrorBound {
+    ErrorBound::new(design, pairs_of(arms) * tables)
 }
 
 pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }
 
-pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
+pub(super) fn best_within(
+    better: Better,
+    runs: &[&Runs<'_>],
+    bound: &ErrorBound,
+) -> Option<BestArm> {
     let table = RankTable::new(better, runs, bound);
     let sign = better.sign();
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
-    Some(Best { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
+    Some(BestArm { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
 }
 
 /// Numbers of arms significantly better and worse than each: all pairs share one error.
@@ -99,7 +103,7 @@ struct RankTable {
 }
 
 impl RankTable {
-    fn new(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
+    fn new(better: Better, runs: &[&Runs<'_>], bound: &ErrorBound) -> Self {
         let count = runs.len();
         let means = runs.iter().map(|runs| own_mean(runs)).collect();
         let mut table = Self { means, ahead: vec![0; count], behind: vec![0; count] };

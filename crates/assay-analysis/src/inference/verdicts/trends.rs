@@ -10,7 +10,7 @@ use assay_study::results::design::{ALPHA, Design, Factor};
 use assay_study::results::plan::Arm;
 
 use super::arms::{Question, Runs};
-use super::bound::Bound;
+use super::bound::ErrorBound;
 use super::pairs::{pairs, signed, together};
 use super::ranks::{best_within, mean, pairs_of};
 use super::words;
@@ -31,7 +31,7 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
     }
     // One interval per pair of levels, and one for the slope.
     let statements: usize = curves.iter().map(|curve| pairs_of(curve.levels.len()) + 1).sum();
-    let bound = Bound::new(design, statements * question.sharing);
+    let bound = ErrorBound::new(design, statements * question.sharing);
     let margin = design.margin.unwrap_or(0.0).ln_1p();
     curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
 }
@@ -83,7 +83,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     }
 
     /// The trend; `None` if no interval is beyond the margin, a logarithm.
-    fn trend(&self, bound: &Bound, margin: f64) -> Option<Trend> {
+    fn trend(&self, bound: &ErrorBound, margin: f64) -> Option<Trend> {
         let better = self.question.better;
         let best = best_within(better, &self.runs, bound)?;
         let line = self.line(bound, margin);
@@ -120,7 +120,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     }
 
     /// The slope and its interval, if the curve is a line whose ends differ by more than the margin.
-    fn line(&self, bound: &Bound, margin: f64) -> Option<(Sample, [f64; 2])> {
+    fn line(&self, bound: &ErrorBound, margin: f64) -> Option<(Sample, [f64; 2])> {
         let measured: Vec<(f64, &Runs<'_>)> =
             self.levels.iter().copied().zip(self.runs.iter().copied()).collect();
         let sample = Sample::of(&slopes(&measured))?;
@@ -134,7 +134,7 @@ impl<'q, 'a> Curve<'q, 'a> {
     fn is_straight(&self, margin: f64) -> bool {
         let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
         let departures = by_replicate(&self.runs, |y| departures(&x, y));
-        let single = Bound::t(bonferroni(ALPHA, x.len()));
+        let single = ErrorBound::t(bonferroni(ALPHA, x.len()));
         (0..x.len()).all(|level| {
             let own: Vec<f64> = departures.iter().map(|of| of[level]).collect();
             let Some(sample) = Sample::of(&own) else { return false };
@@ -145,16 +145,16 @@ impl<'q, 'a> Curve<'q, 'a> {
     }
 
     /// Each level against the best one: more is better.
-    fn against(&self, best: usize, bound: &Bound) -> Vec<Level> {
+    fn against(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
         let level = |(at, runs): (usize, &&Runs<'_>)| {
             if at == best {
-                return Level { mean: Some(0.0), ends: Some([0.0; 2]) };
+                return TrendLevel { mean: Some(0.0), ends: Some([0.0; 2]) };
             }
             let differences = pairs(self.runs[best], runs).differences();
             let sample = Sample::of(&differences);
             let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
-            Level {
+            TrendLevel {
                 mean: sample.map(|sample| sign * sample.mean),
                 ends: ends.map(|ends| signed(ends, sign)),
             }
@@ -163,9 +163,9 @@ impl<'q, 'a> Curve<'q, 'a> {
     }
 
     /// The levels around the best that match it, if they reach an end of the range; others are chance.
-    fn level_off(&self, trend: &mut Trend, levels: &[Level], best: usize, margin: f64) {
+    fn level_off(&self, trend: &mut Trend, levels: &[TrendLevel], best: usize, margin: f64) {
         let last = levels.len() - 1;
-        let reach = |does: &dyn Fn(&Level) -> bool| {
+        let reach = |does: &dyn Fn(&TrendLevel) -> bool| {
             let from = (0..=best).rev().take_while(|at| does(&levels[*at])).last();
             let to = (best..=last).take_while(|at| does(&levels[*at])).last();
             [from.unwrap_or(best), to.unwrap_or(best)]
@@ -186,12 +186,12 @@ impl<'q, 'a> Curve<'q, 'a> {
 }
 
 /// A level against the best one, in logarithms; more is better.
-struct Level {
+struct TrendLevel {
     mean: Option<f64>,
     ends: Option<[f64; 2]>,
 }
 
-impl Level {
+impl TrendLevel {
     fn does_as_much(&self, margin: f64) -> bool {
         self.mean.is_some_and(|mean| mean >= -margin)
     }

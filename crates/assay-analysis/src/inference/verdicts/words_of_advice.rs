@@ -6,14 +6,14 @@ use assay_study::results::design::Design;
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::change;
 
-use super::advice::{Bad, Stage, Tied};
+use super::advice::{AdviceStage, Bad, Tied};
 use super::contrasts::Contrast;
 use super::words::{amount, interval, short_words};
 
 pub(super) fn candidate(
     design: &Design,
     best: &Comparison,
-    stage: Stage,
+    stage: AdviceStage,
     suspect: bool,
     end: Option<&str>,
     tied: &str,
@@ -25,10 +25,10 @@ pub(super) fn candidate(
     let suspect = doubt(suspect);
     let workload = &best.workload;
     match stage {
-        Stage::Confirming => format!(
+        AdviceStage::Confirming => format!(
             "{workload}: {name} is also better than {base} in fresh trials: {amount}{interval}{suspect}."
         ),
-        Stage::Measured | Stage::Imported | Stage::Together => format!(
+        AdviceStage::Measured | AdviceStage::Imported | AdviceStage::Together => format!(
             "{workload}: use {name}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
         ),
     }
@@ -45,14 +45,14 @@ pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
 }
 
 /// Caveats: the candidate needs confirmation, and some levels were not measured.
-pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
+pub(super) fn more(stage: AdviceStage, unmeasured: &[String]) -> String {
     let how = match stage {
-        Stage::Confirming => None,
-        Stage::Imported => Some("confirm it with fresh trials of both configurations"),
-        Stage::Together => {
+        AdviceStage::Confirming => None,
+        AdviceStage::Imported => Some("confirm it with fresh trials of both configurations"),
+        AdviceStage::Together => {
             Some("confirm it with a second study of both configurations on the same hosts")
         }
-        Stage::Measured => Some("run assay advise confirm"),
+        AdviceStage::Measured => Some("run assay advise confirm"),
     };
     let how =
         how.map_or_else(String::new, |how| format!(" The winner's gain is biased upward; {how}."));

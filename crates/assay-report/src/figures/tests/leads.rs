@@ -8,7 +8,7 @@ use crate::evidence::{Evidence, Latencies};
 use crate::figures::{all, ordered};
 use crate::tests::fixture;
 use assay_analysis::inference::RESULT;
-use assay_analysis::inference::card::{self, Beside, CardNumber, CardRow, Standing};
+use assay_analysis::inference::card::{self, CardNumber, CardRow, FlashRow, RatingResult};
 use assay_analysis::inference::surfaces;
 use assay_core::exhibit::Exhibit;
 use assay_core::exhibit::figure::{AxisScale, Layout};
@@ -46,11 +46,11 @@ fn number(value: f64) -> CardNumber {
 pub(crate) fn flash() -> Evidence {
     let mut found = checked();
     found.study.lead_figure = lead_of("flash");
-    let beside = |item: &str, iops: f64, kind: &str, writes: bool| Beside {
+    let beside = |item: &str, iops: f64, kind: &str, writes: bool| FlashRow {
         item: item.to_owned(),
         iops,
         kind: kind.to_owned(),
-        place: Standing::Below,
+        place: RatingResult::Below,
         writes,
         line: item == "5400 rpm laptop disk",
     };

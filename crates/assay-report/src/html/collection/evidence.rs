@@ -9,7 +9,7 @@ use crate::document::NONE;
 use crate::figures::percentiles::curves;
 use assay_analysis::collection::flat::{Flat, held};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
-use assay_analysis::collection::{CollectionRow, Group, Number, groups};
+use assay_analysis::collection::{CollectionRow, DeviceRows, RowValue, groups};
 use assay_analysis::rules::RULES;
 use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
@@ -25,7 +25,7 @@ pub(super) fn anchor(row: &Flat) -> String {
 
 pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
     let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
-    let device = |device: &Group<'_>| {
+    let device = |device: &DeviceRows<'_>| {
         html! {
             h3 { (listed::name(device.rows[0])) }
             @if device.rows.len() > 1 { (listed::spread(device)) }
@@ -98,7 +98,7 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
 }
 
 /// A number of a row: its title, the format of its values, the number.
-type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
+type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a RowValue);
 
 /// The numbers of a row in column order; a published row has the author's digits.
 fn printed_numbers(row: &CollectionRow) -> Vec<PrintedNumber<'_>> {
@@ -141,12 +141,12 @@ fn numbers(id: &str, title: &str, row: &CollectionRow) -> Markup {
     }
 }
 
-fn interval(number: &Number, show: &dyn Fn(f64) -> String) -> String {
+fn interval(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     let told = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
     told.unwrap_or_else(|| NONE.to_owned())
 }
 
-fn trust(number: &Number) -> Markup {
+fn trust(number: &RowValue) -> Markup {
     let lent = number.because.iter().any(|rule| rule == LENT);
     let (class, word) = match number.trust {
         Some(Trust::Trusted) if lent => ("given", "trusted for this virtual device"),
@@ -169,7 +169,7 @@ fn because(rule: &str) -> String {
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 
-fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
+fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();
     }

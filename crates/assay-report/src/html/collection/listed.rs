@@ -6,7 +6,7 @@ use crate::collection::{Shown, filled, in_unit};
 use crate::document::NONE;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
 use assay_analysis::collection::numbers::NUMBERS;
-use assay_analysis::collection::{Group, Spread};
+use assay_analysis::collection::{DeviceRows, Spread};
 use assay_core::quantity::units::show;
 
 /// The name of a row, with its size to distinguish equal names.
@@ -73,10 +73,10 @@ pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Ma
 }
 
 pub(super) fn devices(
-    devices: &[Group<'_>],
-    link: &dyn Fn(&Group<'_>) -> Option<String>,
+    devices: &[DeviceRows<'_>],
+    link: &dyn Fn(&DeviceRows<'_>) -> Option<String>,
 ) -> Markup {
-    let spreads: Vec<Vec<Option<Spread>>> = devices.iter().map(Group::spreads).collect();
+    let spreads: Vec<Vec<Option<Spread>>> = devices.iter().map(DeviceRows::spreads).collect();
     let is_there = |index: &usize| spreads.iter().any(|own| own[*index].is_some());
     let numbers: Vec<usize> = (0..NUMBERS.len()).filter(is_there).collect();
     let heads = html! {
@@ -111,7 +111,7 @@ fn between(index: usize, spread: Option<&Spread>) -> String {
     }
 }
 
-fn trusts(device: &Group<'_>) -> String {
+fn trusts(device: &DeviceRows<'_>) -> String {
     let mut told: Vec<(&str, usize)> = Vec::new();
     for row in &device.rows {
         match told.iter_mut().find(|(trust, _)| *trust == row.trust) {
@@ -126,7 +126,7 @@ fn trusts(device: &Group<'_>) -> String {
     told.join(", ")
 }
 
-pub(super) fn spread(device: &Group<'_>) -> Markup {
+pub(super) fn spread(device: &DeviceRows<'_>) -> Markup {
     let told = device.spreads().into_iter().enumerate();
     let told: Vec<(usize, Spread)> =
         told.filter_map(|(index, spread)| Some((index, spread?))).collect();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::*;
 use assay_analysis::collection::published;
-use assay_analysis::collection::{FORMAT, Number};
+use assay_analysis::collection::{FORMAT, RowValue};
 use assay_study::findings::Trust;
 use assay_testkit::expected::Expected;
 
 /// A row with every possible field at maximum length.
 fn full(index: usize) -> (Flat, CollectionRow) {
-    let number = |value: f64| Number {
+    let number = |value: f64| RowValue {
         value,
         ci95: Some([value * 0.97, value * 1.03]),
         trust: Some(Trust::Suspect),
@@ -20,7 +20,7 @@ fn full(index: usize) -> (Flat, CollectionRow) {
         latency_ns: vec![[0.5, 1e6], [0.9, 2e6], [0.99, 9e6], [0.999, 40e6]],
     };
     let names = assay_analysis::collection::numbers::NUMBERS.iter().map(|kind| kind.name);
-    let measured: BTreeMap<String, Number> =
+    let measured: BTreeMap<String, RowValue> =
         names.map(|name| (name.to_owned(), number(1e6 + index as f64))).collect();
     let row = CollectionRow {
         format: FORMAT.to_owned(),
@@ -115,7 +115,7 @@ fn many_rows_of_one_device_are_divided() {
 /// Rows of several kinds: published, with each rating, by somebody else, with a price, without an interval.
 fn mixed() -> Vec<(Flat, CollectionRow)> {
     let mut rows: Vec<CollectionRow> = published::rows().into_iter().take(4).collect();
-    let number = |value: f64, trust, ci95| Number {
+    let number = |value: f64, trust, ci95| RowValue {
         value,
         ci95,
         trust,

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::{ImportArguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
-use assay_analysis::import::requests::{self, Begin, Device, TraceInfo};
+use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
 use assay_analysis::import::{self, HEAD_BYTES, Reads};
 use assay_core::calc::requests::{Counter, Recorded, Request};
 use assay_core::failure::{Failure, Outcome};
@@ -144,7 +144,7 @@ fn keep(
         )
     };
     system.create_directory(&wish.directory).map_err(refused)?;
-    let device = |own: &Device| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
+    let device = |own: &TraceDevice| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
     let header = Header {
         format: FORMAT.to_owned(),
         started: started.to_owned(),
@@ -189,7 +189,7 @@ fn written(
 
 type Classes = BTreeMap<String, BTreeMap<String, ClassSpan>>;
 
-fn count_latency(classes: &mut Classes, devices: &[Device], request: &Request) {
+fn count_latency(classes: &mut Classes, devices: &[TraceDevice], request: &Request) {
     let Some((device, arrived_ns)) = devices.get(request.device).zip(request.arrived_ns) else {
         return;
     };

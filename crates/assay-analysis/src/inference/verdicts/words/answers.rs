@@ -9,11 +9,11 @@ use assay_study::findings::answers::Claim;
 use assay_workloads::metrics::{change, noun};
 
 use super::counted;
-use crate::inference::verdicts::answers::{Case, PlaceCheck};
+use crate::inference::verdicts::answers::{ClaimVerdict, PlaceCheck};
 
 const MOST_TOLD: usize = 5;
 
-pub(crate) fn answer(verdict: Claim, cases: &[Case]) -> String {
+pub(crate) fn answer(verdict: Claim, cases: &[ClaimVerdict]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
     let (all, with) = (cases.len(), count(Claim::Supported));
     let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
@@ -41,7 +41,7 @@ pub(crate) fn answer(verdict: Claim, cases: &[Case]) -> String {
 pub(crate) const SUSPECT: &str = "from suspect numbers";
 
 /// The verdict if the numbers were trusted; `None` if trust is not the obstacle.
-fn would_be(cases: &[Case]) -> Option<&'static str> {
+fn would_be(cases: &[ClaimVerdict]) -> Option<&'static str> {
     let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
     let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
     match () {
@@ -53,10 +53,10 @@ fn would_be(cases: &[Case]) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
+pub(crate) fn because(verdict: Claim, cases: &[ClaimVerdict]) -> Vec<String> {
     let first = cases.iter().filter(|case| case.claim == verdict);
     let others = cases.iter().filter(|case| case.claim != verdict);
-    let told: Vec<&Case> = first.chain(others).collect();
+    let told: Vec<&ClaimVerdict> = first.chain(others).collect();
     let mut texts: Vec<String> =
         told.iter().take(MOST_TOLD).map(|case| format!("{}.", case.text)).collect();
     let more = told.len().saturating_sub(MOST_TOLD);
@@ -101,7 +101,7 @@ pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
 }
 
 /// The smallest level that matches the best, and the outcome of the claimed level.
-pub(crate) struct Enough<'a> {
+pub(crate) struct SaturationLevel<'a> {
     pub from: &'a str,
     pub best: &'a str,
     pub claimed: &'a str,
@@ -191,8 +191,8 @@ impl PlaceCheck<'_, '_, '_> {
         }
     }
 
-    pub fn enough(&self, told: &Enough<'_>, shown: Option<(Sample, [f64; 2])>) -> String {
-        let Enough { from, best, claimed, is_smallest, margin } = *told;
+    pub fn enough(&self, told: &SaturationLevel<'_>, shown: Option<(Sample, [f64; 2])>) -> String {
+        let SaturationLevel { from, best, claimed, is_smallest, margin } = *told;
         let (name, what, margin) = (self.name, self.what(), show::share(margin));
         let most = match self.place.question.better {
             Better::Higher | Better::Unknown => "highest",
