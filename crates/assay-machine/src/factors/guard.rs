@@ -1,5 +1,5 @@
-//! Changes the machine for a study, and puts everything back: read the original, write it to the
-//! journal, change, read back and compare.
+//! Changes the machine for a study and restores everything: reads the original, writes it to the journal, changes,
+//! reads back and compares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -22,10 +22,10 @@ use super::{Setting, has_role, located};
 
 pub use builder::Builder;
 
-/// Partitions of a disk at most: their numbers are looked through for a free one.
+/// Maximum number of partitions per disk in the search for a free number.
 const MOST_PARTITIONS: u32 = 128;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
-/// Directories whose settings change each other. In others a value that changes may be a counter.
+/// Directories whose settings change each other. Elsewhere a changing value may be a counter.
 const COMPARED: &[&str] = &["sys/vm", "queue", "iosched"];
 /// Errors of settings that have no value.
 const WITHOUT_VALUE: [io::ErrorKind; 4] = [
@@ -34,16 +34,16 @@ const WITHOUT_VALUE: [io::ErrorKind; 4] = [
     io::ErrorKind::InvalidInput,
     io::ErrorKind::Unsupported,
 ];
-/// Times that settings are restored at most: one may change another that was right already.
+/// Maximum number of restore rounds: restoring a setting may change another one.
 const ROUNDS: u32 = 3;
-/// Lock of those who change settings: two runs would take each other's for the originals.
+/// Lock for changing settings: two runs would take each other's values for originals.
 pub const SETTINGS: &str = "settings";
 
-/// Changes the machine. However it ends ([`Guard::finish`], drop), everything is put back.
+/// Changes the machine. Restores everything at any end ([`Guard::finish`], drop).
 pub struct Guard<'a> {
     system: &'a dyn System,
     journal: Option<Journal>,
-    /// Directory below which its own files and mount points lie.
+    /// Directory of Assay's files and mount points.
     room: PathBuf,
     id: String,
     /// Names of files and labels are never used twice in a run.
@@ -60,7 +60,7 @@ pub struct Guard<'a> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if let Some(journal) = self.journal.take() {
-            // A panic: what cannot be put back now stays in the journal, and `assay restore` says so.
+            // After a panic: changes that cannot be restored now stay in the journal, and `assay restore` reports them.
             let _ = journal.finish(self.system);
         }
     }
@@ -72,7 +72,7 @@ impl<'a> Guard<'a> {
         Self::with_journal_in(&journals(home), system, home, id)
     }
 
-    /// Begins the journal of changes that are to stay, in a directory where no run looks for one.
+    /// Begins the journal of permanent changes, in a directory that runs do not search.
     pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         Self::with_journal_in(&applied(home), system, home, id)
     }
@@ -101,12 +101,12 @@ impl<'a> Guard<'a> {
         self.known = devices;
     }
 
-    /// Leaves everything as it is now; the journal stays, to undo it one day.
+    /// Leaves all changes in place; the journal stays for a later undo.
     pub fn keep(mut self) {
         self.journal = None;
     }
 
-    /// Writes a new text file and sees that it is there.
+    /// Writes a new text file and checks it.
     pub fn write(&mut self, path: &Path, text: &str) -> Outcome<()> {
         let undo =
             Undo::Text { path: path.to_owned(), original: None, written: Some(text.to_owned()) };
@@ -133,7 +133,7 @@ impl<'a> Guard<'a> {
         )))
     }
 
-    /// Sets one setting and checks that it took effect. After a failure the journal holds what was changed.
+    /// Changes a setting and checks that it took effect. After a failure the journal contains the change.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
         if setting.device.is_none() {
@@ -155,7 +155,7 @@ impl<'a> Guard<'a> {
         if self.tried.contains(&own) {
             return self.change(&setting, &now, device, is_first);
         }
-        // What changes with it is known only afterwards: all that may change is noted before.
+        // Side effects are known only afterwards, so the journal gets all possible ones before.
         let neighbors = self.neighbors(path, device.as_ref())?;
         let is_new = |undo: &&Undo| !self.undos().iter().any(|known| known.is_for_the_same(undo));
         let mut noted: Vec<Undo> = neighbors.iter().filter(is_new).cloned().collect();
@@ -163,7 +163,7 @@ impl<'a> Guard<'a> {
         let mut changed = self.change(&setting, &now, device.clone(), is_first);
         let mut others = self.differing(&neighbors);
         if is_first && changed.is_ok() && !neighbors.is_empty() {
-            // The way back may change what by chance had the new value already.
+            // Restoring may change a setting that already had the new value by chance.
             let back = Setting { value: now.clone(), ..setting.clone() };
             let undone = self.change(&back, &setting.value, device.clone(), false);
             changed = undone.map_err(|failure| {
@@ -197,8 +197,8 @@ impl<'a> Guard<'a> {
         others.filter_map(now).collect()
     }
 
-    /// How the settings next to one are undone that the kernel may change with it. The schedulers' come first, so that
-    /// they are restored last: a queue depth changes them. Of a pair the other one is known.
+    /// Undo entries of the settings that the kernel may change together with this one. Schedulers come first, so they
+    /// are restored last: a queue depth changes them. For a pair the other setting is known.
     fn neighbors(&self, path: &Path, device: Option<&Mark>) -> Outcome<Vec<Undo>> {
         let (mut found, directory) = (Vec::new(), path.parent().unwrap_or(path));
         if !COMPARED.iter().any(|end| directory.ends_with(end)) {
@@ -232,7 +232,7 @@ impl<'a> Guard<'a> {
         Ok(found)
     }
 
-    /// Whether a setting is as an undo would make it.
+    /// Returns whether a setting already has the value that undoing restores.
     fn holds(&self, undo: &Undo) -> bool {
         undo.setting()
             .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
@@ -252,7 +252,7 @@ impl<'a> Guard<'a> {
         if let Undo::Setting { path: other, original, .. } = &undo
             && other != path
         {
-            // Of both the other one was in force: it takes no 0, and is 0 as soon as the other one is not.
+            // The other setting of the pair was active: it rejects 0, and becomes 0 as soon as this one is not.
             let (other, original) = (other.clone(), original.clone());
             let is_back = setting.value == "0";
             let (path, value) = if is_back { (&other, &original) } else { (path, &setting.value) };
@@ -267,7 +267,7 @@ impl<'a> Guard<'a> {
         self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
     }
 
-    /// What brings a setting back. Of a pair of which the kernel keeps one, that is the one that was in force.
+    /// Undo entry of a setting. For a pair of exclusive settings, restores the one that was active.
     fn way_back(&self, own: Undo) -> Undo {
         let Undo::Setting { path, original, .. } = &own else { return own };
         let Some(other) = excluded_by(path) else { return own };
@@ -298,7 +298,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Makes something in steps, each journalled before it is done. A failure takes back what was done.
+    /// Creates something in steps, each recorded in the journal first. A failure reverts the finished steps.
     pub(super) fn build<T>(
         &mut self,
         make: impl FnOnce(&mut Builder<'_, 'a>) -> Outcome<T>,
@@ -333,17 +333,17 @@ impl<'a> Guard<'a> {
         last
     }
 
-    /// Whether every setting that was ever changed is as it was found.
+    /// Returns whether every changed setting has its original value.
     pub fn is_as_found(&self) -> bool {
         self.undos().iter().all(|undo| self.holds(undo))
     }
 
-    /// What will be undone, the first change first.
+    /// Pending undo entries, the first change first.
     pub fn undos(&self) -> &[Undo] {
         self.journal.as_ref().map_or(&[], |journal| journal.undos())
     }
 
-    /// Device file for a plot: the device, or a partition over its part of it.
+    /// Device file of an extent: the device, or a partition that covers this part.
     fn device_of(&mut self, extent: &Extent, disk: &Mark) -> Outcome<PathBuf> {
         let whole = devices::file_of(&extent.device);
         if extent.whole {
@@ -385,7 +385,7 @@ impl<'a> Guard<'a> {
         self.journal.as_mut().ok_or_else(closed)?.record(self.system, undo)
     }
 
-    /// A further step on what was noted when it was made.
+    /// Takes a further step on something whose undo entry exists.
     fn try_further(&self, undo: &Undo, act: &Act) -> Outcome<io::Result<()>> {
         let warrant = self.journal.as_ref().ok_or_else(closed)?.further(undo)?;
         Ok(self.system.act(warrant, act))
@@ -414,12 +414,12 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// Where the journals lie, in the directory of the tool's own state.
+/// Directory of the journals, within Assay's state.
 pub fn journals(home: &Path) -> PathBuf {
     home.join("journal")
 }
 
-/// Where the journals of changes lie that are to stay.
+/// Directory of the journals of permanent changes.
 pub fn applied(home: &Path) -> PathBuf {
     home.join("applied")
 }
@@ -435,7 +435,7 @@ pub fn setters<'l>(
     found
 }
 
-/// The device that a limit of a control group names by its number, which is given again to other devices.
+/// Returns the device of a control group limit. The limit names it by number, which the kernel reuses.
 fn limited(system: &dyn System, setting: &Setting) -> Option<String> {
     let (major, minor) = setting.value.split_whitespace().next()?.split_once(':')?;
     let number = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };

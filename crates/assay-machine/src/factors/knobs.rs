@@ -12,7 +12,7 @@ use assay_core::quantity::{Bytes, Percent, Time};
 use super::permanent::ANY_DEVICE;
 use super::{Factor, Role, Setting, View};
 
-/// Where the processors' clocks are set, a directory for each group that shares one.
+/// CPU frequency policies, one directory per group of CPUs.
 const CLOCKS: &str = "/sys/devices/system/cpu/cpufreq";
 
 pub(super) struct Knob {
@@ -21,24 +21,24 @@ pub(super) struct Knob {
     place: Place,
     level: Level,
     risky: Option<(&'static str, &'static str)>,
-    /// Whether it may be changed under a mounted device at work: nothing can be lost.
+    /// Whether the setting may change under a mounted device in production: no data can be lost.
     live: bool,
 }
 
 enum Place {
-    /// In the request queue of each drive that the target stands on.
+    /// In the request queue of each drive below the target.
     Queue(&'static str),
-    /// Where the file system, or else the topmost device, keeps its read-ahead.
+    /// Read-ahead of the file system, or otherwise of the topmost device.
     ReadAhead,
     Machine(&'static str),
     /// A file for each group of processors that share a clock.
     Policies(&'static str),
 }
 
-/// How levels are written, and what the kernel wants to read.
+/// Syntax of levels, and their values for the kernel.
 enum Level {
     Word,
-    /// One of these words; the kernel's word stands beside each.
+    /// One of these words, each with the kernel's word.
     Words(&'static [(&'static str, &'static str)]),
     Number(u64),
     /// An amount of bytes that the kernel counts in KiB.
@@ -306,7 +306,7 @@ impl Factor for Knob {
 }
 
 impl Place {
-    /// The files as one would type them, from what was recorded of a target.
+    /// Files of the setting for a recorded target, as in a command.
     fn shown(&self, site: &Site) -> Vec<PathBuf> {
         let file = |device: &str, name: &str| {
             let lasting = !device.starts_with("loop");
@@ -355,8 +355,8 @@ impl Place {
     }
 }
 
-/// Devices that the target's requests queue at: nothing below a loop device's file; multipath devices, whose
-/// requests skip the schedulers of the paths (`blk_insert_cloned_request` of the kernel).
+/// Devices at which the target's requests queue: none below a loop device's file; multipath devices instead of their
+/// paths, whose schedulers requests skip (`blk_insert_cloned_request` of the kernel).
 fn queues(site: &Site) -> Vec<&str> {
     let multipath = site.layers.iter().filter(|layer| layer.kind == "multipath");
     let mut found: Vec<&str> = multipath.map(|layer| layer.name.as_str()).collect();
@@ -382,7 +382,7 @@ enum Reader<'a> {
 }
 
 fn reader(site: &Site) -> Reader<'_> {
-    // overlay keeps no pages: those of its upper directory are read.
+    // overlay caches no pages: read-ahead applies to its upper directory.
     let mounts = site.mount.value().into_iter().chain(&site.followed);
     let own = mounts.map(|mount| mount.filesystem.as_str()).find(|name| *name != "overlay");
     match own {
@@ -402,7 +402,7 @@ fn top(site: &Site) -> Option<&str> {
     Some(partition.and_then(|layer| layer.below.first()).unwrap_or(top))
 }
 
-/// As `fuse_bdi_init` and `nfs_get_tree_common` of the kernel name it.
+/// Named as in `fuse_bdi_init` and `nfs_get_tree_common` of the kernel.
 fn mount_read_ahead(site: &Site) -> PathBuf {
     let suffix = if site.filesystem() == "fuseblk" { "-fuseblk" } else { "" };
     format!("/sys/class/bdi/{}{suffix}/read_ahead_kb", site.device).into()
@@ -437,7 +437,7 @@ fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
 }
 
 impl Level {
-    /// What the kernel reads for a level; else what to write instead.
+    /// Returns the kernel's value of a level, or an error with the valid ones.
     fn kernel(&self, level: &str) -> Result<String, String> {
         let level = level.trim();
         match self {
@@ -487,7 +487,7 @@ impl Level {
         }
     }
 
-    /// A level as a study would write it, from what the kernel shows.
+    /// Converts the kernel's value to a level.
     fn shown(&self, kernel: &str) -> String {
         let number = || kernel.parse::<u64>().ok();
         match self {

@@ -1,4 +1,4 @@
-//! An arm as the lines that one would type.
+//! An arm as shell commands.
 
 use std::path::PathBuf;
 
@@ -13,15 +13,15 @@ pub const MOUNT_POINT: &str = "MOUNTPOINT";
 pub const DEVICE: &str = "/dev/DEVICE";
 pub(super) const LABEL: &str = "LABEL";
 
-/// What layers are made on, as far as somebody said that.
+/// Known devices below the layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Below {
-    /// The devices that the user named; of others no line is made that would change them.
+    /// Devices named by the user; no command changes any other.
     pub named: Vec<PathBuf>,
     pub members: usize,
 }
 
-/// The lines that bring a target to an arm, in order; devices that nobody named are left open.
+/// Commands that configure a target for an arm, in order, with placeholders for unnamed devices.
 pub fn lines<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)> + Clone,
     view: Option<&View<'_>>,

@@ -1,7 +1,7 @@
-//! What a study may change of the machine: each factor says how a level is written, what it needs,
-//! and how it is seen to have taken effect. The [`guard`] makes the changes and undoes them.
+//! Factors: settings and layers of the machine that a study may change. Each factor defines the syntax of its levels,
+//! its requirements, and the check that it took effect. The [`guard`] makes the changes and undoes them.
 //!
-//! A factor knows nothing of studies: it is handed a level and what the target stands on.
+//! A factor knows nothing of studies: it receives a level and the device stack of the target.
 
 pub mod filesystem;
 pub mod guard;
@@ -31,7 +31,7 @@ pub use guard::Guard;
 pub enum Role {
     /// Settings of the kernel, written back afterwards.
     Setting,
-    /// A part of what trials stand on: a [layer](layers::Layer) makes it and takes it down afterwards.
+    /// Part of the device stack: a [layer](layers::Layer) creates and removes it.
     Layer,
     /// Nothing: the operator sets it, the tool looks and records.
     Observed,
@@ -46,20 +46,20 @@ impl Role {
         }
     }
 
-    /// Whether it changes anything that must be put back.
+    /// Returns whether the factor changes anything that must be restored.
     pub const fn changes(self) -> bool {
         matches!(self, Self::Setting | Self::Layer)
     }
 }
 
-/// Whether the running kernel has a module, as a file or built in.
+/// Returns whether the running kernel has a module, as a file or built in.
 fn has_module(system: &dyn System, module: &str) -> bool {
     let read = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
     let release = read("/proc/sys/kernel/osrelease");
     let file = format!("/{module}.ko");
     ["modules.dep", "modules.builtin"].iter().any(|list| {
         let list = read(&format!("/lib/modules/{}/{list}", release.trim()));
-        // What stands behind the colon are the modules that it needs.
+        // The modules after the colon are dependencies.
         list.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
     })
 }
@@ -75,12 +75,12 @@ pub struct View<'a> {
 pub struct Setting {
     pub path: PathBuf,
     pub value: String,
-    /// Kernel name of the device that it belongs to, where it belongs to one.
+    /// Kernel name of the device that it belongs to, if any.
     pub device: Option<String>,
 }
 
-/// A setting under the canonical name of its file, and with its device: there are many names below /sys.
-/// Fails if the file cannot be found: under another name it would be put back wrongly.
+/// Returns the setting with the canonical name of its file and its device, because files below /sys have many names.
+/// Fails if the file does not exist: under another name it would be restored wrongly.
 pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
     let named = &setting.path;
     let path = system.canonical(named).map_err(|error| format!("{}: {error}", named.display()))?;
@@ -92,7 +92,7 @@ pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String>
     Ok(Setting { path, device, value: setting.value })
 }
 
-/// Whether two levels are one amount, however it is written.
+/// Returns whether two levels are the same amount in any spelling.
 fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
     let amounts = one.parse::<T>().ok().zip(other.parse::<T>().ok());
     one == other || amounts.is_some_and(|(one, other)| one == other)
@@ -108,14 +108,14 @@ pub trait Factor: Sync {
         Role::Layer
     }
 
-    /// Whether a level is one; else in one line what to write instead.
+    /// Checks a level; the error is one line with the valid ones.
     fn judge(&self, level: &str) -> Result<(), String>;
 
     fn same(&self, one: &str, other: &str) -> bool {
         one == other
     }
 
-    /// The settings that bring the machine to a level; else why they cannot be had here.
+    /// Settings of a level; an error if they are unavailable here.
     fn settings(
         &self,
         _name: &str,
@@ -125,7 +125,7 @@ pub trait Factor: Sync {
         Ok(Vec::new())
     }
 
-    /// What one would type for a level; `DEVICE` stands for a drive that has no lasting name.
+    /// Commands for a level, with `DEVICE` for a drive without a persistent name.
     fn typed(&self, _name: &str, _level: &str, _site: &Site) -> Vec<String> {
         Vec::new()
     }
@@ -135,13 +135,13 @@ pub trait Factor: Sync {
         None
     }
 
-    /// Why its levels are not for a device that is mounted and at work, and what to do instead; none
-    /// where they change nothing that lies on it, and nothing that could be lost.
+    /// Returns why its levels are unsafe for a mounted device in production, and an alternative; `None` if they change
+    /// no data and risk none.
     fn not_live(&self, _name: &str) -> Option<&'static str> {
         None
     }
 
-    /// Whether its settings belong to the devices of the target, so that who has those has them.
+    /// Returns whether its settings belong to the devices of the target, so that locking the devices is enough.
     fn is_of_device(&self) -> bool {
         self.role() == Role::Layer
     }
@@ -150,7 +150,7 @@ pub trait Factor: Sync {
     fn observe(&self, name: &str, view: &View<'_>) -> Presence<String>;
 }
 
-/// A factor of a layer: its levels say what the layer is made of.
+/// A factor with options of a layer.
 pub(in crate::factors) struct Choice {
     about: About,
     example: &'static str,
@@ -204,7 +204,7 @@ impl Factor for Choice {
     }
 }
 
-/// The factors that make nothing, in the order in which they are set: some settings change others.
+/// The factors without layers, in the order in which they are set, because some settings change others.
 static FACTORS: &[&dyn Factor] = &[
     &knobs::SCHEDULER,
     &knobs::QUEUE_DEPTH,
@@ -230,7 +230,7 @@ static FACTORS: &[&dyn Factor] = &[
     &observed::LABEL,
 ];
 
-/// All factors, in the order in which they are brought about: what is made first.
+/// All factors, in the order in which they are applied: layers first.
 pub fn all() -> impl Iterator<Item = &'static dyn Factor> {
     let made = layers::LAYERS.iter().flat_map(|layer| layer.factors());
     made.chain(FACTORS).copied()
@@ -252,7 +252,7 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
     all().find(|factor| factor.about().name == name).or_else(tunable)
 }
 
-/// Refuses settings that are not on the list for studies and were not allowed one by one.
+/// Rejects settings that are neither listed for studies nor explicitly allowed.
 pub fn permitted<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
@@ -268,7 +268,7 @@ pub fn permitted<'n>(
     })
 }
 
-/// Refuses factors that are not for a mounted device at work; settings that were allowed stay.
+/// Rejects factors that are unsafe for a mounted device in production; allowed settings are accepted.
 pub fn live<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
@@ -283,7 +283,7 @@ pub fn live<'n>(
     })
 }
 
-/// The path of a setting that is allowed on the command line; none where no setting lies there.
+/// Path of a setting allowed on the command line; `None` if there is none.
 pub fn setting_path(text: &str) -> Option<PathBuf> {
     tunable::path_of(&format!("{}{text}", tunable::PREFIX)).or_else(|| tunable::path_of(text))
 }
@@ -292,23 +292,23 @@ pub fn has_role(name: &str, role: Role) -> bool {
     find(name).is_some_and(|factor| factor.role() == role)
 }
 
-/// Whether a name is that of a factor that changes the machine.
+/// Returns whether a factor changes the machine.
 pub fn changes(name: &str) -> bool {
     find(name).is_some_and(|factor| factor.role().changes())
 }
 
-/// Whether a name is that of a factor that changes the devices of the target.
+/// Returns whether a factor changes the devices of the target.
 pub fn is_of_device(name: &str) -> bool {
     find(name).is_some_and(|factor| factor.role().changes() && factor.is_of_device())
 }
 
-/// Whether a name is that of a factor that changes what the whole machine has once.
+/// Returns whether a factor changes a global setting of the machine.
 pub fn is_of_machine(name: &str) -> bool {
     let beside = layers::of_factor(name).is_some_and(|layer| !layer.needs_device());
     find(name).is_some_and(|factor| factor.role().changes() && (beside || !factor.is_of_device()))
 }
 
-/// What an arm may cost that no number shows, each once.
+/// Cautions: costs of an arm that no metric shows, without repetitions.
 pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> Vec<&'static str> {
     let own = |(name, level): (&String, &String)| find(name)?.caution(level);
     let mut found: Vec<&'static str> = arm.into_iter().filter_map(own).collect();
@@ -317,7 +317,7 @@ pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> 
     found
 }
 
-/// Position of a factor in the order in which they are brought about.
+/// Position of a factor in the order of application.
 pub fn rank(name: &str) -> usize {
     let own = find(name).map(|factor| factor.about().name);
     let place = all().position(|factor| Some(factor.about().name) == own);

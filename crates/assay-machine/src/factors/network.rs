@@ -1,5 +1,4 @@
-//! What is changed of the network, under the guard: the laboratory's name spaces, and how the way out of an
-//! interface is shaped.
+//! Network changes under the guard: network namespaces of the lab, and traffic shaping of an interface.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 
 use super::Guard;
 
-/// Makes the laboratory. Refused where no name spaces can be made; the caller takes back the rest.
+/// Creates the lab. Refused if namespaces are unavailable; the caller reverts the finished steps.
 pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     for program in ["ip", "tc"] {
         if system.program(program).is_none() {
@@ -50,7 +49,7 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     })
 }
 
-/// What is changed where the way out of an interface is shaped, in a sentence.
+/// Describes the changes of traffic shaping on an interface, in a sentence.
 pub fn shaping(interface: &str) -> String {
     format!(
         "shaper: limits the outgoing rate of {interface} to each level (tc qdisc); restores the previous qdisc \
@@ -58,20 +57,19 @@ pub fn shaping(interface: &str) -> String {
     )
 }
 
-/// Name spaces of the laboratory that no run has any more, and whether something runs in them.
+/// Namespaces of the lab left by dead runs, and processes in them.
 pub struct LeftOver {
     pub undos: Vec<Undo>,
     pub busy: Vec<String>,
-    /// As long as it is there, nobody makes the laboratory.
+    /// While this lock exists, no other process creates the lab.
     _hold: Option<Hold>,
 }
 
-/// What a run left whose journal is gone with its home: told by the names and the content, while nobody has
-/// the lock of those who make laboratories. Nothing for others than root.
+/// Finds namespaces of a run whose journal is lost: by name and content, under the lab's lock. Empty unless root.
 pub fn left_over(system: &dyn System) -> LeftOver {
     let may = !spaces(system).is_empty() && system.user().id == 0;
     let hold = may.then(|| system.hold(lab::LOCK).ok()).flatten();
-    // Looked for again: a run may have removed its own before it let go of the lock.
+    // Lists them again: a run may have removed its own before it released the lock.
     let left = if hold.is_some() { spaces(system) } else { Vec::new() };
     let (mut undos, mut busy) = (Vec::new(), Vec::new());
     for space in left {
@@ -96,19 +94,19 @@ fn spaces(system: &dyn System) -> Vec<&'static str> {
     lab::SPACES.into_iter().filter(there).collect()
 }
 
-/// What speaks against removing a name space; none where nothing does.
+/// Returns why a namespace must not be removed; `None` if it may.
 fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
     let processes = system.output_of("ip", &["netns", "pids", space])?;
     if let Some(process) = processes.split_whitespace().next() {
         return Ok(Some(format!("process {process} runs in the namespace")));
     }
-    // Somebody else's may have such a name.
+    // Other programs may use such a name.
     let shown = system.output_of("ip", &lab::shows_up(space))?;
     Ok(lab::strange(&shown).map(|name| format!("its interface {name} is not from a lab")))
 }
 
-/// Shapes the way out of an interface as a trial wants, after removing what an earlier trial left. Refused for
-/// want of the interface or of a method, and where somebody set a discipline.
+/// Shapes the egress of an interface for a trial, after removing the shaping of an earlier trial. Refused if the
+/// interface or a method is missing, or if another discipline is set.
 pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Outcome<()> {
     let refused = |what: String| Failure::refused(format!("{}: {what}", wanted.interface));
     let namespace = wanted.namespace.as_deref();
@@ -141,7 +139,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
         });
         match made {
             Ok(_) => return seen(system, wanted).map_err(refused),
-            // Nothing else is tried where something is left of it.
+            // Stop if the failed method left something behind.
             Err(failure) if failure.kind != assay_core::failure::Kind::Refused => {
                 return Err(failure);
             }
@@ -151,7 +149,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
     Err(refused(format!("this kernel does not support {}: {}", wanted.shaper, last.message)))
 }
 
-/// Whether an interface is there and has no discipline that somebody gave it.
+/// Checks that an interface exists and has its default discipline.
 pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
     let wanted = Shaped {
         namespace: None,
@@ -163,7 +161,7 @@ pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
     free.map_err(|what| Failure::refused(format!("{interface}: {what}")))
 }
 
-/// Whether what `tc` shows is as the kernel gives it.
+/// Returns whether `tc` shows the kernel's default discipline.
 fn is_free(shown: &str, interface: &str) -> Result<(), String> {
     match root_of(shown) {
         Some((_, "0:")) => Ok(()),
@@ -186,7 +184,7 @@ fn read_qdisc(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     Ok(told)
 }
 
-/// Whether an interface is still shaped as a trial wants it.
+/// Checks that an interface still has the shaping of a trial.
 pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
     let now = read_qdisc(system, wanted)?;
     let own = names_of_own(&now);
@@ -326,7 +324,7 @@ mod tests {
         assert_eq!(found.undos.len(), 1);
         assert!(found.busy[0].contains("process 4711"), "{:?}", found.busy);
         drop(found);
-        // One that goes on puts them back itself.
+        // A running study removes its namespaces itself.
         fake.set_holder(lab::LOCK, 4711, 0);
         assert_eq!(names(&fake), [""; 0]);
     }

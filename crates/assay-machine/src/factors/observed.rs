@@ -1,5 +1,5 @@
-//! What the operator sets and the tool only looks at: other hardware, another kernel, another host.
-//! A study with such a factor is run once at each of its levels, and the results are compared.
+//! Factors set by the operator and only observed by Assay: other hardware, another kernel, another host. Run a study
+//! with such a factor once per level, and compare the results.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{Factor, Role, View};
 pub(super) struct Observed {
     about: About,
     example: &'static str,
-    /// The words that are levels; any word where there are none.
+    /// Valid levels; any word if empty.
     words: &'static [&'static str],
     look: fn(&View<'_>) -> Presence<String>,
 }

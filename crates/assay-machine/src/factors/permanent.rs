@@ -1,4 +1,4 @@
-//! How a level is made to last, and what one would type for it: texts only, nothing is written here.
+//! Configuration lines and commands that make a level permanent: texts only, this module writes no files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use super::{Setting, find, located, rank};
 pub const ANY_DEVICE: &str = "DEVICE";
 pub const ANY_DIRECTORY: &str = "DIRECTORY";
 
-/// Who brings a setting back at each start of the machine.
+/// Mechanism that applies a setting at each boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keeper {
     /// udev, whenever the device appears.
     Udev,
-    /// sysctl, for what lies below `/proc/sys`.
+    /// sysctl, for files below `/proc/sys`.
     Sysctl,
     /// systemd-tmpfiles, for any other file of the kernel.
     Tmpfiles,
 }
 
 impl Keeper {
-    /// The file in which it looks, of a name that tells whose it is.
+    /// Its configuration file, with a name that identifies Assay.
     pub fn file(self, id: &str) -> PathBuf {
         let (directory, ending) = match self {
             Self::Udev => ("/etc/udev/rules.d", "rules"),
@@ -42,9 +42,9 @@ pub struct Permanent {
     pub line: String,
 }
 
-/// The line that makes a setting last; fails if the device or the value allows none.
+/// Configuration line of a permanent setting; fails if the device or the value does not allow one.
 pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, String> {
-    // A line can be made for a setting that is not there now.
+    // A setting may have a line even if it does not exist now.
     let setting = located(system, setting.clone()).unwrap_or_else(|_| setting.clone());
     let Setting { path, value, device, .. } = &setting;
     let shown = path.display();
@@ -72,7 +72,7 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
     Ok(Permanent { keeper: Keeper::Tmpfiles, line: format!("w {shown} - - - - {value}") })
 }
 
-/// With dots, unless a part of the name has one itself.
+/// With dots, unless a part of the name contains one.
 fn sysctl_name(name: &Path) -> String {
     let name = name.to_string_lossy();
     if name.contains('.') { name.into_owned() } else { name.replace('/', ".") }
@@ -92,7 +92,7 @@ fn assignment(
     Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))
 }
 
-/// The matches of a udev rule for one device, by what stays the same when names change.
+/// udev matches for one device, by properties that survive a rename.
 fn whose(system: &dyn System, device: &str) -> Result<String, String> {
     if device.starts_with("loop") {
         return Err(format!(
@@ -107,7 +107,7 @@ fn whose(system: &dyn System, device: &str) -> Result<String, String> {
     Ok(format!("ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{{DEVTYPE}}==\"disk\", {name}"))
 }
 
-/// Where udev finds the mark of a device, and the mark.
+/// Name and value of the udev property that identifies a device.
 fn own_mark(system: &dyn System, device: &str, drive: &Drive) -> Option<(&'static str, String)> {
     if device.starts_with("dm-") {
         let uuid = sysfs::text(system, &sysfs::block(device).join("dm/uuid"));
@@ -129,7 +129,7 @@ fn matched(text: &str) -> String {
     text.trim().chars().map(|sign| if plain(sign) { sign } else { '?' }).collect()
 }
 
-/// What one would type to set the levels of an arm; levels that are no settings have no line.
+/// Commands that set the levels of an arm; other factors have none.
 pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     let mut named: Vec<(&String, &String)> = levels.iter().collect();
     named.sort_by_key(|(name, _)| rank(name));
@@ -139,14 +139,14 @@ pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     made.map(|act| act.to_string()).chain(settings.flatten()).collect()
 }
 
-/// What one would make for an arm, the lowest first: the tool makes its own only for measuring. It is made
-/// on devices that the operator names, as many as those that were measured.
+/// Steps that create the layers of an arm permanently, the lowest first, on as many devices as measured, to be named by
+/// the operator. Assay creates layers only for measurements.
 pub fn made(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
     let stack = Stack::new(&Wish::new(levels));
     stack.map(|stack| stack.by_hand(any_devices(&stack, site))).unwrap_or_default()
 }
 
-/// What is lost when that is made, as a sentence; none where nothing is.
+/// Sentence on the data lost by these steps; `None` if there is none.
 pub fn lost(levels: &BTreeMap<String, String>, site: &Site) -> Option<String> {
     let stack = Stack::new(&Wish::new(levels)).ok()?;
     stack.lost(&any_devices(&stack, site))
@@ -156,7 +156,7 @@ fn any_devices(stack: &Stack, site: &Site) -> Vec<PathBuf> {
     stack.open_names(ANY_DEVICE, site.counted.len())
 }
 
-/// What of an arm that is made for measuring the tool itself can make last.
+/// Parts of an arm's layers that Assay can apply permanently.
 pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
     Stack::new(&Wish::new(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
 }

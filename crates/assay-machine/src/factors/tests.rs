@@ -1,5 +1,5 @@
-//! The contract of every factor: it takes effect or says that it did not, and however a run dies,
-//! in the middle of a change or of the recovery from it, the machine ends as it began.
+//! The contract of every factor: it takes effect or reports that it did not, and wherever a run dies, during a change
+//! or its recovery, the machine ends in its original state.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ use super::*;
 
 pub(super) const HOME: &str = "/var/lib/assay";
 pub(super) const DISK: u64 = 1 << 30;
-/// Members of what stands on several devices: enough for every level.
+/// Number of devices for layers on several devices: enough for every level.
 const MEMBERS: usize = 4;
 const MACHINE: &str = "
 file /proc/sys/kernel/random/boot_id 1111
@@ -60,7 +60,7 @@ pub(super) fn machine() -> Fake {
     fake
 }
 
-/// The levels that a walk goes through: file systems differ in the program that makes them alone.
+/// Levels of a walk: file systems differ only in the program that creates them.
 fn walked(factor: &dyn Factor) -> Vec<String> {
     let mut levels = example_levels(factor);
     if factor.role() == Role::Layer && !is_in_full() {
@@ -86,13 +86,13 @@ pub(super) fn lab(guard: &mut Guard<'_>) -> Outcome<Device> {
     }
 }
 
-/// What a stack is made on: as many devices as it takes, each from one of its bytes on.
+/// Devices for a stack, as many as it uses, each from an offset on.
 pub(super) fn below(guard: &mut Guard<'_>, stack: &Stack, start: u64) -> Outcome<Vec<Base>> {
     let count = if stack.takes_all() { MEMBERS } else { 1 };
     (0..count).map(|_| Ok(Base::Device(from(&lab(guard)?, start)))).collect()
 }
 
-/// A device from one of its bytes on; all of it from 0 on.
+/// A device from an offset on; the whole device at 0.
 pub(super) fn from(device: &Device, start: u64) -> Device {
     let extent = Extent { range: start..DISK, whole: start == 0, ..device.extent.clone() };
     Device { extent, discard: true, ..device.clone() }
@@ -103,9 +103,9 @@ pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
     Stack::new(&Wish::new(&named.collect())).unwrap()
 }
 
-/// What is made for a level of a factor, and for the first level of what it goes with that has it.
+/// The stack of a level, with the first suitable level of the factor that it requires.
 fn stack_of(name: &str, level: &str) -> Stack {
-    // What stands beside a directory has one below it.
+    // A layer next to a directory needs a file system below.
     let ground = layers::of_factor(name).map(layers::Layer::ground).unwrap_or_default();
     let on = |levels: &[(&str, &str)]| {
         let ground = ground.iter().map(|(name, level)| (name.as_str(), level.as_str()));
@@ -118,7 +118,7 @@ fn stack_of(name: &str, level: &str) -> Stack {
     stacks.find(fits).unwrap_or_else(|| panic!("nothing has {name} = {level}"))
 }
 
-/// Brings a loop device through all levels of a factor, one after the other, and puts it back.
+/// Sets a loop device to all levels of a factor, one after the other, and restores it.
 fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
     let mut guard = Guard::begin(system, Path::new(HOME), "20261120-1200-ab12")?;
     let device = lab(&mut guard)?;
@@ -153,11 +153,10 @@ fn left(system: &dyn System) -> Vec<Unfinished> {
     journal::unfinished(system, &journals(Path::new(HOME))).unwrap()
 }
 
-/// A way through changes of a machine that ends with everything put back.
+/// A series of changes that ends with everything restored.
 pub(super) type Walk<'w> = dyn Fn(&dyn System) -> Outcome<()> + 'w;
 
-/// Deaths of a recovery of which one is tried after each death of a walk; each has its turn after
-/// another one.
+/// One in this many deaths of the recovery is tried after each death of a walk, in rotation.
 const RECOVERIES: u64 = 15;
 
 fn dead(fake: &Fake, half: Half<'_>) -> Fake {
@@ -166,11 +165,11 @@ fn dead(fake: &Fake, half: Half<'_>) -> Fake {
     dead
 }
 
-/// Deaths of a walk over layers of which one is tried, another one with each commit: of settings there are few.
+/// One in this many deaths of a walk over layers is tried, in rotation per commit; settings have few deaths.
 pub(super) const OF_LAYERS: u64 = 5;
 
-/// Every death of a walk, or one in so many, and after each the deaths of its recovery: how many of both. A walk goes
-/// its way once; where it could die, it goes on with the machine and what is tried is a copy of it.
+/// Tries every death of a walk, or one in several, and the deaths of its recovery; returns the numbers of both. The
+/// walk runs once; each death is tried on a copy of the machine.
 pub(super) fn dies_everywhere(name: &str, one_in: u64, walk: &Walk<'_>) -> (u32, u32) {
     let (moments, deaths, recoveries) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let fake = machine();
@@ -191,8 +190,8 @@ pub(super) fn dies_everywhere(name: &str, one_in: u64, walk: &Walk<'_>) -> (u32,
     (deaths.into_inner(), recoveries.into_inner())
 }
 
-/// The recovery of a machine on which a walk died at its n-th change, and each in so many that dies in turn:
-/// how many; or what is left of the walk.
+/// Recovers a machine after a walk died at its n-th change, with one in several deaths of the recovery; returns their
+/// number, or the leftovers of the walk.
 fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String> {
     let (changes, tried, worst) = (AtomicU32::new(0), AtomicU32::new(1), Mutex::new(Ok(())));
     let dies = |half: Half<'_>| {
@@ -217,7 +216,7 @@ fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String>
     if after == before { Ok(tried.into_inner()) } else { Err(format!(": {after}")) }
 }
 
-/// Puts back what a run left, as `assay restore` does.
+/// Restores the changes of a run, as `assay restore` does.
 pub(super) fn put_back(fake: &Fake) {
     for unfinished in left(fake) {
         let report = journal::restore(fake, &unfinished).unwrap();
@@ -229,7 +228,7 @@ pub(super) fn put_back(fake: &Fake) {
 /// Fewer deaths than each share has.
 const DEATHS: u32 = 20;
 
-/// The contract of the factors of a role, one in so many of them, so that processors share the work.
+/// Checks the contract for one share of the factors of a role; the shares run in parallel.
 fn of_role(role: Role, [share, of]: [usize; 2]) -> (u32, u32) {
     let own = all().filter(|factor| factor.role() == role);
     let one_in = if role == Role::Layer { OF_LAYERS } else { 1 };
@@ -257,8 +256,7 @@ fn whenever_a_second_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
-/// What the kernel shows of the files behind loop devices once the mount name space of the run that
-/// was killed is gone, and their mounts with it.
+/// Changes the kernel's names of backing files as after the end of the killed run's mount namespace.
 fn forget_the_mount(fake: &Fake, shown: fn(&str) -> String) {
     for name in fake.list(Path::new("/sys/block")).unwrap() {
         let place = format!("/sys/devices/virtual/block/{name}/loop/backing_file");
@@ -267,7 +265,7 @@ fn forget_the_mount(fake: &Fake, shown: fn(&str) -> String) {
     }
 }
 
-/// Members of an array or a pool, killed at each change, in a mount name space of its own.
+/// Members of an array or a pool, killed at each change, in a separate mount namespace.
 #[test]
 fn whenever_a_run_dies_with_its_mounts_no_loop_device_stays() {
     let within = |path: &str| path.strip_prefix("/var/lib").unwrap().to_owned();
@@ -321,8 +319,8 @@ fn every_factor_takes_its_example_and_goes_all_the_way() {
     }
 }
 
-/// Every setting factor, on a machine where its file behaves in a manner, tells that it did not
-/// take, and puts back what it had changed on the way.
+/// Every setting, on a machine whose file misbehaves in some manner, reports that it did not take effect, and restores
+/// earlier changes.
 #[test]
 fn a_setting_that_does_not_take_is_found_every_time() {
     for factor in all().filter(|factor| factor.role() == Role::Setting) {
@@ -356,12 +354,12 @@ fn a_value_that_the_kernel_rounds_is_found_and_one_that_cannot_be_put_back_is_le
     };
     let (message, put_back) = set(20, "50");
     assert!(message.ends_with("50 requested, the kernel uses 40") && put_back, "{message}");
-    // 60 is what it has, and cannot be written.
+    // The setting is 60 and read-only.
     let (message, _) = set(50, "100");
     assert!(message.contains("cannot restore the original value"), "{message}");
 }
 
-/// The device goes and another one comes under its name: nothing is made on that.
+/// If another device appears under the same name, Assay creates nothing on it.
 #[test]
 fn another_device_under_the_same_name_is_left_alone() {
     let fake = machine();
@@ -436,7 +434,7 @@ fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
     let name = format!("tunable:{zfs}");
     assert!(super::live([name.as_str()], &[]).unwrap_err().contains("to allow it"));
     assert_eq!(super::live([name.as_str()], &[zfs.into()]), Ok(()));
-    // Whatever is made anew takes the data of the device with it.
+    // Every layer on a device destroys its data.
     for factor in all().filter(|factor| factor.role() == Role::Layer) {
         assert!(factor.not_live(factor.about().name).is_some(), "{}", factor.about().name);
     }

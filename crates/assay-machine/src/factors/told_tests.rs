@@ -1,5 +1,5 @@
-//! What factors and layers say, against files: which levels there are, which are the same, what a level
-//! may cost, and what each option of a layer changes of what is made. `UPDATE_EXPECT=1` writes them anew.
+//! Snapshots of factors and layers: levels, aliases, cautions, and the effect of each option on the created layer.
+//! `UPDATE_EXPECT=1` rewrites them.
 #![allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::layers::{LAYERS, Layer, Levels, Stack, Wish};
 use super::tests::{DISK, machine};
 use super::{Factor, Role, all, example_levels};
 
-/// Texts that are a level of some factor, or nearly.
+/// Texts that are valid or almost valid levels.
 const TEXTS: [&str; 44] = [
     "",
     " ",
@@ -72,7 +72,7 @@ fn told(factor: &dyn Factor) -> String {
     let mut whys: Vec<String> = Vec::new();
     for level in wrong {
         let why = factor.judge(&level).unwrap_err().replace(&format!("`{level}`"), "LEVEL");
-        // Each kind of mistake once, whatever the number in it.
+        // Each kind of mistake once, independent of its number.
         let kind: String = why.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
         if !whys.contains(&kind) {
             writeln!(text, "not {level:?}: {why}").unwrap();
@@ -100,7 +100,7 @@ fn levels_are_judged_as_they_were() {
     expect("levels", &all().map(told).collect::<String>());
 }
 
-/// The option's levels under each choice of its layer: what differs from that choice alone.
+/// Levels of options under each choice of the layer: only the differences from that choice.
 fn options(layer: &dyn Layer) -> String {
     let mut text = String::new();
     let Some(chooser) = layer.chooser().map(|factor| factor.about().name) else { return text };

@@ -12,8 +12,8 @@ use super::{Factor, Role, Setting, View};
 
 pub(super) const PREFIX: &str = "tunable:";
 
-/// Where studies write without being allowed to one by one: `*` stands for one part of a path, `**`
-/// for any number of them, and ends a pattern only where it stands for a part at least.
+/// Files that studies may write without special permission: `*` matches one component of a path, `**` any number; at
+/// the end of a pattern, `**` matches at least one.
 const LISTED: &[&str] = &[
     "/proc/sys/vm/*",
     "/sys/block/*/queue/**",
@@ -31,7 +31,7 @@ const LISTED: &[&str] = &[
     "/sys/fs/cgroup/**/blkio.*",
 ];
 
-/// Those of them that may be changed under a mounted device at work: nothing can be lost.
+/// Listed files that may change under a mounted device in production: no data can be lost.
 const LIVE: &[&str] = &[
     "/proc/sys/vm/dirty_*",
     "/proc/sys/vm/swappiness",
@@ -50,7 +50,7 @@ const LIVE: &[&str] = &[
     "/sys/fs/cgroup/**/blkio.*",
 ];
 
-/// What lies there and is no matter of speed: it guards the machine, starts programs, or takes a path.
+/// Files there that do not tune performance: they protect the machine, start programs, or contain a path.
 const NOT_LISTED: &[&str] = &[
     "/proc/sys/vm/hugetlb_shm_group",
     "/proc/sys/vm/legacy_va_layout",
@@ -75,13 +75,13 @@ static ABOUT: About = About {
            device queues, zswap, zram and control group limits.",
 };
 
-/// The file that a factor's name stands for; none where it is no such name.
+/// File of a factor with a path as name; `None` for other names.
 pub(super) fn path_of(name: &str) -> Option<PathBuf> {
     let path = Path::new(name.strip_prefix(PREFIX)?);
     let inside = path.starts_with("/sys/") || path.starts_with("/proc/sys/");
     let plain = path.components().all(|part| !matches!(part, Component::ParentDir));
     let text = !name.chars().any(char::is_control);
-    // One name a file: neither `//` nor `/./` makes another one.
+    // One name per file: no `//` or `/./`.
     (inside && plain && text).then(|| path.components().collect())
 }
 
@@ -107,12 +107,12 @@ fn fits(pattern: &[&str], parts: &[&str]) -> bool {
     }
 }
 
-/// Refuses a setting whose link leads out of the listed files of the kernel.
+/// Rejects a setting whose link leads out of the listed files.
 fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
     let told = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
     let real = view.system.canonical(path).map_err(told)?;
     let inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
-    // Below /sys/block everything is a link to where the device is.
+    // All entries of /sys/block are links to their devices.
     let device = || real.starts_with("/sys/devices") && real.file_name() == path.file_name();
     if inside && (real == path || !is_listed(path) || is_listed(&real) || device()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How fast arrays of md bring their members in line while a trial goes on.
+//! Progress of md resyncs during a trial.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Probe for Arrays {
     fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Self::Observed> {
         let after = std::mem::take(&mut self.after);
         let before = self.before.take().unwrap_or_default();
-        // An array that stood still is no observation: nobody asked it to move.
+        // An idle array is not an observation.
         let moving: Vec<(String, Reading)> =
             before.into_iter().filter_map(|(name, found)| Some((name, found?))).collect();
         if moving.is_empty() {
@@ -107,7 +107,7 @@ impl Probe for Arrays {
 
 const TOLD: &str = "/proc/mdstat";
 
-/// How far an array is, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
+/// Progress of an array, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
 fn read(system: &dyn System, name: &str) -> Option<Reading> {
     let text = system.read_text(Path::new(TOLD)).ok()?;
     let at_ns = system.monotonic_ns();
@@ -115,8 +115,8 @@ fn read(system: &dyn System, name: &str) -> Option<Reading> {
     Some(Reading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
 }
 
-/// Action, and KiB done and in all: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line
-/// of the array. One that waits (`resync=DELAYED`) tells no numbers.
+/// Parses action, finished and total KiB: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line of the
+/// array. A waiting array (`resync=DELAYED`) has no numbers.
 fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
     let is_own = |line: &&str| line.split_whitespace().next() == Some(name);
     let mut lines = text.lines().skip_while(|line| !is_own(line)).skip(1);
@@ -128,7 +128,7 @@ fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
     let action = before.split_whitespace().last()?;
     let (done, of) = after.split_once('(')?.1.split_once(')')?.0.split_once('/')?;
     let (done, of) = (done.parse::<u64>().ok()?, of.parse::<u64>().ok()?);
-    // More than there can be is no number of KiB.
+    // Larger numbers are not KiB of a device.
     (of > 0 && done <= of && of < 1 << 53).then_some((action, done, of))
 }
 

@@ -64,8 +64,8 @@ pub fn is_asked(probes: &[String]) -> bool {
 const WAYS: [(TraceMeans, Means, &str); 2] =
     [(TraceMeans::Bpf, Means::Bpf, "BPF"), (TraceMeans::Tracefs, Means::Tracefs, "tracefs")];
 
-/// One request in so many may be missing from what a program counted, by chance: it ended while its processor
-/// counted another. A trace loses more: beginnings and ends of others.
+/// A BPF program may miss one request in this many by chance, if the request ends while its CPU counts another. A trace
+/// loses more: beginnings and ends of others.
 const MOST_MISSED: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,18 +79,18 @@ struct Disk {
 struct Attached {
     disks: Vec<Disk>,
     means: Means,
-    /// Why it is not the better means.
+    /// Why it is not the better method.
     instead: Option<String>,
     tracer: Box<dyn BlockTracer>,
 }
 
-/// Looks at requests for a whole session; attached again only where a trial has other devices.
+/// Observes requests during a whole session; attaches again only if a trial has other devices.
 #[derive(Default)]
 pub struct Tracer {
     attached: Option<Attached>,
-    /// Disks that cannot be watched, and why: it is not tried before each trial.
+    /// Disks that cannot be traced, with the reason, so that trials do not try again.
     refused: Option<(Vec<Disk>, String)>,
-    /// Disks of the next trial, or why nothing is counted.
+    /// Disks of the next trial, or the reason for not counting.
     next: Option<Presence<Vec<Disk>>>,
     before: Option<Reading>,
     glance: Option<Reading>,
@@ -152,7 +152,7 @@ impl Tracer {
         }
     }
 
-    /// Counts before a run; none where nobody prepared it, because nobody asked.
+    /// Counts before a run; `None` if the probe was not requested.
     fn before(&mut self, system: &dyn System) -> Option<Reading> {
         self.next.as_ref()?;
         Some(self.reading(system))
@@ -174,13 +174,13 @@ impl Tracer {
         let found = self.between(system, before, &after);
         let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
         if matches!(self.next.take(), Some(Presence::Present(_))) && is_lost {
-            // A tracer that does not answer is made anew before the next trial.
+            // Replaces an unresponsive tracer before the next trial.
             self.attached = None;
         }
         found
     }
 
-    /// What ended on the disks of the trial that goes on since it was last asked; nothing at first.
+    /// Requests that ended on the disks of the current trial since the last call; empty at first.
     pub fn since_last(&mut self, system: &dyn System) -> Presence<BlockLatency> {
         let now = self.reading(system);
         let before = self.glance.replace(now);
@@ -253,7 +253,7 @@ fn works(system: &dyn System) -> Presence<String> {
     }
 }
 
-/// What is said where the better means could not be had: the other one costs more.
+/// Note that the better method is unavailable: the other one has more overhead.
 pub fn second_best(reasons: &[String]) -> Option<String> {
     let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
     reasons.map(|reasons| {
@@ -295,8 +295,8 @@ fn between(
     })
 }
 
-/// What is said of events that were lost, if any were; an error where they make the counts worthless.
-/// What a program missed is told of the whole machine, so that others' disks can make it too many.
+/// Note on lost events, if there were any; an error if they invalidate the counts. A program counts missed events of
+/// the whole machine, so other disks can exceed the limit.
 pub fn missed(
     means: Means,
     before: &BlockTotals,
@@ -343,7 +343,7 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
     Presence::from_option(found, "no known block device below the target")
 }
 
-/// Why no requests of a device can be seen: the head of an NVMe drive with several paths makes none.
+/// Returns why requests of a device are invisible: the head of a multipath NVMe drive has none.
 pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
     let is_head = place.starts_with("/sys/devices/virtual/nvme-subsystem");

@@ -1,4 +1,4 @@
-//! Whether somebody set the wall clock, or the machine slept.
+//! Detects a change of the wall clock, and sleep of the machine.
 
 use std::path::Path;
 
@@ -66,13 +66,13 @@ impl Pair for Clocks {
         let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
         let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);
         let suspended_ns = slept.unwrap_or(0);
-        // The wall clock goes on while the machine sleeps.
+        // The wall clock advances while the machine sleeps.
         let ahead = after.wall_ahead_ns - before.wall_ahead_ns;
         Presence::Present(Clock { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
     }
 }
 
-/// How far a clock is ahead of the monotonic one: of some pairs of readings the fastest one.
+/// Nanoseconds that a clock is ahead of the monotonic one: the fastest of several pairs of readings.
 fn ahead_ns(system: &dyn System, clock: impl Fn() -> Option<u64>) -> Option<i64> {
     let mut best: Option<(u64, i64)> = None;
     for _ in 0..ATTEMPTS {
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// What the clocks of a machine did while `happens`, and a second more.
+    /// Changes of the clocks of a machine during `happens` and one more second.
     fn clock(happens: impl Fn(&Fake), uptime: &str) -> Clock {
         let fake = Fake::new();
         fake.put("/proc/uptime", "100.00 50.00\n");

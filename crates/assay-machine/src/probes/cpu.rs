@@ -40,13 +40,13 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// Nanoseconds of a tick, which for programs is a hundredth of a second, whatever the kernel's clock.
+/// Nanoseconds per tick: user space sees 100 ticks per second at any kernel setting.
 const TICK_NS: u64 = 10_000_000;
 
 /// `PF_KTHREAD` of the kernel's flags of a task.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// The kernel thread that makes all others, and where the kernel lists those.
+/// The parent of all kernel threads.
 const KTHREADD: u32 = 2;
 const CHILDREN: &str = "/proc/2/task/2/children";
 
@@ -98,14 +98,14 @@ fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
         Ok(processes) => processes.into_iter(),
         Err(error) => return Presence::absent(format!("cannot read /proc: {error}")),
     };
-    // One that ended since the list was made is not there any more.
+    // Threads that ended since the list was read are missing.
     let threads: BTreeMap<Thread, u64> =
         processes.filter_map(|process| kernel_thread(system, process)).collect();
     let found = (!threads.is_empty()).then_some(threads);
     Presence::from_option(found, "no kernel threads are visible, as in a container")
 }
 
-/// Processes with all kernel threads: the children of kthreadd where the kernel lists them, else all.
+/// Processes that include all kernel threads: the children of kthreadd if the kernel lists them, otherwise all.
 fn candidates(system: &dyn System) -> io::Result<Vec<u32>> {
     let numbers = |text: &str| text.split_whitespace().filter_map(|id| id.parse().ok()).collect();
     match system.read_text(Path::new(CHILDREN)) {
@@ -114,7 +114,7 @@ fn candidates(system: &dyn System) -> io::Result<Vec<u32>> {
     }
 }
 
-/// A process as a kernel thread with the nanoseconds that it has run; none if it is none.
+/// A kernel thread with its CPU time in nanoseconds; `None` for other processes.
 fn kernel_thread(system: &dyn System, process: u32) -> Option<(Thread, u64)> {
     let folder = Path::new("/proc").join(process.to_string());
     let task = parse_task(&system.read_text(&folder.join("stat")).ok()?)?;
@@ -133,7 +133,7 @@ struct Task {
     start: u64,
 }
 
-/// The name, in parentheses, may hold parentheses itself; field 3 follows the last one.
+/// The name in parentheses may contain parentheses; field 3 follows the last one.
 fn parse_task(text: &str) -> Option<Task> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
@@ -203,7 +203,7 @@ mod tests {
         let fake = machine();
         fake.put("/proc/2/task/2/children", "3 4 ");
         fake.put("/proc/3/stat", thread("ksoftirqd/0", 30)).put("/proc/3/schedstat", "5000 1 1");
-        // Ended since the list was made, and one that is in no list.
+        // A thread that ended after the list was read, and one that no list contains.
         fake.put("/proc/9/stat", thread("no child", 30)).put("/proc/9/schedstat", "900 1 1");
         let before = Cpu::read(&fake);
         fake.put("/proc/3/schedstat", "5600 1 1").put("/proc/9/schedstat", "9900 1 1");

@@ -48,7 +48,7 @@ pub const FIELDS: &[Field] = &[
     field("*.*.weighted_ms", Unit::Milliseconds, "time in flight, summed over all requests"),
 ];
 
-/// What moved through one device in a span of time, from its counters.
+/// Traffic of one device in a span of time, from its counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     pub span_ns: u64,
@@ -68,7 +68,7 @@ pub struct Traffic {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceEvidence {
-    /// While the tool did nothing, right before the trial.
+    /// Right before the trial, while Assay is idle.
     pub gap: Traffic,
     /// From the trial's first submission to its last completion.
     pub run: Traffic,
@@ -87,7 +87,7 @@ impl Four {
         self.0.push(read(system, names));
     }
 
-    /// What moved in gap, run and settling; it begins anew.
+    /// Returns the traffic of gap, run and settling, and resets it.
     pub fn take(&mut self) -> Presence<BTreeMap<String, DeviceEvidence>> {
         let readings = std::mem::take(&mut self.0);
         let [first, second, third, fourth] = &readings[..] else {
@@ -107,7 +107,7 @@ fn spans(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
     DeviceEvidence { gap, run, settle }
 }
 
-/// The devices that the target shares with nobody above it.
+/// Devices used only by the target.
 #[derive(Default)]
 pub struct Disks(Four);
 

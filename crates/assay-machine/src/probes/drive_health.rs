@@ -1,5 +1,4 @@
-//! What drives say of their own health: the log of NVMe devices, the registers of memory cards, and what
-//! `smartctl` reads of the rest.
+//! Health reports of drives: the log of NVMe devices, the registers of memory cards, and `smartctl` for the rest.
 
 mod mmc;
 mod nvme;
@@ -44,7 +43,7 @@ pub static PROBE: Entry = Entry {
     here: Some(here),
 };
 
-/// What a drive says of itself. What its kind does not count is not there.
+/// Health report of a drive. Fields that its kind does not count are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     pub source: String,
@@ -62,9 +61,9 @@ pub struct Health {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Counters that are no trouble, however high.
+/// Counters that are harmless at any value.
 const EVERYDAY: [&str; 3] = ["power_on_hours", "error_log_entries", "critical_warning"];
-/// The bit of the critical warning that says nothing but that a temperature is out of bounds.
+/// Bit of the critical warning for a temperature out of bounds.
 const TEMPERATURE: u64 = 2;
 /// Bits of the critical warning, the lowest first (NVM Express Base Specification 2.0, figure 207).
 const WARNINGS: [&str; 6] = [
@@ -77,7 +76,7 @@ const WARNINGS: [&str; 6] = [
 ];
 
 impl Health {
-    /// The verdict with its reasons: `passed, 3% worn`. A warning of the temperature is no failure.
+    /// The verdict with its reasons: `passed, 3% worn`. A temperature warning is not a failure.
     pub fn brief(&self) -> String {
         let bits = self.counters.get("critical_warning").copied().unwrap_or_default();
         let verdict = match self.passed {
@@ -93,7 +92,7 @@ impl Health {
         [format!("{verdict}{why}")].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
     }
 
-    /// All that should be known of it: `FAILING, 41 \u{b0}C, 10,000 hours; pending sectors 3`.
+    /// All relevant facts: `FAILING, 41 \u{b0}C, 10,000 hours; pending sectors 3`.
     pub fn words(&self) -> String {
         let mut told = vec![self.brief()];
         told.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
@@ -121,7 +120,7 @@ impl Health {
     }
 }
 
-/// The health of each drive below some targets, by its kernel name; nothing of simulated ones.
+/// Health of each drive below some targets, by kernel name; simulated targets have none.
 pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presence<Health>> {
     let drives = sites.iter().flat_map(|site| &site.drives);
     let mut found = BTreeMap::new();
@@ -133,7 +132,7 @@ pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presenc
     found
 }
 
-/// What a drive says of itself; behind an unknown USB bridge it is asked in the most common way.
+/// Reads the health report of a drive; behind an unknown USB bridge with the most common command.
 pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let first = ask(system, drive);
     let is_usb = drive.bus.value().is_some_and(|bus| bus == "usb");
@@ -180,7 +179,7 @@ fn is_root(system: &dyn System) -> bool {
     system.user().id == 0
 }
 
-/// Which drives tell it here, or why none does.
+/// Drives with health reports on this machine, or why there are none.
 fn here(system: &dyn System) -> Presence<String> {
     let all = devices::drives(system);
     let asked: Vec<(&Drive, Presence<Health>)> =
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(brief(4), "FAILING (unreliable because of many errors), 0% worn");
         assert_eq!(brief(2), "warning (temperature out of range), 0% worn");
         assert_eq!(brief(10), "FAILING (temperature out of range, read-only), 0% worn");
-        // ATA drives tell no reason.
+        // ATA drives report no reason.
         let ata = Health { passed: Some(false), ..Health::default() };
         assert_eq!(ata.brief(), "FAILING");
     }

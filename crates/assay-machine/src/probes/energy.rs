@@ -58,7 +58,7 @@ impl Energy {
     }
 }
 
-/// Whether a study wants to hear why nothing tells energy.
+/// Returns whether a study needs the reason for missing energy readings.
 pub fn is_asked(asked: Asked<'_>) -> bool {
     asked.meter.is_some() || asked.names(&PROBE)
 }
@@ -106,18 +106,18 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counter {
     joules: f64,
-    /// Where it begins anew, joules; none where it does not.
+    /// Range of the counter before it wraps, joules; `None` if it does not wrap.
     range_joules: Option<f64>,
     /// More than it can use, watts.
     most_watts: f64,
-    /// Whether it counts down: what is left.
+    /// Whether it counts down: the remaining energy.
     falls: bool,
 }
 
 #[derive(Debug)]
 struct Source {
     name: &'static str,
-    /// What its number is of; its parts follow in brackets.
+    /// Scope of its readings; parts follow in brackets.
     what: &'static str,
     read: fn(&dyn System) -> Presence<BTreeMap<String, Counter>>,
 }
@@ -141,9 +141,9 @@ static SOURCES: [Source; 3] = [
 
 const NO_SOURCE: &str = "this machine has no energy source: no powercap, battery or hwmon counter";
 
-/// Reads every counter; of a meter nothing, because its file is read at the end.
+/// Reads every counter; the file of a meter is read at the end.
 pub fn read(system: &dyn System) -> Reading {
-    // The moment before the counters: whoever is asked at the end does it the other way round.
+    // Both readings take the time first, so their span matches that of the counters.
     let (at_ns, wall_ns) = (system.monotonic_ns(), system.wall_ns());
     let counters = SOURCES.iter().map(|source| (source, (source.read)(system))).collect();
     Reading { at_ns, wall_ns, meter: None, counters }
@@ -157,7 +157,7 @@ impl Reading {
         self.meter.is_some() || self.counters.iter().any(there)
     }
 
-    /// The same with the meter's file as it is now.
+    /// The same, with the current file of the meter.
     #[must_use]
     pub fn with_meter(self, system: &dyn System, file: Option<&str>) -> Self {
         let meter = file.map(|file| meter::read(system, Path::new(file)));
@@ -174,7 +174,7 @@ impl Reading {
         Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
     }
 
-    /// Whether a source must not stand in: a graphics card does not for unreadable processors.
+    /// Returns whether a source must not replace another: a graphics card does not replace unreadable CPUs.
     fn is_barred(&self, source: &Source) -> bool {
         let closed = |(other, counters): &(&Source, Presence<_>)| {
             other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())
@@ -182,7 +182,7 @@ impl Reading {
         source.name == HWMON && self.counters.iter().any(closed)
     }
 
-    /// Why none of them tells: what is there but may not be read before what is not there.
+    /// Returns why no source is usable: unreadable ones before missing ones.
     fn reason(&self) -> String {
         let told: Vec<&str> = self
             .counters
@@ -194,7 +194,7 @@ impl Reading {
     }
 }
 
-/// Energy between two readings. Where nothing can tell it and nobody asked, that is not worth a word.
+/// Energy between two readings. Absent without a reason if nothing measures it and the study does not request it.
 pub fn between(before: &Reading, after: &Reading, asked: bool) -> Presence<Energy> {
     if let Some(samples) = &after.meter {
         return metered(before, after, samples);
@@ -261,7 +261,7 @@ fn used(
     }
     let joules: f64 = parts.values().sum();
     if joules <= 0.0 {
-        // A gauge with coarse steps says nothing of a short span; its silence is not zero.
+        // A coarse gauge does not resolve a short span; no change is not zero.
         let (name, seconds) = (source.name, span_ns as f64 / 1e9);
         return Presence::absent(format!(
             "the {name} counters did not change in {seconds:.1} s; use longer trials"

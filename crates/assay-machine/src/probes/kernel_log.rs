@@ -1,4 +1,4 @@
-//! What the kernel warned of meanwhile (`/dev/kmsg`).
+//! Kernel warnings during a trial (`/dev/kmsg`).
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub struct KernelLine {
 }
 
 impl KernelLine {
-    /// Whether it tells of trouble with hardware or of tasks that hung.
+    /// Returns whether the line reports hardware trouble or hung tasks.
     pub fn is_telling(&self) -> bool {
         let text = self.text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -42,7 +42,7 @@ impl KernelLine {
     }
 }
 
-/// What a line says, in small letters, when it is about hardware or the machine as a whole.
+/// Lower-case text in lines about hardware or the whole machine.
 const TELLING: [&str; 24] = [
     "i/o error",
     "medium error",
@@ -72,7 +72,7 @@ const TELLING: [&str; 24] = [
 /// What hardware puts right by itself; some boards log it all the time.
 const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=correct"];
 
-/// Records of at most this level are kept: warnings.
+/// Maximum level of stored records: warnings.
 const WARNING: u32 = 4;
 const MOST_LINES: usize = 20;
 
@@ -111,7 +111,7 @@ fn follow(system: &dyn System) -> Presence<KernelLog> {
     }
 }
 
-/// What was logged since the log was followed, or looked at last.
+/// Returns the lines logged since the last call, or since the start.
 fn new_lines(system: &dyn System, log: &mut Presence<KernelLog>) -> Presence<Vec<KernelLine>> {
     let log = match log {
         Presence::Present(log) => log,
@@ -123,7 +123,7 @@ fn new_lines(system: &dyn System, log: &mut Presence<KernelLog>) -> Presence<Vec
     }
 }
 
-/// The kernel's own records at warning or worse, each text once. Of too many the telling ones stay.
+/// The kernel's records at level warning or worse, each text once. If there are too many, relevant ones remain.
 fn warnings(records: &[String]) -> Vec<KernelLine> {
     let (mut telling, mut others) = (0, 0);
     let mut seen = BTreeSet::new();
@@ -144,7 +144,7 @@ fn warnings(records: &[String]) -> Vec<KernelLine> {
     found
 }
 
-/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`. The priority holds the facility (0: kernel) and the level.
+/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`. The priority contains the facility (0: kernel) and the level.
 fn warning(record: &str) -> Option<KernelLine> {
     let (head, text) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;

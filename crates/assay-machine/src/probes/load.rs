@@ -31,7 +31,7 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| read(system).map(|all| format!("{} CPUs", all.len()))),
 };
 
-/// Ticks of 10 ms that one processor spent, stored as a list in the order of the fields.
+/// Ticks of 10 ms of one CPU, stored as a list in the order of the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 5]", into = "[u64; 5]")]
 pub struct CpuTicks {
@@ -83,7 +83,7 @@ pub fn read(system: &dyn System) -> Presence<Vec<(u32, Ticks)>> {
     }
 }
 
-/// Both readings of each processor; of those that came or went meanwhile nothing is told.
+/// Both readings of each CPU; CPUs that came or went in between are omitted.
 pub fn pairs<'a>(
     before: &'a [(u32, Ticks)],
     after: &'a [(u32, Ticks)],

@@ -1,4 +1,4 @@
-//! What a probe is: when it reads, and what it makes of its readings.
+//! The interface of a probe: times of its readings, and the resulting observation.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,18 +14,18 @@ use assay_core::quantity::units::show;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its own words: what it reads, what it needs, what it costs.
+    /// Description: what it reads, needs and costs.
     pub about: About,
     pub fields: &'static [Field],
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
     pub presentation: Presentation,
-    /// What it finds on this machine, or why nothing. `None` for probes of the target itself.
+    /// Finding on this machine, or why there is none. `None` for probes of the target itself.
     pub here: Option<fn(&dyn System) -> Presence<String>>,
 }
 
 impl Entry {
-    /// Names of the metrics that are made of its observations.
+    /// Names of the metrics derived from its observations.
     pub fn metrics(&self) -> Vec<&'static str> {
         let made = SHARED.iter().filter(|metric| metric.by == Some(self.about.name));
         made.map(|metric| metric.name).collect()
@@ -34,15 +34,15 @@ impl Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presentation {
-    /// Field by field, by what the entry says of each.
+    /// Field by field, with the descriptions of the entry.
     FieldByField,
-    /// By metrics, rules or tables that were made for them, or by none.
+    /// By special metrics, rules or tables, or not at all.
     Tailored,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Where it stands in what is stored, names joined by dots; `*` is any name or place in a list.
+    /// Path in the stored observation, names joined by dots; `*` matches any name or list index.
     pub path: &'static str,
     pub unit: Unit,
     pub summary: &'static str,
@@ -95,10 +95,10 @@ impl Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// Before everything else: what takes long is got ready.
+    /// Before everything else: slow preparation.
     Ready,
     BeforeRest,
-    /// After the rest, right before the run.
+    /// After all others, right before the run.
     BeforeRun,
     AfterRun,
     Settled,
@@ -114,7 +114,7 @@ impl Moment {
     }
 }
 
-/// What the study wants to know beyond what is always looked at.
+/// Observations that a study requests in addition to the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     pub probes: &'a [String],
@@ -137,13 +137,13 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Whether there is no machine around the target.
+    /// Returns whether the target is simulated, without a machine.
     pub fn is_simulated(&self) -> bool {
         self.site.kind == TargetKind::Simulated
     }
 }
 
-/// What looks at something around each trial, and never in the measured time.
+/// Observes something around each trial, never within the measured time.
 pub trait Probe: Default {
     type Observed;
     const MOMENTS: &'static [Moment];
@@ -152,18 +152,18 @@ pub trait Probe: Default {
 
     fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed>;
 
-    /// What is stored of a trial around which nothing was read: nothing, or the reason.
+    /// Value to store if the probe read nothing: absent, perhaps with the reason.
     fn nothing(_reason: &str) -> Presence<Self::Observed> {
         not_recorded()
     }
 }
 
-/// A probe of the machine that reads the same before and after: most of them do. See [`Twice`].
+/// A probe of the machine with the same reading before and after, as most are. See [`Twice`].
 pub trait Pair {
     type Reading;
     type Observed;
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Settled];
-    /// Whether a record says why nothing was read; of most that is not worth a word.
+    /// Whether records contain the reason for missing readings; most probes omit it.
     const GIVES_REASON: bool = false;
 
     fn read(system: &dyn System) -> Self::Reading;
@@ -171,7 +171,7 @@ pub trait Pair {
     fn between(before: &Self::Reading, after: &Self::Reading) -> Presence<Self::Observed>;
 }
 
-/// Two readings of a [`Pair`]. Around simulated targets it reads nothing.
+/// Two readings of a [`Pair`]. Reads nothing around simulated targets.
 pub struct Twice<P: Pair> {
     before: Option<P::Reading>,
     after: Option<P::Reading>,
@@ -209,7 +209,7 @@ impl<P: Pair> Probe for Twice<P> {
 
 pub const SIMULATED: &str = "simulated";
 
-/// Said of what was not looked at (older version, simulated target, not asked). It is not stored.
+/// Reason for unobserved values (older version, simulated target, not requested). Not stored.
 const NOT_RECORDED: &str = "not recorded by the Assay version that ran the trial";
 
 pub fn not_recorded<T>() -> Presence<T> {
@@ -238,13 +238,13 @@ impl Costs {
         read
     }
 
-    /// The sums; it begins anew.
+    /// Returns the sums and resets them.
     pub fn take(&mut self) -> BTreeMap<String, u64> {
         mem::take(&mut self.0)
     }
 }
 
-/// Lets a probe read if this is one of its moments, and adds what it cost.
+/// Runs a probe if this is one of its moments, and adds its cost.
 pub(super) fn timed<P: Probe>(
     entry: &Entry,
     probe: &mut P,

@@ -1,5 +1,4 @@
-//! Counters of every device of a stack: what lies below a loop device's file is not shared, but
-//! told all the same.
+//! Counters of every device of a stack, including devices below a loop device's file, although they are not shared.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +44,7 @@ impl Probe for Members {
     }
 }
 
-/// Devices of the stack that are not among the shared ones.
+/// Devices of the stack outside of the shared ones.
 fn below(site: &Site) -> Vec<String> {
     let names = site.layers.iter().map(|layer| &layer.name);
     names.filter(|name| !site.shared.contains(name)).cloned().collect()

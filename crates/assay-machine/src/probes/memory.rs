@@ -1,5 +1,4 @@
-//! Swapping, stalls and kills for want of memory; what waits to be written; memory of the tool and
-//! of what it started.
+//! Swapping, stalls and OOM kills; dirty pages; memory of Assay and its children.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,7 +67,7 @@ pub struct Memory {
     pub stalls: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirtied_pages: Option<u64>,
-    /// Bytes of a page; none in bundles of before this was kept.
+    /// Page size in bytes; `None` in older bundles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
     pub swap_bytes: u64,
@@ -125,7 +124,7 @@ pub struct Counters {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// All of it, and what programs could still have, where the kernel tells both.
+    /// Total and available memory, if known.
     pub total_and_available: Option<(u64, u64)>,
     pub swap: u64,
     pub swap_used: u64,
@@ -151,7 +150,7 @@ impl Pair for OfMachine {
     }
 }
 
-/// Bytes of files that became dirty since the start of the machine, where the kernel tells.
+/// Bytes of file pages dirtied since boot, if known.
 pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     let text = sysfs::text(system, Path::new("/proc/vmstat"));
     let pages = counters(text.value()?)?.dirtied?;
@@ -199,7 +198,7 @@ fn grown(before: &Counters, after: &Counters) -> Counters {
     }
 }
 
-/// Lines `pswpin 12`. A kernel without swap has no such lines, and nothing is swapped there.
+/// Parses lines like `pswpin 12`. A kernel without swap has none, and swaps nothing.
 fn counters(text: &str) -> Option<Counters> {
     let all: BTreeMap<&str, u64> = text
         .lines()
@@ -207,7 +206,7 @@ fn counters(text: &str) -> Option<Counters> {
         .filter_map(|(name, value)| Some((name, value.trim().parse().ok()?)))
         .collect();
     let told = |name: &str| all.get(name).copied();
-    // A file without any of these lines is something else.
+    // A file without any of these lines is not /proc/vmstat.
     told("nr_free_pages").or_else(|| told("pswpin"))?;
     let stalls = all.iter().filter(|(name, _)| name.starts_with("allocstall")).map(|(_, n)| *n);
     Some(Counters {

@@ -1,6 +1,6 @@
-//! What is observed around a trial. A probe reads before and after, never in the measured time, and
-//! makes an observation of its readings; what it cannot read is absent with its reason. A file here
-//! has all of one probe: its words, what it reads, and what is stored of it.
+//! Observations around a trial. A probe reads before and after, never within the measured time, and derives an
+//! observation; values that it cannot read are absent with a reason. Each file here contains one probe: description,
+//! readings and stored observation.
 
 pub mod array_sync;
 pub mod block_latency;
@@ -41,7 +41,7 @@ pub use look::{
 };
 use look::{Costs, timed};
 
-// What takes longest stands first; the counters of the target's devices are nearest to the run.
+// The slowest probes come first; the counters of the target's devices are closest to the run.
 observations::observations! {
     around trials {
         page_cache: page_cache::PageCache,
@@ -73,7 +73,7 @@ observations::observations! {
 }
 
 impl Probes {
-    /// Requests of the target's disks that ended since the last call, during a trial that looks at them.
+    /// Requests of the target's disks that ended since the last call, for a trial with live requests.
     pub fn requests(
         &mut self,
         system: &dyn System,
@@ -94,7 +94,7 @@ fn unused_name<T>(found: &BTreeMap<String, T>, name: &str) -> String {
     unused
 }
 
-/// What a file of the kernel says.
+/// Parses a file of the kernel.
 fn parsed_file<T>(
     system: &dyn System,
     path: &str,
@@ -124,7 +124,7 @@ pub fn names() -> Vec<&'static str> {
     by_name().into_iter().map(|entry| entry.about.name).collect()
 }
 
-/// What a probe finds on this machine, or why nothing; `None` for probes of the target and unknown ones.
+/// Finding of a probe on this machine, or why there is none; `None` for probes of the target and unknown ones.
 pub fn here(system: &dyn System, name: &str) -> Option<Presence<String>> {
     let entry = PROBES.iter().find(|entry| entry.about.name == name)?;
     entry.here.map(|look| look(system))

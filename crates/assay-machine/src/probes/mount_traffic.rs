@@ -1,5 +1,4 @@
-//! Bytes that crossed the network for a mount of NFS or SMB, as its client counts them: there is no block
-//! device below whose counters could tell.
+//! Network traffic of an NFS or SMB mount, from the client's counters: such a mount has no block device with counters.
 
 use std::path::Path;
 
@@ -38,7 +37,7 @@ pub static PROBE: Entry = Entry {
 
 const NFS_STATISTICS: &str = "/proc/self/mountstats";
 const SMB_STATISTICS: &str = "/proc/fs/cifs/Stats";
-/// Places of what the server sent and took among the numbers of the line `bytes:`.
+/// Index of the bytes received from and sent to the server in the line `bytes:`.
 const NFS_READ: usize = 4;
 const NFS_WRITTEN: usize = 5;
 
@@ -98,7 +97,7 @@ enum Kind {
     Smb,
 }
 
-/// The mount of a target whose client counts what crosses the network.
+/// The mount of a target, if its client counts network traffic.
 fn of_network(site: &Site) -> Option<(&Mount, Kind)> {
     let mount = site.mount.value()?;
     match mount.filesystem.as_str() {
@@ -184,7 +183,7 @@ mod tests {
         }
     }
 
-    /// As Linux 6.18 prints it, shortened; `read` and `written` are the server's.
+    /// Format of Linux 6.18, shortened; `read` and `written` are the server's counts.
     fn nfs(read: u64, written: u64) -> String {
         format!(
             "device /dev/vda1 mounted on / with fstype ext4\n\
@@ -248,7 +247,7 @@ mod tests {
         let found = found.value().unwrap();
         assert_eq!(found.run, Moved { read_bytes: 4096, write_bytes: 1000 });
         assert_eq!(found.settle, Moved { read_bytes: 0, write_bytes: 1000 });
-        // Elsewhere nothing is read; without the file the reason is kept.
+        // Other file systems are not read; a missing file gives a reason.
         assert!(crate::probes::is_not_recorded(&observed(&own("ext4"), texts())));
         let none = observed(&own("nfs"), [None, None, None]);
         assert!(none.reason().unwrap().starts_with(NFS_STATISTICS), "{none:?}");

@@ -1,16 +1,16 @@
-//! The list of the probes, made into what runs them and what is stored of them.
+//! The macro that turns the list of probes into their runner and their stored form.
 
-/// Makes of a list of probes, in which each stands with the name of its module:
+/// Generates, from a list of probes with their module names:
 ///
-/// * `Probes`, which lets them read around a trial, what stands first furthest from the run;
-/// * `Evidence`, which holds what each of them observed, under its name;
-/// * `PROBES`, what they say of themselves, with those that look around a whole study.
+/// * `Probes`, which runs them around a trial, the first one furthest from the run;
+/// * `Evidence`, which contains their observations under their names;
+/// * `PROBES`, their descriptions, including those of probes around a whole study.
 macro_rules! observations {
     (
         around trials { $($(#[$stored:meta])* $name:ident: $probe:ty,)+ }
         around studies { $($other:ident,)+ }
     ) => {
-        /// What was observed around one trial, which is all that the rules of trust read of it.
+        /// Observations around one trial: the only input of the trust rules about it.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub struct Evidence {
@@ -33,7 +33,7 @@ macro_rules! observations {
                 }
             }
 
-            /// Observations that reports tell field by field, as they are stored.
+            /// Observations for reports field by field, as stored.
             pub fn plain(&self) -> Vec<(&'static Entry, Presence<Value>)> {
                 let mut found = Vec::new();
                 $(
@@ -59,7 +59,7 @@ macro_rules! observations {
                 },)+
             ];
 
-            /// Reads what is to be read at a moment: before the run in the order of the list, then reversed.
+            /// Runs the readings of a moment: before the run in the order of the list, then reversed.
             pub fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
                 let all = Self::LOOKS.iter();
                 if moment.is_before() {

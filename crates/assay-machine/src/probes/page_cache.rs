@@ -1,4 +1,4 @@
-//! Pages of the area in the page cache: `cachestat` where it tells, `mincore` where it does not.
+//! Cached pages of the area: from `cachestat`, or otherwise `mincore`.
 
 use std::fs::File;
 use std::ops::Range;
@@ -79,7 +79,7 @@ pub fn count(scene: &Scene<'_>) -> Presence<CachedPages> {
     }
 }
 
-/// Cached pages of a range. On overlay `mincore` is asked: `cachestat` sees an empty mapping there.
+/// Cached pages of a range. On overlay it uses `mincore`, because `cachestat` sees an empty mapping there.
 fn read(
     system: &dyn System,
     file: &File,

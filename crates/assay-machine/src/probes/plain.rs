@@ -1,11 +1,11 @@
-//! Observations field by field, whatever they are of.
+//! Reports observations field by field, for any probe.
 
 use serde_json::Value;
 
 use super::look::{Entry, Field};
 
 impl Entry {
-    /// What is said of the field that stands at a place of an observation.
+    /// Description of the field at a path of an observation.
     pub fn field_at(&self, place: &str) -> Option<&'static Field> {
         let fits = |path: &str| {
             let same = |(name, own): (&str, &str)| name == "*" || name == own;

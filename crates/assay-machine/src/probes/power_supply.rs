@@ -1,4 +1,4 @@
-//! Whether the machine is plugged in, and what its batteries do.
+//! Mains connection and batteries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| read(system).map(|supply| words(&supply))),
 };
 
-/// Where the machine's power came from, before and after.
+/// Power source of the machine, before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSupply {
     pub before: Supply,
@@ -65,7 +65,7 @@ impl Pair for Supplies {
     }
 }
 
-/// What there is to see of the supplies at one moment.
+/// Reads the state of the supplies.
 pub(super) fn read(system: &dyn System) -> Presence<Supply> {
     let mut supply = Supply::default();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {

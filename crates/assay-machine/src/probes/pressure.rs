@@ -81,7 +81,7 @@ pub struct Reading {
     group: Presence<BTreeMap<String, Waited>>,
 }
 
-/// Totals since the start of the machine by resource, each as far as it is told.
+/// Totals since boot by resource, as far as known.
 pub type Resources = BTreeMap<&'static str, Presence<Waited>>;
 
 pub struct Totals;
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(found.span_ns, 2_000_000);
         let io = Waited { some_ns: 500_000, full_ns: Some(10_000) };
         assert_eq!(found.waited["io"], io);
-        // Older kernels tell no `full` of processors.
+        // Older kernels have no `full` line for CPUs.
         assert_eq!(found.waited["cpu"], Waited { some_ns: 0, full_ns: None });
         assert!(!found.waited.contains_key("memory"));
         assert!(group.reason().is_some());

@@ -53,7 +53,7 @@ impl ProcessorTicks {
         }
     }
 
-    /// Share of the time that the hypervisor gave to others; none where no time was told.
+    /// Share of the time that the hypervisor gave to others; `None` without ticks.
     pub fn steal_share(self) -> Option<f64> {
         (self.total > 0).then(|| self.steal as f64 / self.total as f64)
     }

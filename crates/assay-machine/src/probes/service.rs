@@ -1,10 +1,10 @@
-//! How long the members of an array take for a request while it works, and which of them takes much
-//! longer than the others. Made of sums that the kernel counts: nothing runs for it in measured time.
+//! Service times of array members, and members much slower than the others. Derived from kernel counters: nothing runs
+//! within the measured time.
 //!
-//! A member that does more or larger work takes longer without being slow. So one is only named where it
-//! did no more than the others and is behind by request and by byte. Writes of stripes and mirrors come
-//! to all members alike; reads of a mirror may be pinned to one of them, with a deeper queue there than
-//! elsewhere: of reads the time in which a member had anything to do must be longer as well.
+//! A member with more or larger requests takes longer without being slow. So a member is slow only if it did no more
+//! work than the others and is behind per request and per byte. Stripes and mirrors write to all members alike; reads
+//! of a mirror may be pinned to one member, which then has a longer queue: for reads its busy time must be longer as
+//! well.
 
 use crate::system::devices::Counters;
 use assay_core::quantity::units::show;
@@ -13,18 +13,18 @@ use serde::Serialize;
 use super::block_latency::counts::ClassSpan;
 use super::disk::DeviceEvidence;
 
-/// Fewest requests of a class of each member: the mean of fewer says little of the next one.
+/// Minimum number of requests per class and member for a meaningful mean.
 pub const FEWEST_REQUESTS: u64 = 32;
-/// A member is slow that takes so many times as long as the median of the others.
+/// A slow member takes this many times the median of the others.
 pub const SLOW_TIMES: f64 = 2.0;
-/// It may have done so much more than the median of the others, as a factor: what metadata adds.
+/// Tolerated excess of work over the median of the others, as a factor: the effect of metadata.
 const NO_MORE_WORK: f64 = 1.25;
 const READ: &str = "read";
 const WRITE: &str = "write";
-/// The kernel tells sums in whole milliseconds: each of two readings lost up to one.
+/// Resolution of the kernel's sums: each of two readings lost up to 1 ms.
 const STEP_NS: f64 = 1e6;
 
-/// Requests of one class that ended on a member.
+/// Completed requests of one class on a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Served {
     pub requests: u64,
@@ -40,7 +40,7 @@ pub struct Work {
     pub busy_ns: f64,
 }
 
-/// The member that takes longest for a request of a class.
+/// The member with the longest service time in a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slowest {
@@ -50,7 +50,7 @@ pub struct Slowest {
     pub mean_ns: f64,
     pub others_ns: f64,
     pub ratio: f64,
-    /// Whether it is slow, and not only the last of those that are alike.
+    /// Whether it is slow, or only the slowest of similar ones.
     pub is_slow: bool,
 }
 
@@ -60,12 +60,12 @@ impl Work {
         let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };
         let reads = served(counted.reads_completed, counted.read_bytes, counted.read_ms);
         let writes = served(counted.writes_completed, counted.written_bytes, counted.write_ms);
-        // Counted in steps of the kernel's clock: rare short requests look longer, but never than their sum.
+        // Busy time counts in kernel ticks: short rare requests look longer, but at most their sum.
         let busy_ns = ms(counted.io_ticks_ms.min(counted.weighted_ms));
         Self { device: device.to_owned(), reads, writes, busy_ns }
     }
 
-    /// Of the counters around a trial; `None` if older versions did not keep the time of requests.
+    /// From the counters around a trial; `None` if an older version did not store the times.
     pub fn of_evidence(device: &str, seen: &DeviceEvidence) -> Option<Self> {
         let mut counted = Counters::default();
         for span in [&seen.run, &seen.settle] {
@@ -81,7 +81,7 @@ impl Work {
         Some(Self::of_counters(device, &counted))
     }
 
-    /// The same with the times in the driver, where those were traced: without the wait in the queue.
+    /// The same with traced driver times, which exclude queueing.
     #[must_use]
     pub fn with_traced(self, read: Option<&ClassSpan>, write: Option<&ClassSpan>) -> Self {
         let traced = |own: Served, class: Option<&ClassSpan>| match class {
@@ -113,7 +113,7 @@ impl Served {
         self.sum_ns / self.bytes.max(1) as f64
     }
 
-    /// The same, a step of the kernel's sums shorter or longer.
+    /// The same, with the kernel's sums changed by one step.
     fn moved_ns(self, by: f64) -> Self {
         Self { sum_ns: (self.sum_ns + by).max(0.0), ..self }
     }
@@ -132,8 +132,8 @@ impl Slowest {
     }
 }
 
-/// The member that takes longest for a request: the slow one, where one is slow, else the last of the
-/// class that kept the members busy longer. None where less than two members did enough to be compared.
+/// The member with the longest service time: the slow one if there is one, otherwise that of the class with more busy
+/// time. `None` if less than two members did enough work.
 pub fn slowest(members: &[Work]) -> Option<Slowest> {
     let of = |class: &'static str, pick: fn(&Work) -> Served| last_of(members, class, pick);
     let read = of(READ, |work| work.reads);
@@ -157,12 +157,12 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     let others_ns = others.median(|work| pick(work).mean_ns())?;
     let is_slow = is_slow(last, &others, class, pick)?;
     let mean_ns = pick(last).mean_ns();
-    // What takes no whole millisecond in all cannot be divided by.
+    // A total below 1 ms cannot be a divisor.
     let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
     Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, ratio: times, is_slow })
 }
 
-/// Whether a member is behind by every measure, less the step of the sums, without doing more.
+/// Returns whether a member is behind by every measure, minus the resolution, without more work.
 fn is_slow(
     last: &Work,
     others: &Others<'_>,
@@ -190,7 +190,7 @@ fn is_slow(
 struct Others<'a>(Vec<&'a Work>);
 
 impl Others<'_> {
-    /// The median of a value of theirs; none where there are none.
+    /// Median of a value over the members; `None` without members.
     fn median(&self, value: impl Fn(&Work) -> f64) -> Option<f64> {
         let mut values: Vec<f64> = self.0.iter().map(|work| value(work)).collect();
         values.sort_unstable_by(f64::total_cmp);

@@ -37,9 +37,9 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Temperature {
-    /// By the name of the sensor, thousandths of a degree Celsius.
+    /// Thousandths of a degree Celsius, by sensor name.
     pub sensors: BTreeMap<String, Sensor>,
-    /// Processors that ran below their highest allowed clock at the end: rest or heat, nobody tells.
+    /// CPUs below their highest allowed frequency at the end, because of idling or heat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_processors: Option<u32>,
 }
@@ -54,15 +54,15 @@ pub struct Sensor {
 
 const HWMON: &str = "/sys/class/hwmon";
 const ZONES: &str = "/sys/class/thermal";
-/// Sensors that are told: boards with hundreds exist.
+/// Maximum number of reported sensors: some boards have hundreds.
 const MOST_SENSORS: usize = 64;
-/// What no working sensor tells, thousandths of a degree.
+/// Plausible range of sensors, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
 const DRIVES: [&str; 2] = ["nvme", "drivetemp"];
-/// Limits of hwmon from which the hardware slows down; other drivers have operating ranges and alarms.
+/// hwmon limits at which the hardware throttles; other drivers have operating ranges and alarms.
 const SLOWS_DOWN: [(&str, &str); 4] =
     [("coretemp", "crit"), ("k10temp", "crit"), ("cpu_thermal", "crit"), ("nvme", "max")];
-/// No hardware slows down below: such a limit is unset, thousandths of a degree.
+/// No hardware throttles below this: a lower limit is unset. Thousandths of a degree.
 pub const LEAST_LIMIT_MC: i64 = 45_000;
 
 #[derive(Clone, Debug)]
@@ -112,17 +112,17 @@ impl Pair for Sensors {
 #[derive(Clone, Debug)]
 pub struct Monitor {
     folder: PathBuf,
-    /// What its files are called: `temp1`.
+    /// Prefix of its files: `temp1`.
     stem: String,
-    /// The driver, or the kind of the zone, where it says so.
+    /// The driver, or the kind of the zone, if known.
     pub kind: Option<String>,
-    /// What the driver calls it, of devices of hwmon; else its files.
+    /// The driver's label for hwmon devices; otherwise the file prefix.
     pub label: String,
     /// Thousandths of a degree Celsius, which may be below zero.
     pub now_mc: i64,
 }
 
-/// Every temperature of hwmon; those of drives only where they may be asked.
+/// All hwmon temperatures; those of drives only if `ask_drives`.
 pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
     let mut found = Vec::new();
     for device in sysfs::names(system, Path::new(HWMON)) {
@@ -155,7 +155,7 @@ pub fn zones(system: &dyn System) -> Vec<Monitor> {
     names.filter(|name| name.starts_with("thermal_zone")).filter_map(zone).collect()
 }
 
-/// By the name of the sensor: what it shows, and its limit.
+/// Temperature and limit, by sensor name.
 type Readings = BTreeMap<String, (i64, Option<i64>)>;
 
 fn of_monitors(system: &dyn System) -> Readings {
@@ -185,7 +185,7 @@ fn of_zones(system: &dyn System) -> Readings {
     told
 }
 
-/// The device's kind, with the drive's or card's own name where the kernel tells it.
+/// Kind of the device, with the name of the drive or card if known.
 fn owner(system: &dyn System, folder: &Path, name: &str) -> String {
     let device = system.canonical(&folder.join("device")).ok();
     let own = device.as_deref().and_then(Path::file_name).map(|own| own.to_string_lossy());
@@ -196,7 +196,7 @@ fn owner(system: &dyn System, folder: &Path, name: &str) -> String {
     }
 }
 
-/// From where on the kernel slows something down: the zone's first passive trip point.
+/// Temperature at which the kernel throttles: the zone's first passive trip point.
 fn passive_limit(system: &dyn System, folder: &Path) -> Option<i64> {
     let is_passive = |trip: &usize| {
         let kind = sysfs::text(system, &folder.join(format!("trip_point_{trip}_type")));
@@ -221,7 +221,7 @@ fn thousandths(system: &dyn System, path: &Path) -> Option<i64> {
     system.read_text(path).ok()?.trim().parse().ok()
 }
 
-/// Processors below the highest clock that they may have, where the kernel tells clocks.
+/// CPUs below their highest allowed frequency, if known.
 fn slow_processors(system: &dyn System) -> Option<u32> {
     let root = Path::new("/sys/devices/system/cpu");
     let clock = |cpu: &str, file: &str| {

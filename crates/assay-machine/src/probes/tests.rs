@@ -35,7 +35,7 @@ fn a_metric_of_all_work_is_made_of_a_probe_that_there_is() {
     for metric in SHARED {
         assert!(metric.by.is_none_or(|probe| names.contains(probe)), "{metric:?}");
     }
-    // What the work beside moved, that work tells.
+    // The workload reports the traffic of its background load.
     let told: Vec<&str> =
         SHARED.iter().filter(|metric| metric.by.is_none()).map(|metric| metric.name).collect();
     assert_eq!(told, ["background_bandwidth_bytes_per_s"]);
@@ -55,8 +55,7 @@ fn the_time_of_both_readings_is_added() {
     assert!(costs.take().is_empty());
 }
 
-/// What a fixture holds: two states of a machine, where the probe can be read without more, and what
-/// is stored.
+/// Content of a fixture: two states of a machine, the result of a plain reading, and the stored observation.
 struct Fixture {
     path: String,
     text: String,
@@ -78,7 +77,7 @@ fn fixture(name: &str) -> Fixture {
     Fixture { path, text, machine, observed }
 }
 
-/// A file on a disk, `sda`, which stands on another one, `vda`.
+/// A file on the disk `sda`, which is on the disk `vda`.
 fn site() -> Site {
     let layer = |name: &str, below: &[&str]| Layer {
         name: name.to_owned(),
@@ -95,7 +94,7 @@ fn site() -> Site {
     }
 }
 
-/// What is observed of a machine that goes from one state to another within a second.
+/// Observations of a machine that changes from one state to another within a second.
 fn observe(before: &str, after: &str) -> Evidence {
     let fake = Fake::recorded(before).unwrap();
     let (site, named) = (site(), names().into_iter().map(str::to_owned).collect::<Vec<_>>());
@@ -119,7 +118,7 @@ fn stored(evidence: &Evidence, name: &str) -> Value {
     serde_json::to_value(evidence).unwrap()[name]["present"].clone()
 }
 
-/// Holds what a probe observes against its fixture; `UPDATE_EXPECT=1` rewrites that.
+/// Compares the observation of a probe with its fixture; `UPDATE_EXPECT=1` rewrites the fixture.
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn expected(entry: &Entry) -> Value {
     let name = entry.about.name;

@@ -1,4 +1,4 @@
-//! Ticks of the processors (`/proc/stat`), for the probes that look at them.
+//! CPU ticks (`/proc/stat`), shared by several probes.
 
 /// Ticks of 10 ms since the start of the machine. Time of guests is part of the user's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub fn of_all(text: &str) -> Option<Ticks> {
     ticks(text.lines().next()?.strip_prefix("cpu ")?)
 }
 
-/// Each processor that is online, with its number; none where a line has another form.
+/// Ticks of each online CPU, with its number; `None` if a line has another format.
 pub fn of_each(text: &str) -> Option<Vec<(u32, Ticks)>> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("cpu"));
     let own = lines.filter(|line| line.starts_with(|sign: char| sign.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! What may be changed on the machine, one act each; shown as the line that one would type.
+//! Changes of the machine, one per act, printed as shell commands.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use super::Key;
 pub const ADD_ZRAM: &str = "/sys/class/zram-control/hot_add";
 pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
 
-/// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
-/// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
+/// One change of the machine. Only [`System::act`](super::System::act) executes it, and only with a
+/// [`Warrant`](super::journal::Warrant): the journal then contains its undo entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Writes a setting of the kernel below `/sys` or `/proc/sys`.
     Set { path: PathBuf, value: String },
     /// Mounts a device with options as in fstab, or none.
     Mount { device: PathBuf, point: PathBuf, filesystem: String, options: String },
-    /// Unmounts what is mounted at a directory.
+    /// Unmounts the file system at a directory.
     Unmount { point: PathBuf },
     /// Creates a new file of zeros.
     CreateFile { path: PathBuf, bytes: u64 },
@@ -71,7 +71,7 @@ impl Act {
     }
 }
 
-/// Stands for a file with a key: what a key is is never shown.
+/// Placeholder for a key file: keys are never printed.
 const KEY_FILE: &str = "KEYFILE";
 
 impl fmt::Display for Act {

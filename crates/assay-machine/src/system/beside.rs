@@ -1,5 +1,5 @@
-//! Other studies that run on this machine at this moment. Each has a name among those of the kernel's
-//! abstract sockets, which everybody may read and which goes with its process.
+//! Other running studies on this machine. Each has a name among the kernel's abstract sockets, which all users may list
+//! and which disappears with its process.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ pub const STUDY: &str = "study-";
 pub const SHOWN: &str = "assay-lock-";
 const SOCKETS: &str = "/proc/net/unix";
 
-/// The lock by which others see that this process runs a study.
+/// Name of the lock that marks this process as running a study.
 pub fn name(system: &dyn System) -> String {
     format!("{STUDY}{}", system.user().process)
 }
 
-/// Processes that run a study beside this one, each once; none where the kernel does not tell.
+/// Other processes that run a study, each once; empty if unknown.
 pub fn others(system: &dyn System) -> Vec<u32> {
     let text = system.read_text(Path::new(SOCKETS)).unwrap_or_default();
     let own = system.user().process;

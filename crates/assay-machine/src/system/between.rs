@@ -1,12 +1,12 @@
-//! What may answer a read in the place of the medium, below and beside the page cache of the target: seen
-//! from outside, before anything is read.
+//! Caches below and next to the page cache that may answer reads instead of the medium, as far as visible before a
+//! read.
 
 use serde::{Deserialize, Serialize};
 
 use super::site::{Backing, Drive, Site, TargetKind};
 use super::{System, devices};
 
-/// Whether reads of a target reach its medium, or may be answered by memory that is none of the drive's.
+/// Whether reads of a target reach its medium, or memory other than the drive's may answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
@@ -18,7 +18,7 @@ pub enum Between {
 }
 
 impl Between {
-    /// What lies below a target; `refused` says why direct I/O on it is not done.
+    /// Finds the caches below a target; `refused` is the reason for not using direct I/O.
     pub fn find(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
         if site.kind == TargetKind::Simulated {
             return Self::Nothing;
@@ -46,7 +46,7 @@ impl Between {
         }
     }
 
-    /// What whoever serves the drives may cache. Rule `host-cache` listens for it; from here it is not seen.
+    /// Caches of the server of the drives. They are invisible here; rule `host-cache` detects them.
     fn of_drives(drives: &[Drive]) -> Self {
         drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
             Self::Unseen(format!(
@@ -56,7 +56,7 @@ impl Between {
         })
     }
 
-    /// Why a read does not tell what the medium holds, where it does not.
+    /// Returns why reads do not show the content of the medium; `None` if they do.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Nothing => None,

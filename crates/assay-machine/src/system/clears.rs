@@ -1,19 +1,18 @@
-//! Whether a target can give up what it stores, make it zeros, or be polled, as far as that is known before
-//! anything of it is touched.
+//! Whether a target supports trims, zeroing and polling, as far as known without accessing it.
 
 use serde::{Deserialize, Serialize};
 
 use super::site::{Site, TargetKind};
 use super::{System, sysfs};
 
-/// Why a target takes no trims, cannot be zeroed, or cannot be polled, as far as known without a try.
+/// Why a target cannot be trimmed, zeroed or polled, as far as known without a try.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clears {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_trim: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_zeroing: Option<String>,
-    /// Why completions cannot be polled for; asked only where a study wants to.
+    /// Why polling for completions is impossible; read only if a study polls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_polling: Option<String>,
 }
@@ -36,7 +35,7 @@ impl Clears {
                         "cannot trim {name}: the device does not support discard (queue/discard_max_bytes is 0)"
                     )
                 });
-                // The kernel writes zeros where a device cannot zero by itself.
+                // The kernel writes zeros if a device does not support zeroing.
                 Self { no_trim, ..Self::default() }
             }
         }
@@ -58,7 +57,7 @@ impl Clears {
     #[must_use]
     pub fn and_polling(self, system: &dyn System, site: &Site) -> Self {
         let no_polling = match site.kind {
-            // Who plans for it tells.
+            // The plan checks simulated targets.
             TargetKind::Simulated => None,
             _ if site.counted.is_empty() => {
                 Some("cannot poll for completions: the target has no block device".to_owned())
@@ -68,7 +67,7 @@ impl Clears {
         Self { no_polling, ..self }
     }
 
-    /// Whether nothing is known to be impossible.
+    /// Returns whether nothing is known to be impossible.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
@@ -78,7 +77,7 @@ fn has_no_discard(system: &dyn System, name: &str) -> bool {
     of_queue(system, name, "discard_max_bytes") == Some(0)
 }
 
-/// A number of the queue of a device; of a partition its disk tells.
+/// Reads a number in the queue directory of a device; of the disk for a partition.
 fn of_queue(system: &dyn System, name: &str, attribute: &str) -> Option<u64> {
     let queue = |below: &str| {
         let path = sysfs::block(name).join(below).join(attribute);
@@ -135,14 +134,14 @@ mod tests {
             assert!(told.starts_with(&format!("cannot poll for completions of {name}")), "{told}");
             assert_eq!(told.contains("poll_queues"), name.starts_with("nvme"), "{told}");
         }
-        // What does not tell has none either.
+        // A missing file means no support.
         assert!(polled("sdq", "1\n").unwrap().contains("io_poll is not 1"));
         let nowhere = Site { kind: TargetKind::File, ..Site::simulated("x") };
         let told = Clears::default().and_polling(&Fake::new(), &nowhere);
         assert!(told.no_polling.unwrap().contains("no block device"));
         let simulated = Clears::default().and_polling(&Fake::new(), &Site::simulated("x"));
         assert!(simulated.is_open());
-        // Nobody asks where nothing is to be polled for.
+        // Not checked if the study does not poll.
         assert_eq!(device(Some("0\n")).no_polling, None);
     }
 

@@ -1,4 +1,4 @@
-//! Whether what is written gets compressed on its way: then incompressible content must be used.
+//! Compression on the way to the medium, which requires incompressible content.
 
 use assay_core::presence::Presence;
 
@@ -39,7 +39,7 @@ fn of_mount(mount: &Mount) -> Presence<String> {
     Presence::from_option(on.filter(|name| name != "none" && name != "no"), "off")
 }
 
-/// Why nothing is known of file systems that hand the bytes on.
+/// Reason why compression is unknown for file systems that forward data.
 fn unknown_because(filesystem: &str) -> &'static str {
     if is_remote(filesystem) {
         "unknown: set on the server"

@@ -1,4 +1,4 @@
-//! Drives and what stands between them and a file system, from sysfs.
+//! Drives, and the devices between them and a file system, from sysfs.
 
 mod arrays;
 mod counters;
@@ -21,7 +21,7 @@ pub use describe::{device_id, drive, has_lasting_id};
 pub use link::{pcie_most, pcie_on_way};
 pub use stack::{Below, backing_file, is_buffered_loop, layer, mapping, mapping_name, partitions};
 
-/// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.
+/// Unit of sizes in sysfs, bytes, independent of the device's blocks.
 const SECTOR: u64 = 512;
 
 /// Whole devices to measure on, sorted by name: no partitions, RAM disks or empty devices.
@@ -31,7 +31,7 @@ pub fn drives(system: &dyn System) -> Vec<Drive> {
     wanted.map(|name| drive(system, name)).filter(|drive| drive.size_bytes > 0).collect()
 }
 
-/// Kernel name of the block device with a number; none where sysfs does not show it.
+/// Kernel name of a block device number; `None` if sysfs does not list it.
 pub fn name_of(system: &dyn System, number: DeviceNumber) -> Option<String> {
     let link = PathBuf::from(format!("/sys/dev/block/{number}"));
     let target = system.canonical(&link).or_else(|_| system.read_link(&link)).ok()?;
@@ -50,7 +50,7 @@ pub fn name_at(system: &dyn System, path: &Path) -> Option<String> {
     name_of(system, status.own_device.filter(|_| is_block)?)
 }
 
-/// Bytes of the block device with a kernel name; 0 where there is no medium.
+/// Size of the block device in bytes; 0 without a medium.
 pub fn size_of(system: &dyn System, name: &str) -> u64 {
     let sectors = sysfs::number(system, &sysfs::block(name).join("size"));
     sectors.value().map_or(0, |sectors| sectors.saturating_mul(SECTOR))
@@ -67,17 +67,17 @@ pub fn partition_name(disk: &str, number: u32) -> String {
     format!("{disk}{between}{number}")
 }
 
-/// First byte of a partition on its disk; none where there is no such partition.
+/// First byte of a partition on its disk; `None` if it is not a partition.
 pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
     let sectors = sysfs::number(system, &sysfs::block(partition).join("start"));
     sectors.value().map(|sectors| sectors.saturating_mul(SECTOR))
 }
 
-/// What the kernel adds to the name of a file that was removed.
+/// Suffix that the kernel appends to the name of a removed file.
 const REMOVED: &str = " (deleted)";
 
-/// Kernel names of the loop devices over a file, also a removed one. The file's name must be unique: of a
-/// mount that is gone the kernel shows only the path inside it.
+/// Kernel names of the loop devices with this backing file, even if removed. The file name must be unique: for a
+/// detached mount the kernel shows only the path inside it.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
     let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Whether a path that the kernel shows is that of a file, from a directory of its on.
+/// Returns whether a path shown by the kernel is the end of a file's path.
 fn is_end_of(shown: &Path, file: &Path) -> bool {
     let text = shown.as_os_str().as_encoded_bytes();
     let bare = text.strip_suffix(REMOVED.as_bytes()).unwrap_or(text);
@@ -96,13 +96,13 @@ fn is_end_of(shown: &Path, file: &Path) -> bool {
     [text, bare].iter().any(|own| own.len() > 1 && own[0] == b'/' && whole.ends_with(own))
 }
 
-/// Where sysfs keeps a device, links followed: the way tells its bus.
+/// Canonical sysfs directory of a device: its path contains the bus.
 fn place(system: &dyn System, name: &str) -> PathBuf {
     let link = sysfs::block(name);
     system.canonical(&link).unwrap_or(link)
 }
 
-/// First part of a path that is a word followed by a number only: `ata7` for `ata`.
+/// First component of a path that consists of a word and a number: `ata7` for `ata`.
 fn numbered_part(path: &Path, word: &str) -> Option<String> {
     path.iter().map(|part| part.to_string_lossy().into_owned()).find(|part| {
         part.strip_prefix(word)

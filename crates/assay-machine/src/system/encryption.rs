@@ -1,11 +1,11 @@
-//! What encrypts on the way from a target to its drive: then processors are part of what is compared.
+//! Encryption between a target and its drive: the CPU is then part of the comparison.
 
 use std::path::Path;
 
 use super::site::{Layer, Mount};
 use super::{FileKind, System};
 
-/// File systems that encrypt all that goes through them, by what the kernel calls them.
+/// File systems that encrypt all data, by the kernel's name.
 const BY_MOUNT: [(&str, &str); 5] = [
     ("fuse.gocryptfs", "gocryptfs"),
     ("fuse.encfs", "encfs"),
@@ -16,8 +16,8 @@ const BY_MOUNT: [(&str, &str); 5] = [
 const DEVICE: (&str, &str) = ("crypt", "dm-crypt");
 const DIRECTORY: &str = "fscrypt";
 
-/// Everything that is seen to encrypt what lies at a path, the uppermost first. What cannot be asked
-/// (a drive that encrypts by itself, a machine at the other end) is not among it.
+/// Visible encryption layers below a path, the uppermost first. Self-encrypting drives and remote machines are
+/// invisible.
 pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -> Vec<String> {
     let is_directory = system.status(path).is_ok_and(|status| status.kind == FileKind::Directory);
     let below = if is_directory { Some(path) } else { path.parent() };
@@ -29,7 +29,7 @@ pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -
     policy.map(|_| DIRECTORY).into_iter().chain(mounts).chain(devices).map(str::to_owned).collect()
 }
 
-/// That the kernel encrypts with AES in software, though the processor has instructions for it.
+/// Returns a note if the kernel encrypts with AES in software although the CPU has instructions for it.
 pub fn software_aes(system: &dyn System) -> Option<String> {
     let cpu = system.read_text(Path::new("/proc/cpuinfo")).ok()?;
     let has_aes =

@@ -1,5 +1,4 @@
-//! The kernel's error numbers that mean something here. Numbers only: nothing in this crate can call
-//! the kernel.
+//! Error numbers of the kernel that Assay handles. Numbers only: this crate makes no system calls.
 
 use std::io;
 
@@ -37,7 +36,7 @@ numbers! {
 }
 
 impl Errno {
-    /// The kernel's number in an error; none where the error is not the kernel's.
+    /// The kernel's number of an error; `None` for other errors.
     pub fn find(error: &io::Error) -> Option<Self> {
         error.raw_os_error().map(Self)
     }

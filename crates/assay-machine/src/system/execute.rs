@@ -1,4 +1,4 @@
-//! Running a program of the user's and measuring it: what is run, and what is known of it afterwards.
+//! Running and measuring a program of the user: parameters and results.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::System;
 use super::identity::Caller;
 
-/// Bytes of what a program complained of that are kept: its last words.
+/// Bytes of standard error to store: the last ones.
 pub const KEPT_COMPLAINT_BYTES: usize = 4096;
 
-/// Variables that every measured program gets where this process has them: they find programs and files and
-/// set user and locale. Others may hold secrets and change from day to day.
+/// Variables that every measured program inherits: they locate programs and files and set user and locale. Other
+/// variables may contain secrets and change from day to day.
 const USUAL_VARIABLES: &str = "HOME LANG LANGUAGE LC_ADDRESS LC_ALL LC_COLLATE LC_CTYPE LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES \
      LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME LOGNAME MAIL PATH SHELL TERM TMPDIR TZ USER";
 
@@ -36,28 +36,28 @@ pub struct Execution<'a> {
     /// Names of the variables of this process that it gets. For a caller, those of a user name the caller.
     pub passed: &'a [String],
     pub environment: &'a [(String, String)],
-    /// Who runs it, where that is not the user of this process.
+    /// User that runs it, if it differs from the user of this process.
     pub caller: Option<Caller>,
-    /// What it reads, seen from its directory and opened as its user; never a terminal.
+    /// Standard input, relative to its directory and opened as its user; never a terminal.
     pub input: Option<&'a Path>,
-    /// After this it is ended, with all that it started.
+    /// Time limit, after which the program and its children are killed.
     pub timeout: Option<Duration>,
-    /// Set when the user wants to stop: it is ended, with all that it started; or not started at all.
+    /// Set by the user's stop: the program and its children are killed, or not started.
     pub stop: &'a AtomicBool,
     /// The memory that it and all that it starts may have together.
     pub memory: Option<MemoryLimit>,
-    /// Bytes of its output that are kept: the last ones.
+    /// Bytes of its output to store: the last ones.
     pub heard_bytes: u64,
     pub hashed: bool,
-    /// Whether processors are asked to count what they do for it.
+    /// Whether to use CPU performance counters.
     pub counted: bool,
 }
 
-/// The memory that a program and all that it starts may have, kept by a control group.
+/// Memory limit of a program and its children, enforced by a control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryLimit {
     pub bytes: u64,
-    /// Whether more may lie in swap: else whoever wants more is killed, whatever swap the machine has.
+    /// Whether it may use swap; otherwise the kernel kills a process beyond the limit.
     pub may_swap: bool,
 }
 
@@ -73,7 +73,7 @@ pub enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakBy {
-    /// The kernel kept it for the control group of the program: pages of files that it read are in it.
+    /// From the control group of the program: includes the page cache of files that it read.
     Cgroup,
     /// The resident memory of all its processes was looked at now and then.
     Sampled,
@@ -88,7 +88,7 @@ pub struct PeakMemory {
     pub by: PeakBy,
 }
 
-/// What happened to a program and all that it started, as the kernel tells whoever waits for them.
+/// Resource usage of a program and its children, from the kernel's wait call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
     pub minor_faults: u64,
@@ -120,9 +120,9 @@ impl Happened {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
-    /// Whether what they did inside the kernel is in it.
+    /// Whether the counts include the kernel.
     pub in_kernel: bool,
-    /// The part of the processor time in which they counted, at most 1; counts are scaled up from it.
+    /// Share of the CPU time in which they counted, at most 1; counts are scaled up by it.
     pub share: f64,
 }
 
@@ -138,27 +138,27 @@ impl Counting {
 pub struct Counted {
     pub instructions: Presence<u64>,
     pub cycles: Presence<u64>,
-    /// What their last cache, mostly, did not have.
+    /// Misses of the last-level cache on most CPUs.
     pub cache_misses: Presence<u64>,
-    /// How that was had; none where nothing is there.
+    /// Counting method; `None` without counts.
     pub how: Option<Counting>,
 }
 
 impl Counted {
-    /// Nothing was counted, all of it for one reason.
+    /// No counts, all for the same reason.
     pub fn absent(reason: &str) -> Self {
         let absent = || Presence::absent(reason);
         Self { instructions: absent(), cycles: absent(), cache_misses: absent(), how: None }
     }
 }
 
-/// What was heard of what a program printed; nothing where nobody asked for it.
+/// Captured output of a program; empty unless requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// The end of it: as many bytes as were to be kept.
+    /// Its last bytes, as many as requested.
     pub end: Vec<u8>,
     pub bytes: u64,
-    /// SHA-256 of all of it, where that was asked for.
+    /// SHA-256 of the whole output, if requested.
     pub sha256: Option<Digest>,
 }
 
@@ -178,7 +178,7 @@ impl From<&str> for Heard {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
     pub ending: Ending,
-    /// From right before it was started until its own end was seen, nanoseconds.
+    /// Nanoseconds from right before its start until its exit was observed.
     pub wall_ns: u64,
     /// Processor time outside the kernel of all that it started, nanoseconds.
     pub user_ns: u64,
@@ -191,11 +191,11 @@ pub struct Executed {
     pub write_bytes: Presence<u64>,
     pub happened: Happened,
     pub counted: Counted,
-    /// The end of what it complained of (its standard error).
+    /// The end of its standard error.
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
     pub heard: Heard,
-    /// Its processes that the kernel killed for want of memory; absent without a limit or a count.
+    /// Its processes killed by the kernel for lack of memory; absent without a limit or a count.
     pub memory_kills: Presence<u64>,
 }

@@ -1,4 +1,4 @@
-//! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
+//! A machine in memory, for tests: a tree of files and a virtual clock.
 
 mod act;
 mod arrays;
@@ -39,7 +39,7 @@ pub use act::Manner;
 pub use mains::POWER;
 use tree::{Node, Tree};
 
-/// Where the clock begins: 2026-11-20, 10:00 in a zone one hour east.
+/// Start of the clock: 2026-11-20, 10:00 in a zone one hour east.
 const START_SECONDS: i64 = 1_795_165_200;
 const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
@@ -65,19 +65,19 @@ struct State {
     manners: BTreeMap<PathBuf, Manner>,
     programs: BTreeSet<String>,
     mounts_nothing: bool,
-    /// The options that the kernel shows of whatever is mounted.
+    /// Mount options that the kernel shows for any mount.
     shows: Option<String>,
     acted: Vec<Act>,
     /// After the next discard, another device is in the place of this one.
     replugged: Option<PathBuf>,
     made: BTreeMap<DeviceNumber, String>,
-    /// Those on several devices, by the first.
+    /// File systems on several devices, by the first device.
     pools: BTreeMap<DeviceNumber, arrays::Pool>,
     encrypting: BTreeSet<DeviceNumber>,
     encrypted: encryption::Encrypted,
     /// Bytes of devices that were written to.
     contents: BTreeMap<DeviceNumber, Arc<File>>,
-    /// Sizes of files whose bytes are not kept.
+    /// Sizes of files without stored content.
     sizes: BTreeMap<PathBuf, u64>,
     /// Devices so far, as the kernel numbers them.
     sequence: u64,
@@ -85,7 +85,7 @@ struct State {
     /// Nanoseconds that the wall clock was set forward in all.
     stepped_ns: i64,
     outputs: BTreeMap<String, String>,
-    /// How programs end that are asked about an open file, by their command line.
+    /// Results of programs that inspect an open file, by command line.
     told: BTreeMap<String, ProgramOutput>,
     executions: BTreeMap<String, VecDeque<Executed>>,
     executed: Vec<String>,
@@ -100,7 +100,7 @@ impl Default for Fake {
 }
 
 impl Fake {
-    /// A machine with nothing but an empty root directory; its user is root.
+    /// A machine with an empty root directory; its user is root.
     pub fn new() -> Self {
         let fake = Self { state: Mutex::default() };
         fake.lock().tree.put(Path::new("/"), Node::Directory);
@@ -119,7 +119,7 @@ impl Fake {
         Self::recorded(include_str!("../../tests/fixtures/machines/sata-ssd.txt"))
     }
 
-    /// Adds entries in the format of a recorded tree, over those that are there.
+    /// Adds entries in the format of a recorded tree; replaces existing ones.
     pub fn add(&self, text: &str) -> Result<&Self, String> {
         self.lock().tree.read(text)?;
         Ok(self)
@@ -129,7 +129,7 @@ impl Fake {
         self.put_readings(path, [content])
     }
 
-    /// Adds a file that gives other content each time it is read; the last one stays.
+    /// Adds a file with different content for each read; the last one repeats.
     pub fn put_readings<T: AsRef<[u8]>>(
         &self,
         path: impl AsRef<Path>,
@@ -140,7 +140,7 @@ impl Fake {
         self
     }
 
-    /// Removes a file, or a directory with all that is in it.
+    /// Removes a file, or a directory with its content.
     pub fn remove(&self, path: impl AsRef<Path>) -> &Self {
         self.lock().tree.remove(path.as_ref());
         self
@@ -162,7 +162,7 @@ impl Fake {
         self
     }
 
-    /// Makes the file systems refuse unnamed files, so that areas get names.
+    /// Makes the file systems reject unnamed files, so that areas get names.
     pub fn refuse_unnamed(&self) -> &Self {
         self.lock().named_areas = true;
         self
@@ -173,7 +173,7 @@ impl Fake {
         self
     }
 
-    /// Lets another process hold a lock; of a file the name is its path.
+    /// Another process takes a lock; for a file, the name is its path.
     pub fn set_holder(&self, name: &str, process: u32, user: u32) -> &Self {
         self.lock().holders.insert(name.to_owned(), (process, user));
         self
@@ -184,13 +184,13 @@ impl Fake {
         self
     }
 
-    /// Sets what a program prints when it is asked in these words.
+    /// Sets the output of a program for a command line.
     pub fn put_output(&self, line: &str, text: &str) -> &Self {
         self.lock().outputs.insert(line.to_owned(), text.to_owned());
         self
     }
 
-    /// Sets how a program ends that is asked in these words about an open file, and what it says.
+    /// Sets exit code and output of a program that inspects an open file.
     pub fn put_told(&self, line: &str, code: i32, text: &str, complaint: &str) -> &Self {
         let (text, complaint) = (text.to_owned(), complaint.to_owned());
         let told = ProgramOutput { code: Some(code), text, complaint };
@@ -198,7 +198,7 @@ impl Fake {
         self
     }
 
-    /// Sets what becomes of a program with these words, run after run; the last stays.
+    /// Sets the results of a program for this command line, run after run; the last one repeats.
     pub fn put_executions(&self, line: &str, runs: impl IntoIterator<Item = Executed>) -> &Self {
         self.lock().executions.insert(line.to_owned(), runs.into_iter().collect());
         self
@@ -208,7 +208,7 @@ impl Fake {
         self.lock().executed.clone()
     }
 
-    /// Puts bytes on a block device at an offset; what was not written is zeros.
+    /// Writes bytes to a block device at an offset; the rest is zeros.
     pub fn put_content(&self, number: DeviceNumber, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.content(number)?.write_all_at(bytes, offset)
     }
@@ -239,20 +239,20 @@ impl Fake {
         Ok(())
     }
 
-    /// A file that nobody else may read, or why it is none.
+    /// Returns a file that others cannot read; fails if it is not private.
     fn secret(&self, path: PathBuf) -> io::Result<PathBuf> {
         let found = self.status(&path)?;
         let own = found.user == 0 && found.mode & OTHERS_ANYTHING == 0;
         if own { Ok(path) } else { Err(Errno::PERM.into()) }
     }
 
-    /// Bytes of the block device with a number, as its sysfs says.
+    /// Size of the block device in bytes, according to its sysfs.
     fn device_bytes(&self, number: DeviceNumber) -> u64 {
         devices::name_of(self, number).map_or(0, |name| devices::size_of(self, &name))
     }
 }
 
-/// Where a recorded machine has the names that hypervisors give themselves.
+/// File with the CPUID signatures of a recorded machine.
 const SIGNATURES: &str = "/cpuid/hypervisor";
 
 impl State {
@@ -266,7 +266,7 @@ impl State {
         }
     }
 
-    /// Where a file is to be written: its directory must be there.
+    /// Path of a new file; its directory must exist.
     fn place(&self, path: &Path) -> io::Result<PathBuf> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::INVAL.into());
@@ -351,12 +351,12 @@ impl System for Fake {
     }
 
     fn hypervisor_signatures(&self) -> Vec<String> {
-        // As a recorded tree tells them: a line each.
+        // In a recorded tree, one per line.
         let told = self.read_text(Path::new(SIGNATURES)).unwrap_or_default();
         told.lines().map(str::to_owned).collect()
     }
 
-    /// Of some ARM machines, so that nobody takes 4 KiB for granted.
+    /// As on some ARM machines, so that tests do not rely on 4 KiB.
     fn page_bytes(&self) -> u64 {
         16_384
     }
@@ -439,7 +439,7 @@ impl System for Fake {
         self.append(&file.path, bytes)
     }
 
-    /// The same ones each time: what a machine in memory does is to be told beforehand.
+    /// Always the same bytes, for deterministic tests.
     fn random(&self) -> io::Result<[u8; 32]> {
         Ok([42; 32])
     }

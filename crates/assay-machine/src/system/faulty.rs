@@ -1,4 +1,4 @@
-//! A system whose k-th call fails, that dies before its k-th change, or that loses its open target.
+//! A system with a failing k-th call, a death before its k-th change, or a lost target.
 
 use std::fs::File;
 use std::io;
@@ -18,9 +18,8 @@ use super::{
     WorkDirectory,
 };
 
-/// Passes everything on to another system, except for one call that fails. A dying one stands for a process
-/// that is killed: from its k-th change of the machine on, no call does anything any more. A file that it was
-/// appending to is left with half a line.
+/// Forwards all calls to another system, except for one call that fails. A dying one simulates a killed process: from
+/// its k-th change of the machine on, no call has an effect. A file that it appended to ends with half a line.
 pub struct Faulty<'a> {
     inner: &'a dyn System,
     fails_at: u64,
@@ -34,12 +33,12 @@ pub struct Faulty<'a> {
     bad: Option<([u64; 2], Errno)>,
 }
 
-/// What a process that dies before a change has done of it all the same: done to the system that is given.
+/// Partial effect of a change on the given system, if the process dies during the change.
 pub type Half<'h> = &'h dyn Fn(&dyn System) -> io::Result<()>;
 
 pub type Before<'b> = dyn Fn(Half<'_>) + Sync + 'b;
 
-/// Nothing of a change is done but when it is done.
+/// The change has no partial effect.
 const NOTHING: Half<'static> = &|_| Ok(());
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,13 +60,13 @@ impl<'a> Faulty<'a> {
         Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
     }
 
-    /// Passes everything on and calls `before` ahead of each change: a machine in memory that is copied
-    /// there, with the half of the change, is what a death at this place would have left.
+    /// Forwards all calls and calls `before` ahead of each change: a copy of the fake machine, plus the partial change,
+    /// is then the state after a death at this point.
     pub fn watched(inner: &'a dyn System, before: &'a Before<'a>) -> Self {
         Self { before: Some(before), ..Self::dying(inner, 0) }
     }
 
-    /// Loses its open target at the `lost_at`-th time that one is made ready for a trial; 0 only counts.
+    /// Loses its open target at the `lost_at`-th preparation for a trial; 0 only counts.
     pub fn losing_target(inner: &'a dyn System, lost_at: u64) -> Self {
         Self { lost_at, ..Self::new(inner, 0, io::ErrorKind::NotFound) }
     }
@@ -77,7 +76,7 @@ impl<'a> Faulty<'a> {
         Self { bad: Some((bad, error)), ..Self::new(inner, 0, io::ErrorKind::NotFound) }
     }
 
-    /// Times so far that an open target was made ready for a trial.
+    /// Number of times that an open target was prepared for a trial.
     pub fn made_ready(&self) -> u64 {
         self.made_ready.load(Ordering::Relaxed)
     }
@@ -90,7 +89,7 @@ impl<'a> Faulty<'a> {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Whether the failure has happened: when not, a walk over all calls is at its end.
+    /// Returns whether the failure has happened; otherwise a walk over all calls is complete.
     pub fn has_failed(&self) -> bool {
         self.fails_at != 0 && self.calls() >= self.fails_at
     }
@@ -203,7 +202,7 @@ impl System for Faulty<'_> {
         }
     }
 
-    /// It says before each trial how the open target is to be read and written.
+    /// Sets the caching of the open target before each trial.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
         self.pass(Call::Looks)?;
         self.made_ready.fetch_add(1, Ordering::Relaxed);

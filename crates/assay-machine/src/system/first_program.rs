@@ -1,10 +1,9 @@
-//! What a machine tells of its boot that has no systemd journal: when its kernel started the first
-//! program.
+//! Boot time of a machine without a systemd journal: when its kernel started the first program.
 
 use super::System;
 use assay_core::presence::Presence;
 
-/// Microseconds from the kernel's start until it ran its first program, by its own log.
+/// Microseconds from the kernel's start to its first program, from the kernel log.
 pub fn until_init_us(system: &dyn System) -> Presence<u64> {
     let text = match system.output_of("dmesg", &[]) {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! Graphics devices by name, from sysfs: those on PCI, and those that only the kernel's direct
-//! rendering manager knows (on boards without PCI). No other program is asked.
+//! Graphics devices by name, from sysfs: PCI devices, and devices known only to DRM (on boards without PCI). Runs no
+//! other program.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::{System, devices, pci, sysfs};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Graphics {
-    /// Where it is: its slot on PCI (`0000:00:02.0`), or its name on the board.
+    /// Its PCI slot (`0000:00:02.0`), or its name on the board.
     pub slot: String,
     pub vendor_id: Presence<String>,
     pub device_id: Presence<String>,
@@ -19,9 +19,9 @@ pub struct Graphics {
     pub name: Presence<String>,
     pub driver: Presence<String>,
     pub memory_bytes: Presence<u64>,
-    /// The slowest PCIe link on the way to it, as it is now: many devices slow theirs down at rest.
+    /// The slowest PCIe link on the way to it, at present: many devices slow their link at idle.
     pub link: Presence<Link>,
-    /// The most that its own link can do.
+    /// Maximum of its own link.
     pub link_max: Presence<Link>,
     /// Outputs at which something is connected: `DP-1`.
     pub outputs: Presence<Vec<String>>,
@@ -34,7 +34,7 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
         class.value().is_some_and(|class| class.starts_with("0x03"))
     };
     let slots: Vec<String> = sysfs::names(system, root).into_iter().filter(is_display).collect();
-    // Some thousand lines, which are read only where there is something to name.
+    // Some thousand lines, so they are read only if there is something to name.
     let names = (!slots.is_empty()).then(|| pci::Names::read(system));
     let cards = cards(system);
     let on_pci = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
@@ -47,7 +47,7 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
     found
 }
 
-/// `vendor:device` of those on PCI.
+/// `vendor:device` of the PCI devices.
 pub fn numbers(devices: &[Graphics]) -> Vec<String> {
     let number =
         |one: &Graphics| Some(format!("{}:{}", one.vendor_id.value()?, one.device_id.value()?));
@@ -55,7 +55,7 @@ pub fn numbers(devices: &[Graphics]) -> Vec<String> {
 }
 
 impl Graphics {
-    /// What it is called, or at least its numbers: `Intel Corporation HD Graphics 530`.
+    /// Its name, or at least its IDs: `Intel Corporation HD Graphics 530`.
     pub fn called(&self) -> String {
         let numbers = || {
             let ids = [&self.vendor_id, &self.device_id].map(|id| id.value().cloned());
@@ -94,7 +94,7 @@ fn cards(system: &dyn System) -> Vec<Card> {
 }
 
 fn card_of<'a>(cards: &'a [Card], place: &Path) -> Option<&'a Card> {
-    // A virtual card hangs on a device of its own below the one on PCI.
+    // A virtual card has its own device below the PCI device.
     cards.iter().find(|card| card.place.starts_with(place))
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::system::Fake;
 
-    /// A desktop with a card of its own in a narrow slot, and a board's display without PCI.
+    /// A desktop with a discrete card in a narrow slot, and a board's display without PCI.
     const MACHINE: &str = "\
 file /usr/share/misc/pci.ids
 | 1002  Advanced Micro Devices, Inc. [AMD/ATI]

@@ -1,4 +1,4 @@
-//! Who asks, where the results of that person lie, and which device may be overwritten.
+//! The calling user, the directory of the user's results, and the permission to overwrite a device.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake, way_on};
 pub use made::consent_of_made;
 pub use shown::{as_shown, remember};
 
-/// Root's own directory of this machine, whatever the environment says.
+/// Root's directory on this machine, independent of the environment.
 pub const ROOTS_OWN: &str = "/var/lib/assay";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Caller {
     pub group: u32,
 }
 
-/// Who called sudo; none when this process is not root's or sudo had no part in it.
+/// The user that called sudo; `None` if this process is not root's or not started by sudo.
 pub fn caller(system: &dyn System) -> Option<Caller> {
     if system.user().id != 0 {
         return None;
@@ -36,15 +36,15 @@ pub fn caller(system: &dyn System) -> Option<Caller> {
     Some(Caller { user: id("SUDO_UID")?, group: id("SUDO_GID")? })
 }
 
-/// Directory of the results: `$ASSAY_HOME/results`; for root `/var/lib/assay/results`; else `assay/results` in
-/// the user's data directory. Refused for root where others could have put something there.
+/// Directory of the results: `$ASSAY_HOME/results`; for root `/var/lib/assay/results`; otherwise `assay/results` in the
+/// user's data directory. Refused for root if others can write to it.
 pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     let directory = results_named(system)?;
     if system.user().id != 0 {
         return Ok(directory);
     }
     let callers: Vec<u32> = caller(system).iter().map(|caller| caller.user).collect();
-    // What is not there yet is made by this process; what cannot be looked at cannot be written.
+    // This process creates missing directories; an inaccessible one is not writable.
     match trust::fault(system, &directory, &callers, trust::ALL_WRITE) {
         Ok(None) | Err(_) => Ok(directory),
         Ok(Some(fault)) => Err(Failure::refused(format!(
@@ -55,7 +55,7 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     }
 }
 
-/// Directories whose results this user sees, the user's own first, then root's. `$ASSAY_HOME` stands alone.
+/// Directories with results for this user, the user's own first, then root's. `$ASSAY_HOME` replaces both.
 pub fn results_directories(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let own = results_directory(system)?;
     let roots = Path::new(ROOTS_OWN).join("results");
@@ -71,10 +71,10 @@ fn results_named(system: &dyn System) -> Outcome<PathBuf> {
         return Ok(home.join("results"));
     }
     if system.user().id == 0 {
-        // The caller of sudo could edit what lies in the caller's home.
+        // The user that called sudo can edit files in the user's home.
         return Ok(Path::new(ROOTS_OWN).join("results"));
     }
-    // The specification says that relative paths here are to be ignored.
+    // The specification requires that relative paths are ignored.
     let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
     let home = || set("HOME").or_else(|| home_of(system, system.user().id));
     let data = data.or_else(|| Some(home()?.join(".local/share")));
@@ -102,7 +102,7 @@ pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     })
 }
 
-/// A path whose last parts may not be there yet.
+/// Resolves a path whose last components may not exist.
 fn without_links(system: &dyn System, path: &Path) -> io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return system.canonical(Path::new("."));

@@ -1,4 +1,4 @@
-//! Limits that control groups set on what this process reads and writes of block devices.
+//! I/O limits of control groups for this process.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ const KEYS_2: [(&str, Counted); 4] = [
     ("wiops", Counted::Writes),
 ];
 
-/// All limits on some devices; of version 2 those of every group around this process.
+/// All limits for some devices; for version 2 of every group that contains this process.
 pub fn find(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
     let groups = system.read_text(Path::new("/proc/self/cgroup")).unwrap_or_default();
     let mut found = Vec::new();
@@ -81,7 +81,7 @@ fn of_version_2(text: &str, file: &Path, layers: &[Layer]) -> Vec<IoLimit> {
     found
 }
 
-/// None of another device, and where nothing is limited (`max`; 0 in version 1).
+/// `None` for another device, and without a limit (`max`; 0 in version 1).
 fn limit(
     layers: &[Layer],
     number: &str,

@@ -1,10 +1,8 @@
-//! What was changed on the machine, and how each change is undone: written and synced before the
-//! change itself, so that nothing can be left behind without a trace, however a run ends.
+//! The journal of changes: undo entries, written and synced before each change, so every change of a run is recorded.
 //!
-//! A journal is a file of its own for each run: a line about the run, then one line for each thing
-//! to undo. Every undoing can be repeated: it looks first whether there is anything left to do. So
-//! nothing is ever marked as undone; when all of it is, the file is removed. A journal whose run is
-//! gone is *unfinished*: `assay restore` walks it backwards.
+//! Each run has a journal file: a line about the run, then one line per undo entry. Undoing can be repeated, because
+//! each step checks first whether there is anything left to do. Therefore entries are never marked as undone; after the
+//! last one, Assay removes the file. A journal of a dead run is *unfinished*: `assay restore` processes it backward.
 
 mod restore;
 mod undo;
@@ -27,13 +25,13 @@ pub use undo::{Lifetime, Mark, Member, UNITS, Undo, excluded_by, unit_files};
 
 pub const FORMAT: &str = "assay-journal/1";
 const ENDING: &str = ".jsonl";
-/// Times that a new journal is locked: others lock it, too, for a moment, to see whose it is.
+/// Tries to lock a new journal: others briefly lock it, too, to see who has it.
 const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Where the kernel tells which start of the machine this is.
+/// The kernel's ID of this boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Proof that the journal knows how a change is undone. Only this module makes one.
+/// Proof that the journal contains the undo entry of a change. Only this module creates one.
 #[derive(Clone, Copy, Debug)]
 pub struct Warrant(());
 
@@ -41,7 +39,7 @@ pub struct Warrant(());
 struct Head {
     format: String,
     id: String,
-    /// The start of the machine during which it ran; what is volatile is gone after the next.
+    /// Boot during which it ran; volatile changes are gone after the next boot.
     boot: String,
     /// When it began, RFC 3339.
     started: String,
@@ -49,10 +47,10 @@ struct Head {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// Whether it outlives a restart of the machine.
+    /// Whether it survives a reboot.
     lifetime: Lifetime,
     undo: Undo,
-    /// Whether there is nothing to undo after all: what was noted before a change did not change.
+    /// Whether the entry is void, because the change did not happen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     struck: bool,
 }
@@ -61,38 +59,38 @@ struct Entry {
 pub struct Journal {
     path: PathBuf,
     undos: Vec<Undo>,
-    /// Locked for as long as the run goes on: so others see that it does.
+    /// Locked during the run, which shows others that the run is alive.
     file: OwnFile,
-    /// Whether the file may end with a part of a line.
+    /// Whether the file may end with a partial line.
     torn: bool,
 }
 
-/// A journal whose run ended without putting everything back.
+/// A journal whose run ended without restoring everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
     pub path: PathBuf,
     pub id: String,
-    /// When that began, RFC 3339; empty where it ended before that was written.
+    /// Start of the run, RFC 3339; empty if it ended before writing it.
     pub started: String,
-    /// What of it cannot be read, and why: it may tell of changes that nobody can undo by it.
+    /// Unreadable parts with reasons: they may contain changes that cannot be undone.
     pub faults: Vec<String>,
     boot: String,
     undos: Vec<Undo>,
 }
 
-/// A journal that a process has: of a run that goes on, or one that is being put back.
+/// A journal in use by a process: of a running study, or one being restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
     pub id: String,
-    /// Who has it, where the kernel tells.
+    /// The process, if known.
     pub process: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journals {
-    /// Those whose runs are gone, the oldest first.
+    /// Journals of dead runs, the oldest first.
     pub unfinished: Vec<Unfinished>,
-    /// Those that are not to be touched.
+    /// Journals in use.
     pub busy: Vec<Busy>,
 }
 
@@ -131,8 +129,8 @@ impl Journal {
         Ok(Self { path, undos: Vec::new(), file, torn: false })
     }
 
-    /// Takes up the journal of a run that goes on after a restart of the machine; `None` if it was put back
-    /// meanwhile. Refused if another process has it or it is damaged.
+    /// Continues the journal of a run after a reboot; `None` if it was restored in the meantime. Refused if another
+    /// process has it or it is damaged.
     pub fn go_on(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
         let path = directory.join(format!("{id}{ENDING}"));
         let file = match system.lock_file(&path, Locking::Own) {
@@ -148,8 +146,8 @@ impl Journal {
         }
     }
 
-    /// Notes how a change is undone, before it is made; the change must not be made if this fails. Of one
-    /// setting the first original counts; what is made again under the same name is undone first.
+    /// Records the undo entry of a change before the change; if this fails, the change must not happen. For a setting
+    /// the first original counts; things created again under the same name are undone first.
     pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
         if !is_placed(&self.undos, &undo) {
             self.note(system, vec![undo], false)?;
@@ -170,7 +168,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Leave for a further step on something that stands: it keeps its undo entry and its place.
+    /// Permits a further step on something that exists: its undo entry and position stay.
     pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
         if self.undos.contains(undo) {
             return Ok(Warrant(()));
@@ -188,13 +186,13 @@ impl Journal {
         written
     }
 
-    /// Undoes one change now; it stays in the journal, where undoing it again does nothing.
+    /// Undoes one change now; the entry stays in the journal, where undoing it again does nothing.
     pub fn take_back(&self, system: &dyn System, undo: &Undo) -> Outcome<()> {
         let done = restore::one(system, Warrant(()), undo);
         done.map(|_| ()).map_err(|reason| Failure::not_restored(format!("{undo}: {reason}")))
     }
 
-    /// Undoes everything and removes the journal; where something cannot be undone, it stays.
+    /// Undoes everything and removes the journal, which stays if something cannot be undone.
     pub fn finish(self, system: &dyn System) -> Report {
         conclude(system, &self.path, &self.undos, &[])
     }
@@ -205,25 +203,25 @@ impl Journal {
 }
 
 impl Unfinished {
-    /// What is left to undo, the first change first.
+    /// Pending undo entries, the first change first.
     pub fn undos(&self) -> &[Undo] {
         &self.undos
     }
 }
 
-/// Removes a journal that holds nothing and could not be begun: no study would start over it.
+/// Removes an empty journal that could not be started, because it would block other studies.
 fn abandon(system: &dyn System, path: &Path) {
-    // Where that fails, too, `assay restore` removes it.
+    // If this fails, too, `assay restore` removes it.
     let _ = restore::remove_file(system, Warrant(()), path);
 }
 
-/// Makes a directory of the tool's own state, and makes sure that nobody else may write to it.
+/// Creates a directory for Assay's state that others cannot write to.
 pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     system.create_own_directory(directory)?;
     trusted_directory(system, directory)
 }
 
-/// Refuses a directory that somebody else could have put something into, or put there.
+/// Rejects a directory that others could have created or written to.
 fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     let own = [system.user().id];
     let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
@@ -236,19 +234,19 @@ fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Journals in a directory whose runs are gone, the oldest first; one that cannot be read is among them, with
-/// the reason. Refused if the directory cannot be read or trusted.
+/// Journals of dead runs in a directory, the oldest first, including unreadable ones with the reason. Refused if the
+/// directory cannot be read or trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
     look_through(system, directory).map(|found| found.unfinished)
 }
 
-/// All journals in a directory: those of runs that are gone, and those that a process has.
+/// All journals in a directory: those of dead runs, and those in use.
 pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     let mut found = Journals::default();
     let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        // Root's: an ordinary user can neither change the machine nor put it back.
+        // Root's journals: other users can neither change the machine nor restore it.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && system.user().id != 0 => {
             return Ok(found);
         }
@@ -263,7 +261,7 @@ pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> 
     Ok(found)
 }
 
-/// Adds a journal to those that were found, unless its run has just put everything back.
+/// Adds a journal to the list, unless its run has just restored everything.
 fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     let path = directory.join(format!("{id}{ENDING}"));
     found.unfinished.push(match system.lock_file(&path, Locking::Look) {
@@ -276,18 +274,18 @@ fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     });
 }
 
-/// Undoes what an unfinished journal holds, backwards, and removes it; where something cannot be undone, or
-/// read, it stays. Refused while another process undoes the same one.
+/// Undoes the entries of an unfinished journal backward and removes the journal; it stays if something cannot be undone
+/// or read. Refused while another process undoes it.
 pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
 }
 
-/// Undoes changes that were made to stay, also those that a restart of the machine brought about again.
+/// Undoes permanent changes, including those that a reboot applied again.
 pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, Some)
 }
 
-/// Reads a journal that nobody else has any more, and undoes it; after a restart, what `left` keeps of it.
+/// Reads a journal without an owner and undoes it; after a reboot, only the entries that `left` selects.
 fn again(
     system: &dyn System,
     journal: &Unfinished,
@@ -308,14 +306,14 @@ fn again(
     Ok(conclude(system, path, &undos, &journal.faults))
 }
 
-/// Whether an undo needs no other place among those that are known, the first change first.
+/// Returns whether an undo entry needs no other place among the known ones, the first change first.
 fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
     let known = undos.iter().position(|known| known.is_for_the_same(undo));
     known.is_some_and(|at| undo.has_original() || at + 1 == undos.len())
 }
 
-/// Gives an undo its place: the last one, unless it needs no other. A file is only ever written on at its
-/// end: who reads it does the same line by line, and finds the order that the run had in mind.
+/// Inserts an undo entry: at the end, unless its place does not matter. Files are append-only: readers insert line by
+/// line and get the order of the run.
 fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
     if struck {
         undos.retain(|known| *known != undo);
@@ -325,7 +323,7 @@ fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
     }
 }
 
-/// Undoes all that is known and removes the journal; with damage or a failure it stays.
+/// Undoes all known entries and removes the journal, which stays after damage or a failure.
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
     let by_hand = "restore the settings manually, then remove the journal";
@@ -338,7 +336,7 @@ fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String])
     report
 }
 
-/// Reads a journal line by line: a line that cannot be read keeps no other from being undone.
+/// Reads a journal line by line: an unreadable line does not prevent undoing the others.
 fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
     let text = match system.read_own(file) {
         Ok(text) => text,
@@ -358,7 +356,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
         }
         damage => {
             found.faults.extend(damage.fault(path, number));
-            // When it was cannot be told: each undoing looks first whether there is anything to do.
+            // The boot is unknown, but each undo step checks first whether there is anything to do.
             found.boot = boot(system).unwrap_or_default();
         }
     }
@@ -374,13 +372,13 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
 
 enum Line<T> {
     Whole(T),
-    /// It could be written only in part, or lacks its end: what it told of was never done.
+    /// Written only in part, or without its end: the change never happened.
     CutOff,
     Damaged(String),
 }
 
 impl<T> Line<T> {
-    /// What is wrong with it, where something is.
+    /// Returns the fault of a line; `None` if there is none.
     fn fault(&self, path: &Path, number: u32) -> Option<String> {
         let path = path.display();
         match self {
@@ -421,8 +419,8 @@ fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
     system.lock_file(path, Locking::New)
 }
 
-/// Which start of the machine this is; empty where the kernel does not tell. Trouble with reading must
-/// not look like another one: what is volatile would be taken for gone.
+/// ID of this boot; empty if the kernel has none. A read error must not look like another boot, after which volatile
+/// changes count as gone.
 pub(super) fn boot(system: &dyn System) -> io::Result<String> {
     let text = sysfs::there(system.read_text(Path::new(BOOT)))?;
     Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())
@@ -444,7 +442,7 @@ fn busy(path: &Path, error: &HoldError) -> Failure {
     })
 }
 
-/// A journal of which nothing is known but that it is there.
+/// A journal with unreadable content.
 fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
     let fault = format!("cannot read the journal {}: {what}", path.display());
     Unfinished { faults: vec![fault], ..nothing(path, id) }

@@ -1,4 +1,4 @@
-//! Keys that are made for a study: never printed, never stored, never part of a command line.
+//! Keys created for a study: never printed, never stored, never part of a command line.
 
 use std::{fmt, io};
 
@@ -6,7 +6,7 @@ use super::System;
 
 const BYTES: usize = 64;
 
-/// Random bytes that only the kernel or a program's standard input gets to see.
+/// Random bytes, only for the kernel or a program's standard input.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; BYTES]);
 
@@ -19,7 +19,7 @@ impl Key {
         Ok(Self(bytes))
     }
 
-    /// Stands for one where it is only told what would be done.
+    /// Placeholder for printing commands.
     pub const fn placeholder() -> Self {
         Self([0; BYTES])
     }
@@ -28,7 +28,7 @@ impl Key {
         &self.0
     }
 
-    /// As a passphrase: letters of one line, without its end.
+    /// As a passphrase: letters in one line, without its end.
     pub fn passphrase(&self) -> Vec<u8> {
         let digit = |number: u8| char::from_digit(u32::from(number), 16).unwrap_or('0') as u8;
         self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

@@ -1,4 +1,4 @@
-//! The machine around the drives: kernel, processor, memory, what it runs in.
+//! The machine: kernel, CPU, memory, virtualization.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::graphics::{self, Graphics};
 use super::place::{self, Place};
 use super::{System, sysfs};
 
-/// What stays the same while a study runs, as far as the kernel tells. No host name.
+/// Constant facts of the machine, as far as known. No host name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Hash that tells this machine from others ([`identity`]); empty in results of older versions.
+    /// Hash that identifies this machine ([`identity`]); empty in results of older versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub identity: String,
     /// Kernel release: `6.1.0-18-amd64`.
@@ -42,13 +42,13 @@ pub struct Machine {
     pub graphics_devices: Vec<Graphics>,
     /// Limits of this process's control groups other than "max"; the nearest hides those above it.
     pub limits: Presence<BTreeMap<String, String>>,
-    /// Where it runs: on the metal, below which hypervisor, in which container, and how that shows.
+    /// Platform: bare metal, hypervisor or container, with the evidence.
     #[serde(default = "not_recorded")]
     pub place: Presence<Place>,
 }
 
 impl Machine {
-    /// The program that carries out each instruction in the place of a processor, where one does.
+    /// The emulator that executes all instructions, if there is one.
     pub fn emulator(&self) -> Option<&str> {
         self.place.value()?.emulator()
     }
@@ -59,7 +59,7 @@ fn not_recorded() -> Presence<Place> {
 }
 
 impl Machine {
-    /// A machine of which only somebody's records are here, because.
+    /// A machine known only from imported records, with the reason.
     pub fn elsewhere(why: &str) -> Self {
         Self {
             identity: String::new(),
@@ -143,7 +143,7 @@ fn cpu(system: &dyn System) -> Presence<String> {
         let value = cpuinfo.value().and_then(|text| cpuinfo_field(text, name));
         Presence::from_option(value, format!("/proc/cpuinfo has no {name}"))
     };
-    // On ARM, cpuinfo says nothing in words, but boards have names.
+    // On ARM, cpuinfo has no names, but boards do.
     let board = || sysfs::text(system, Path::new("/proc/device-tree/model"));
     sysfs::first(
         [field("model name"), field("Model"), board(), field("Hardware")],
@@ -151,7 +151,7 @@ fn cpu(system: &dyn System) -> Presence<String> {
     )
 }
 
-/// The first value of a field of `/proc/cpuinfo` that is not empty.
+/// The first nonempty value of a field in `/proc/cpuinfo`.
 pub(super) fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());
@@ -186,13 +186,13 @@ fn counted(list: &str) -> Option<u64> {
     spans.sum()
 }
 
-/// Bytes that the kernel tells of its memory below a name (`MemTotal`).
+/// Bytes of a field of /proc/meminfo (`MemTotal`).
 pub fn memory(system: &dyn System, name: &str) -> Presence<u64> {
     let text = sysfs::text(system, Path::new("/proc/meminfo"));
     sysfs::parsed(text, |text| kilobytes(text, name))
 }
 
-/// Bytes below a name in a text of the kernel that tells kB: `VmRSS:  3132 kB`.
+/// Bytes of a field in a kernel text with kB: `VmRSS:  3132 kB`.
 pub fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
@@ -221,8 +221,8 @@ fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {
     Presence::Present(found)
 }
 
-/// What tells this machine from others, as a hash: the id that its installation has, which should
-/// not leave it, and the one of its firmware, because installations are copied.
+/// Hash that identifies this machine: of its installation ID, which should not leave the machine, and its firmware ID,
+/// because installations are copied.
 pub fn identity(system: &dyn System) -> String {
     let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
     let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");

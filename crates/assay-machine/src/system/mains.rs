@@ -1,5 +1,5 @@
-//! What a trial needs that goes on after the power of its machine was cut: who tells the user when, a file that is there
-//! again, and a peer that remembers.
+//! Requirements of a trial that continues after a power cut: a message to the user, a persistent file, and a peer that
+//! remembers.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::AreaFile;
 use super::network::Token;
 use super::network::ledger::Ledger;
 
-/// Where the kernel has the id that each of its starts draws anew.
+/// The kernel's random ID of each boot.
 pub const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 /// How names of files begin that outlive a cut of power; sixteen digits follow.
 pub const PREFIX: &str = ".assay-plug-";
@@ -21,20 +21,20 @@ pub fn is_kept_name(name: &str) -> bool {
 
 /// The machine, as far as its power is concerned.
 pub trait Mains {
-    /// Says something to whoever sits there, at once.
+    /// Prints a message to the user at once.
     fn call(&self, text: &str);
 
-    /// Makes a file with such a name in a directory, marked, and sees that it is found again after a cut. It is removed by
-    /// [`System::remove_area`](super::System::remove_area).
+    /// Creates a marked file with this name in a directory, durable across a power cut.
+    /// [`System::remove_area`](super::System::remove_area) removes it.
     fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
-    /// Opens one that another process has made, to be read and then removed.
+    /// Opens a file of another process, to read and then remove it.
     fn open_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
-    /// Sees that all that was written where a directory lies is on the medium, its names and those above it among it.
+    /// Syncs everything written to a directory, including its name and its parents.
     fn settle(&self, directory: &Path) -> io::Result<()>;
 
-    /// Reaches a peer that keeps promises and knows the same token.
+    /// Connects to a peer that stores acknowledgments and knows the same token.
     fn ledger(&self, peer: &str, token: &Token) -> io::Result<Box<dyn Ledger + '_>>;
 }
 

@@ -1,11 +1,11 @@
-//! The only door to the machine: files, devices, clocks, other processes' traces.
+//! The only access to the machine: files, devices, clocks, processes.
 //!
 //! All code that reads or changes the machine receives a [`System`]. There are three: the real one
-//! (`assay_runner::real`), [`Fake`] (a tree of recorded files with its own clock, for tests) and [`Faulty`]
-//! (wraps another system and fails at the k-th call, so that tests can walk every failure path).
+//! (`assay_runner::real`), [`Fake`] (a tree of recorded files with a virtual clock, for tests) and [`Faulty`] (wraps
+//! another system and fails at the k-th call, to test every failure path).
 //!
-//! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the
-//! machine is, and [`identity`] who may do what to which device.
+//! [`resolve()`] finds the device stack of a target, [`devices`] describes drives, [`machine`] the machine, and
+//! [`identity`] decides which device a user may overwrite.
 
 mod act;
 mod compression;
@@ -71,7 +71,7 @@ pub struct Status {
     pub own_device: Option<DeviceNumber>,
     pub inode: u64,
     pub user: u32,
-    /// Who may do what: the lowest twelve bits of the mode.
+    /// Permissions: the lowest twelve bits of the mode.
     pub mode: u32,
     /// When its content changed last, nanoseconds since 1970.
     pub modified_ns: i64,
@@ -120,7 +120,7 @@ pub enum Caching {
 pub struct DirectAlignment {
     /// Bytes that buffers in memory are aligned to.
     pub memory_bytes: u32,
-    /// Bytes that offsets and lengths are multiples of; 0 where direct I/O is not possible.
+    /// Alignment of offsets and lengths in bytes; 0 if direct I/O is unavailable.
     pub offset_bytes: u32,
 }
 
@@ -128,9 +128,9 @@ pub struct DirectAlignment {
 #[derive(Debug)]
 pub struct AreaFile {
     pub file: File,
-    /// Its name, where the file system offers no unnamed files; the maker removes it.
+    /// Its name, if the file system does not support unnamed files; the creator removes it.
     pub name: Option<PathBuf>,
-    /// Why it has a name, where it has one.
+    /// Why it has a name.
     pub note: Option<String>,
     /// First byte that may be used (a named file begins with a mark).
     pub first_byte: u64,
@@ -139,15 +139,15 @@ pub struct AreaFile {
 /// A work directory of the tool that its maker removes, by [`System::create_work_directory`].
 #[derive(Debug)]
 pub struct WorkDirectory {
-    /// Open; work below it goes by this handle.
+    /// Open handle, the base of all work below it.
     pub handle: File,
     pub path: PathBuf,
-    /// The mark in it, whose lock says that its maker is alive.
+    /// The mark in it; its lock shows that its creator is alive.
     pub mark: File,
     pub note: Option<String>,
 }
 
-/// An area file, or a directory to work in, that a run left behind: no running process holds its lock.
+/// An area file or work directory left by a run: no running process has its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     pub path: PathBuf,
@@ -164,7 +164,7 @@ pub struct Extent {
     pub encoded: bool,
 }
 
-/// Pages of a byte range that lie in the page cache.
+/// Pages of a byte range in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CachedPages {
     pub cached: u64,
@@ -177,7 +177,7 @@ pub struct User {
     pub process: u32,
 }
 
-/// A held lock; released when dropped or when the process ends, however it ends.
+/// A lock; released on drop and at any end of the process.
 #[derive(Debug)]
 pub struct Hold {
     /// Keeps the lock in this network name space.
@@ -187,8 +187,8 @@ pub struct Hold {
     beside: Option<Holder>,
 }
 
-/// A file with a lock of `flock`. The lock goes when this does, though a child of this process that is
-/// about to start another program has a copy of the descriptor for a moment.
+/// A file with an `flock` lock. Dropping it unlocks, although a forked child may have a copy of the descriptor until
+/// exec.
 #[derive(Debug)]
 pub struct Locked(File);
 
@@ -208,25 +208,25 @@ impl std::ops::Deref for Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // Closing drops it, too, once nobody has a copy.
+        // Closing releases it, too, unless another copy is open.
         let _ = self.0.unlock();
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Process id, where the kernel tells.
+    /// Process ID, if known.
     pub process: Option<u32>,
     pub user: u32,
 }
 
 impl Hold {
-    /// A lock that is held as long as these are open.
+    /// A lock that exists while these are open.
     pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<Locked>) -> Self {
         Self { _socket: socket, _file: file, beside: None }
     }
 
-    /// The same, though an ordinary user has it, too: such a one holds root back from nothing.
+    /// The same lock, although a process of an ordinary user has it, too, which must not block root.
     #[must_use]
     pub fn beside_another(self, beside: Option<Holder>) -> Self {
         Self { beside, ..self }
@@ -242,27 +242,27 @@ impl Hold {
 pub enum Locking {
     Look,
     Own,
-    /// To have it alone, made where it is not there.
+    /// Exclusive access; creates the file if it does not exist.
     New,
-    /// To mark a file of a result, whoever's it is, as being worked on.
+    /// Marks a file of a result, of any owner, as in use.
     Mark,
-    /// To see whether a file of a result is marked; together with others who look.
+    /// Checks whether a file of a result is marked; shared with other readers.
     Glance,
-    /// To look at a secret, together with others who look: refused where anybody else may read it.
+    /// Reads a secret, together with other readers; refused if others may read the file.
     Secret,
 }
 
-/// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
+/// A file of Assay's state, locked until dropped or the process ends.
 #[derive(Debug)]
 pub struct OwnFile {
     pub path: PathBuf,
-    /// The file; none where it exists only in memory.
+    /// The file; `None` if only in memory.
     pub file: Option<Locked>,
 }
 
 #[derive(Debug)]
 pub enum HoldError {
-    /// Another process has it; its id and user id, where the kernel tells.
+    /// Another process has the lock; its ID and user ID, if known.
     Held {
         process: Option<u32>,
         user: Option<u32>,
@@ -287,15 +287,15 @@ impl Consent {
         &self.device
     }
 
-    /// Whether an opened device (number, sequence of its disk, bytes) is the one that was named.
+    /// Returns whether an opened device (number, sequence of its disk, bytes) is the named one.
     pub fn is_of(&self, number: DeviceNumber, sequence: Option<u64>, size_bytes: u64) -> bool {
         (number, sequence, size_bytes) == (self.number, self.sequence, self.size_bytes)
     }
 }
 
-/// Counts the requests of block devices, from its beginning until it is dropped.
+/// Counts the requests of block devices until dropped.
 pub trait BlockTracer: Send {
-    /// What was counted since it began. Fails if the right to read was lost or the trace is gone.
+    /// Counts since its start. Fails if access was lost or the trace is gone.
     fn read(&mut self) -> io::Result<BlockTotals>;
 
     /// Passes on each request that ended since the last call; only [`TraceMeans::BpfRequests`] can.
@@ -305,13 +305,13 @@ pub trait BlockTracer: Send {
     }
 }
 
-/// A second process that puts everything back should this one die; it goes away when this is dropped.
+/// A second process that restores everything if this one dies; it ends when this is dropped.
 pub trait Watchdog: Send {}
 
-/// How a program that only looked ended, and what it said.
+/// Exit code and output of a program that only reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramOutput {
-    /// Its exit code; none where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub text: String,
     pub complaint: String,
@@ -320,12 +320,12 @@ pub struct ProgramOutput {
 /// The kernel's log, followed from a moment on.
 #[derive(Debug)]
 pub struct KernelLog {
-    /// Open where the next record is; none where it exists only in memory.
+    /// Open at the next record; `None` if only in memory.
     pub file: Option<File>,
     pub seen: usize,
 }
 
-/// Where directories have no other name to get, as in memory, they are copied.
+/// Copies the files if directories cannot be renamed, as in memory.
 fn copied<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<()> {
     system.create_directory(to)?;
     system.list(from)?.iter().try_for_each(|name| {
@@ -337,11 +337,11 @@ fn copied<S: System + ?Sized>(system: &S, from: &Path, to: &Path) -> io::Result<
     })
 }
 
-/// The machine. Every method that can fail says so with the kernel's error.
+/// The machine. Every method that can fail returns the kernel's error.
 pub trait System: Sync {
-    /// Text of a file (sysfs, procfs, or one of the tool's own).
+    /// Text of a file (sysfs, procfs, or Assay's).
     fn read_text(&self, path: &Path) -> io::Result<String>;
-    /// Bytes of one of the tool's own files.
+    /// Bytes of a file of Assay.
     fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>>;
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
@@ -363,10 +363,10 @@ pub trait System: Sync {
 
     /// Makes a directory of the tool's own and its parents; under sudo it belongs to the caller.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Writes one of the tool's own files whole: temporary file, sync, rename.
+    /// Writes a file of Assay atomically: temporary file, sync, rename.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Writes a new file of the tool's own from a stream, in little memory, and gives its bytes. That it lasts
-    /// is seen to by [`System::place_directory`] for all that lie in one directory.
+    /// Writes a new file of Assay from a stream, in little memory, and returns its size. [`System::place_directory`]
+    /// makes all files of a directory durable.
     fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes)?;
@@ -378,47 +378,47 @@ pub trait System: Sync {
         copied(self, from, to)?;
         self.remove_directory(from)
     }
-    /// Appends to one of the tool's own files and syncs it.
+    /// Appends to a file of Assay and syncs it.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Makes a directory of the tool's own state: only this process's user may look into it, and it
-    /// is never given to the caller of sudo. One that is there stays as it is.
+    /// Creates a directory of Assay's state, readable only by this process's user and never owned by the caller of
+    /// sudo. An existing one does not change.
     fn create_own_directory(&self, path: &Path) -> io::Result<()>;
-    /// Opens and locks a file of the tool's own state without waiting; refused where it is not this
-    /// user's (or root's) alone. A file of a result may be anybody's: nothing that it says is done.
+    /// Opens and locks a file of Assay's state without waiting; refused unless only this user (or root) owns it. Files
+    /// of a result may have any owner, because Assay executes nothing from them.
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
     /// Text of a locked file, from its beginning.
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
-    /// Random bytes that nobody can guess.
+    /// Unpredictable random bytes.
     fn random(&self) -> io::Result<[u8; 32]>;
     /// Makes a new directory with these files below it (path and text), all synced to the device.
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
-    /// Removes a directory of the tool's own with all that is in it.
+    /// Removes a directory of Assay with its content.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes an area file in a directory: unnamed where the file system can, else named, marked and locked.
+    /// Creates an area file in a directory: unnamed if the file system can, else named, marked and locked.
     fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
     fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
     /// Makes a directory of the tool's own in another one, marked and locked.
     fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory>;
-    /// Removes a directory that this process made to work in, with all that is in it.
+    /// Removes a work directory of this process with its content.
     fn remove_work_directory(&self, work: &WorkDirectory) -> io::Result<()>;
-    /// Area files, and directories to work in, in a directory that no running process holds.
+    /// Area files and work directories in a directory that no running process uses.
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
     /// Removes a leftover, after taking its lock and looking at its mark again.
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
     fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
-    /// Another handle of an open target with the same rights, past the page cache or through it.
+    /// Another handle of an open target with the same rights, with direct or buffered I/O.
     fn reopen(&self, file: &File, caching: Caching) -> io::Result<File>;
     /// Opens a device for writing, exclusively, with the user's consent.
     fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
     /// Sends the operations of an open target past the page cache, or through it.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()>;
     fn length(&self, file: &File) -> io::Result<u64>;
-    /// Alignment for direct I/O, where the kernel tells it.
+    /// Alignment for direct I/O, if known.
     fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;
 
-    /// Whether a file of btrfs is written in place, without checksums (`chattr +C`).
+    /// Returns whether btrfs writes a file in place, without checksums (`chattr +C`).
     fn is_written_in_place(&self, _file: &File) -> bool {
         false
     }
@@ -429,19 +429,19 @@ pub trait System: Sync {
     fn extents(&self, file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
     /// Cached pages of a byte range of an open file (`cachestat`, Linux 6.5).
     fn cached_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
-    /// The same by `mincore`, for kernels and file systems on which `cachestat` does not tell.
+    /// The same by `mincore`, for kernels and file systems without `cachestat`.
     fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
     /// Asks the kernel to forget the clean cached pages of a byte range.
     fn drop_cached(&self, file: &File, range: Range<u64>) -> io::Result<()>;
-    /// Where a program of the system lies; none where it is not installed.
+    /// Path of an installed program; `None` if it is not installed.
     fn program(&self, name: &str) -> Option<PathBuf>;
     /// A loop device that has no file; another process may take it first.
     fn free_loop(&self) -> io::Result<PathBuf>;
-    /// How a directory is encrypted by its file system; none where it is not.
+    /// Encryption policy of a directory; `None` if it is not encrypted.
     fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
-    /// Changes the machine; the journal knows by then how that is undone.
+    /// Changes the machine; the journal already contains the undo entry.
     fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
-    /// Begins to count the requests of whole block devices by class, until what it gives is dropped.
+    /// Counts the requests of whole block devices by class until the result is dropped.
     fn trace_block(
         &self,
         devices: &[DeviceNumber],
@@ -449,41 +449,41 @@ pub trait System: Sync {
     ) -> io::Result<Box<dyn BlockTracer>>;
     /// Follows the kernel's log from its end on.
     fn follow_kernel_log(&self) -> io::Result<KernelLog>;
-    /// Records that were added to a followed log since it was last asked, as `/dev/kmsg` gives them.
+    /// New records of a followed log since the last call, in the format of `/dev/kmsg`.
     fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>>;
-    /// Runs a program that only looks, for some seconds at most: its output, whatever its exit code.
+    /// Runs a program that only reads, with a timeout of some seconds; returns its output for any exit code.
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String>;
-    /// Runs a program that only looks at an open file, which is its standard input, for longer.
+    /// Runs a program that only reads an open file as its standard input, with a longer timeout.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
-    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer.
+    /// Runs a program that only reads, with a longer timeout, and reads at most this many bytes of its output.
     fn answer_of(
         &self,
         program: &str,
         arguments: &[&str],
         most_bytes: u64,
     ) -> io::Result<ProgramOutput>;
-    /// Runs a program of the user's and measures it. What it started has ended when this returns.
+    /// Runs and measures a program of the user. Its children have ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
-    /// Ends and removes the control groups in which processes that are gone measured programs; says which.
+    /// Kills and removes control groups of dead processes that measured programs; returns their names.
     fn clear_groups(&self) -> Vec<String> {
         Vec::new()
     }
-    /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.
+    /// Writes dirty pages back and drops clean pages and names of files.
     fn forget_cache(&self) -> io::Result<()>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
-    /// What starts virtual machines whose drive is this program's own.
+    /// Starts virtual machines with a drive that Assay implements.
     fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
         Err("virtual machines are not supported here".to_owned())
     }
-    /// What a trial needs that goes on after a cut of power.
+    /// Support for trials that continue after a power cut.
     fn mains(&self) -> io::Result<&dyn mains::Mains> {
         Err(io::ErrorKind::Unsupported.into())
     }
     /// Starts a process that undoes the journal of a run should this one die before the watchdog is dropped.
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;
-    /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
+    /// Takes a machine-wide named lock across users; dropping the hold releases it.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;
 }

@@ -10,7 +10,7 @@ use super::{DeviceNumber, System};
 pub struct MountEntry {
     /// Device number of the file system (`st_dev` of its files; other for btrfs).
     pub number: DeviceNumber,
-    /// Directory of the file system that is mounted, `/` unless bound or a subvolume.
+    /// Mounted directory of the file system, `/` unless bind-mounted or a subvolume.
     pub root: PathBuf,
     pub mount: Mount,
 }
@@ -19,7 +19,7 @@ pub fn read(system: &dyn System) -> io::Result<Vec<MountEntry>> {
     Ok(parse(&system.read_text(Path::new("/proc/self/mountinfo"))?))
 }
 
-/// Understands the text of a mount table; lines that are none are left out.
+/// Parses a mount table; skips invalid lines.
 pub fn parse(text: &str) -> Vec<MountEntry> {
     text.lines().filter_map(parse_line).collect()
 }
@@ -39,7 +39,7 @@ fn parse_line(line: &str) -> Option<MountEntry> {
     Some(MountEntry { number, root, mount: Mount { point, source, filesystem, options } })
 }
 
-/// Options of the mount, then those of the super block that say more.
+/// Options of the mount, then further ones of the superblock.
 fn all_options(mount: &str, super_block: &str) -> Vec<String> {
     let mut options: Vec<String> = Vec::new();
     for option in mount.split(',').chain(super_block.split(',')).filter(|text| !text.is_empty()) {
@@ -78,9 +78,9 @@ fn octal(text: &[u8]) -> Option<u8> {
     Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
 }
 
-/// The mount that a path without links lies in. A mount hides what was mounted there or below before, so of
-/// equal points the last counts; and where the path's own device number (`st_dev`) is known, only mounts with
-/// that number do, unless there are none (btrfs, some overlays).
+/// The mount that contains a path without links. A mount hides earlier ones there or below, so the last of equal points
+/// counts; if the path's device number (`st_dev`) is known, only mounts with this number count, unless there are none
+/// (btrfs, some overlays).
 pub fn find<'a>(
     entries: &'a [MountEntry],
     path: &Path,
@@ -88,14 +88,14 @@ pub fn find<'a>(
 ) -> Option<&'a MountEntry> {
     let above = || entries.iter().filter(|entry| path.starts_with(&entry.mount.point));
     let depth = |entry: &&MountEntry| entry.mount.point.components().count();
-    // Of several equal ones `max_by_key` gives the last.
+    // `max_by_key` returns the last of equals.
     above()
         .filter(|entry| Some(entry.number) == device)
         .max_by_key(depth)
         .or_else(|| above().max_by_key(depth))
 }
 
-/// What is mounted at a directory, as the kernel shows it; else why Assay cannot tell.
+/// The mount at a directory, as the kernel shows it; otherwise why Assay cannot read it.
 pub fn at(system: &dyn System, point: &Path) -> Result<MountEntry, String> {
     let table = read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
     let entry = table.into_iter().rev().find(|entry| entry.mount.point == point);
@@ -150,7 +150,7 @@ nonsense
     fn the_device_number_decides_where_it_is_in_the_table() {
         assert_eq!(found("/srv/x", Some((8, 1))).source, "/dev/sda1");
         assert_eq!(found("/srv/deep", Some((8, 17))).source, "/dev/sdb1");
-        // A btrfs subvolume has a number of its own.
+        // A btrfs subvolume has a separate number.
         assert_eq!(found("/srv/deep/sub", Some((0, 41))).filesystem, "btrfs");
     }
 

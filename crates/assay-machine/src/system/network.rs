@@ -1,6 +1,5 @@
-//! A network link between this machine and a peer: what a run of load on it is asked for and what came of
-//! it, how the way out of an interface is shaped, and what both ends say to each other. Nothing here opens
-//! a socket: that does the machine ([`System::load_link`](super::System::load_link)).
+//! A network link between this machine and a peer: load and results, traffic shaping, and the protocol between both
+//! ends. This module opens no sockets: the machine does ([`System::load_link`](super::System::load_link)).
 
 pub mod handshake;
 pub mod lab;
@@ -24,10 +23,10 @@ pub const SLICE_NS: u64 = 100_000_000;
 pub const MOST_STREAMS: u32 = 64;
 /// Bytes on the wire of a full segment, its Ethernet header counted, as shapers count them.
 const WIRE_BYTES: f64 = 1514.0;
-/// Bytes of data in it: those of IPv4 and TCP with timestamps are taken off.
+/// Payload bytes of a packet: without the headers of IPv4 and TCP with timestamps.
 const DATA_BYTES: f64 = 1448.0;
 
-/// The rate on the wire of so much data, in full segments.
+/// Wire rate of a data rate, in full segments.
 pub fn on_the_wire(data: BitRate) -> BitRate {
     BitRate((data.0 as f64 * WIRE_BYTES / DATA_BYTES).round() as u64)
 }
@@ -64,7 +63,7 @@ impl Load {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerAt {
-    /// `HOST:PORT`, where `assay peer` listens.
+    /// `HOST:PORT` of `assay peer`.
     Address(String),
     Lab,
 }
@@ -72,7 +71,7 @@ pub enum PeerAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseJob {
     pub load: Load,
-    /// Nanoseconds until what comes counts.
+    /// Ramp time in nanoseconds, not counted.
     pub ramp_ns: u64,
     pub time_ns: u64,
 }
@@ -86,7 +85,7 @@ impl PhaseJob {
 #[derive(Clone, Copy)]
 pub struct LinkJob<'a> {
     pub peer: &'a PeerAt,
-    /// What both ends know; none where the laboratory draws one.
+    /// Shared token; `None` if the lab draws one.
     pub token: Option<&'a Token>,
     pub streams: u32,
     /// Their congestion control, by the kernel's name.
@@ -101,7 +100,7 @@ pub struct LinkJob<'a> {
 pub struct Probe {
     /// When it was sent, nanoseconds since its phase began.
     pub sent_ns: u64,
-    /// What it took there and back; none where it did not come back.
+    /// Round-trip time; `None` if lost.
     pub rtt_ns: Option<u64>,
 }
 
@@ -121,16 +120,16 @@ pub struct PhaseRun {
 pub struct LinkRun {
     pub phases: Vec<PhaseRun>,
     pub peer: String,
-    /// Congestion control, as the kernel told it of the streams.
+    /// Congestion control of the streams, according to the kernel.
     pub congestion: String,
-    /// Whether the user asked to stop while it ran.
+    /// Whether the user stopped it.
     pub stopped: bool,
 }
 
 /// The way out of an interface, as a trial wants it shaped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shaped {
-    /// The name space that the interface is in; none where it is this machine's own.
+    /// Namespace of the interface; `None` for the host's.
     pub namespace: Option<String>,
     pub interface: String,
     pub shaper: Shaper,
@@ -138,7 +137,7 @@ pub struct Shaped {
     pub base: Option<BitRate>,
 }
 
-/// Words of `tc` that say in which name space.
+/// `tc` arguments that select the namespace.
 pub fn within(namespace: Option<&str>) -> Vec<String> {
     namespace.map_or_else(Vec::new, |name| vec!["-n".to_owned(), name.to_owned()])
 }
@@ -182,13 +181,13 @@ mod tests {
         assert_eq!(shaped.to_string(), "eth0 shaped: 95%");
     }
 
-    /// The laboratory is the one of the measurements: five megabits behind 600 ms of buffer.
+    /// The lab of the measurements: five megabits with 600 ms of buffer.
     #[test]
     fn the_laboratory_is_that_of_the_measurements() {
         let own = "lo UNKNOWN 00:00\nto-client@if2 UP 02:fc\nto-server@if2 UP 02:fc\n";
         assert_eq!([lab::strange(own), lab::strange("")], [None; 2]);
         assert_eq!(lab::strange(&format!("{own}eth0@if9 UP 02:fc\n")), Some("eth0"));
-        // Each buffer is as deep as it is said to be.
+        // Each buffer has its documented depth.
         assert_eq!(lab::UP.bytes_in(600_000_000), lab::UP_BYTES);
         assert_eq!(lab::DOWN.bytes_in(20_000_000), lab::DOWN_BYTES);
         assert!(lab::words().contains("5 Mbit/s up (buffer: 375000 bytes) and 20 Mbit/s down"));

@@ -1,4 +1,4 @@
-//! What the numbers of PCI devices mean, by the database of the distribution.
+//! Names of PCI devices, from the database of the distribution.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use assay_core::presence::Presence;
 
 use super::System;
 
-/// Where distributions keep the database (packages pci.ids, hwdata).
+/// Paths of the database in distributions (packages pci.ids, hwdata).
 const DATABASES: [&str; 3] =
     ["/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/usr/share/pci.ids"];
 /// The same, packed: this is not read.
@@ -31,7 +31,7 @@ impl Names {
         Self { text: Presence::from_option(text, reason) }
     }
 
-    /// Name of a vendor and of one of its devices; numbers in hexadecimal, four digits each.
+    /// Name of a vendor and of one of its devices, by four-digit hexadecimal IDs.
     pub fn of(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
         let text = match &self.text {
             Presence::Present(text) => text,
@@ -54,7 +54,7 @@ impl Names {
     }
 }
 
-/// `8086  Intel Corporation`, if that is the number.
+/// Parses `8086  Intel Corporation`, if it has this ID.
 fn named(line: &str, number: &str) -> Option<String> {
     let rest = line.strip_prefix(number)?;
     let name = rest.strip_prefix("  ")?.trim();
@@ -89,7 +89,7 @@ mod tests {
         let amd = ["Advanced Micro Devices, Inc. [AMD/ATI]", "Ellesmere [Radeon RX 470/480]"];
         assert_eq!(told("1002", "67df"), amd);
         assert_eq!(told("8086", "1912"), ["Intel Corporation", "HD Graphics 530"]);
-        // Boards are no devices, nor are the devices of the next vendor.
+        // Subsystem names are not devices, and the next vendor's devices do not count.
         assert_eq!(told("1002", "0b37")[1], "Not that one");
         assert_eq!(told("1002", "1912")[1], "(the PCI ID database does not contain 1002:1912)");
         assert_eq!(told("dead", "beef")[0], "(the PCI ID database does not contain dead)");

@@ -1,10 +1,8 @@
-//! Where a system runs: on the metal, below which hypervisor or emulator, in which container, and by
-//! what that shows.
+//! Platform of a system: bare metal, hypervisor or emulator, container, with the evidence.
 //!
-//! One row of [`KNOWN`] a hypervisor. What a row is recognised by is tried in the order in which it can be
-//! believed: what the kernel itself says of a hypervisor, the firmware's name of those that lend the
-//! signature of another, the signature of CPUID, the name of an emulated processor, the firmware's name
-//! of all others, and the clock that is offered.
+//! [`KNOWN`] has one row per hypervisor. The evidence is checked in order of reliability: the kernel's own statement,
+//! the firmware's name for hypervisors that use the signature of another, the CPUID signature, the name of an emulated
+//! CPU, the firmware's name for all others, and the available clock.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +14,11 @@ use super::{System, sysfs};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// What lies between it and the metal, the nearest to the processor first; nothing on bare metal.
+    /// Layers between the system and the hardware, the one nearest to the CPU first; empty on bare metal.
     pub layers: Vec<PlaceLayer>,
     /// Driver of the processors' frequency: `intel_pstate`.
     pub frequency_driver: Presence<String>,
-    /// What the kernel says of each known weakness of processors, by its name.
+    /// The kernel's status of each known CPU vulnerability, by name.
     pub mitigations: Presence<BTreeMap<String, String>>,
 }
 
@@ -33,7 +31,7 @@ pub struct PlaceLayer {
     pub signs: Vec<String>,
 }
 
-/// What sort of thing lies between a system and the metal.
+/// Kind of layer between a system and the hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceKind {
@@ -46,7 +44,7 @@ pub enum PlaceKind {
 
 struct Known {
     name: &'static str,
-    /// What `Machine::virtualisation` says of its guests.
+    /// Value of `Machine::virtualisation` in its guests.
     guest: &'static str,
     kind: PlaceKind,
     signatures: &'static [&'static str],
@@ -57,7 +55,7 @@ struct Known {
     lends: bool,
 }
 
-/// A row without a clock, that shows its own signature.
+/// A row without a clock, with a unique signature.
 const fn hypervisor(
     name: &'static str,
     guest: &'static str,
@@ -68,7 +66,7 @@ const fn hypervisor(
     Known { name, guest, kind, signatures, firmware, clock: None, lends: false }
 }
 
-/// Those that are known. One that others imitate stands after them.
+/// Known hypervisors. A hypervisor that others imitate comes after them.
 static KNOWN: &[Known] = &[
     Known {
         kind: PlaceKind::Emulator,
@@ -115,7 +113,7 @@ static KNOWN: &[Known] = &[
 
 const UNNAMED: &str = "a hypervisor without a name";
 const EMULATED_PROCESSOR: &str = "QEMU TCG CPU";
-/// Name spaces, and the inode that the first one of each kind has on every machine.
+/// Namespaces, with the inode of the first one of each kind on every machine.
 const FIRST_NAMESPACES: [(&str, u64); 6] = [
     ("cgroup", 0xEFFF_FFFB),
     ("ipc", 0xEFFF_FFFF),
@@ -124,7 +122,7 @@ const FIRST_NAMESPACES: [(&str, u64); 6] = [
     ("user", 0xEFFF_FFFD),
     ("uts", 0xEFFF_FFFE),
 ];
-/// Those that only containers have of their own: services get the others, too.
+/// Namespaces that only containers have; services use the others, too.
 const OF_CONTAINERS: [&str; 2] = ["pid", "user"];
 
 pub fn place(system: &dyn System) -> Presence<Place> {
@@ -136,7 +134,7 @@ pub fn place(system: &dyn System) -> Presence<Place> {
     })
 }
 
-/// What all frequency policies say in a file of theirs: one word, or several where they differ.
+/// Value in a file of all frequency policies, or the different values.
 pub(super) fn of_policies(system: &dyn System, file: &str) -> Presence<String> {
     let root = Path::new("/sys/devices/system/cpu/cpufreq");
     let policies = sysfs::names(system, root).into_iter().filter(|name| name.starts_with("policy"));
@@ -149,7 +147,7 @@ pub(super) fn of_policies(system: &dyn System, file: &str) -> Presence<String> {
 }
 
 impl Place {
-    /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
+    /// Name: `bare metal`, `KVM`, `container (docker) on KVM`.
     pub fn name(&self) -> String {
         let words: Vec<String> = self.layers.iter().rev().map(PlaceLayer::words).collect();
         if words.is_empty() { "bare metal".to_owned() } else { words.join(" on ") }
@@ -161,7 +159,7 @@ impl Place {
         order.into_iter().find(|kind| self.layers.iter().any(|layer| layer.kind == *kind))
     }
 
-    /// The program that carries out each instruction in the place of a processor, where one does.
+    /// The emulator that executes all instructions, if there is one.
     pub fn emulator(&self) -> Option<&str> {
         let emulates = |layer: &&PlaceLayer| layer.kind == PlaceKind::Emulator;
         self.layers.iter().find(emulates).map(|layer| layer.name.as_str())
@@ -171,7 +169,7 @@ impl Place {
         self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()
     }
 
-    /// How many weaknesses of processors are which way; those that are open by their names.
+    /// Counts of CPU vulnerabilities by status, with the names of open ones.
     pub fn mitigated(&self) -> Option<String> {
         let all = self.mitigations.value()?;
         let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
@@ -247,7 +245,7 @@ fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
 
 const FLAG: &str = "CPUID: hypervisor flag";
 
-/// The one that the kernel itself names: Xen, with the sort of guest that this is.
+/// The hypervisor named by the kernel: Xen, with the kind of guest.
 fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let known = KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(kind));
@@ -265,7 +263,7 @@ struct Signs {
     firmware: String,
     clocks: String,
     flagged: bool,
-    /// The name of the processor where that is an emulated one.
+    /// Name of the CPU, if it is an emulated one.
     emulated: Option<String>,
 }
 
@@ -330,7 +328,7 @@ fn container(system: &dyn System) -> Option<PlaceLayer> {
     }
 }
 
-/// A container that says its name, and where it does.
+/// Name of the container, and the source of the name.
 fn named_container(system: &dyn System) -> Option<(String, String)> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     let there = |path: &str| system.status(Path::new(path)).is_ok();
@@ -366,7 +364,7 @@ fn by_group(groups: &str) -> Option<(String, String)> {
     Some((found.1.to_owned(), "/proc/1/cgroup".to_owned()))
 }
 
-/// Name spaces that are not the machine's first.
+/// Namespaces other than the machine's first ones.
 fn own_namespaces(system: &dyn System) -> Vec<&'static str> {
     let inode = |name: &str| {
         let link = system.read_link(&Path::new("/proc/self/ns").join(name)).ok()?;

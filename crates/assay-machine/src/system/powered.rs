@@ -1,18 +1,18 @@
-//! Virtual machines with a drive of ours: what answers for that drive, and what is said to the program in the machine and
-//! heard from it.
+//! Virtual machines with a drive that Assay implements: the backend of the drive, and the messages to and from the
+//! program in the machine.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What answers for a drive: nothing more once its power is off.
+/// Backend of a drive: no answers once the power is off.
 pub trait FarSide: Send + Sync {
     fn bytes(&self) -> u64;
 
     /// Reads bytes from a place; whether it answers.
     fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool;
 
-    /// Writes bytes to a place; `through`: they are to lie on the medium when it answers. Whether it does.
+    /// Writes bytes at an offset; `through` makes them durable before the answer. Returns whether it answers.
     fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool;
 
     /// Has zeros in a place; whether it answers.
@@ -33,24 +33,24 @@ pub enum Heard {
 
 pub const MOMENT_MS: u64 = 20;
 
-/// A machine that runs; its power goes when it is dropped.
+/// A running machine; dropping it cuts its power.
 pub trait Powered {
     fn say(&mut self, line: &str) -> Result<(), String>;
 
     fn hear(&mut self) -> Heard;
 }
 
-/// What starts machines that are all alike but for their drive.
+/// Starts machines that differ only in their drive.
 pub trait Starts {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
 
-    /// What they are, in a few words, where that is known.
+    /// Describes the machines in a few words; `None` if unknown.
     fn describe(&self) -> Option<String> {
         None
     }
 }
 
-/// What such machines need beside what all have.
+/// Special requirements of such machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub programs: Vec<(&'static str, &'static str)>,

@@ -1,4 +1,4 @@
-//! From what the user named to what it stands on.
+//! Resolves a target to its device stack.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -18,7 +18,7 @@ const DEEPEST: usize = 8;
 
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 
-/// File systems whose bytes lie on another machine, or on the host of this one.
+/// File systems with data on another machine, or on the host of this one.
 const REMOTE: &str = "nfs nfs4 cifs smb3 smbfs 9p virtiofs ceph afs lustre beegfs vboxsf prl_fs fuse.sshfs fuse.ceph \
      fuse.glusterfs fuse.s3fs fuse.rclone fuse.vmhgfs-fuse fuse.davfs2";
 
@@ -26,7 +26,7 @@ pub(super) fn is_remote(filesystem: &str) -> bool {
     REMOTE.split(' ').any(|name| name == filesystem)
 }
 
-/// Says what a target stands on. A user error if there is none; refused if this user may not look.
+/// Describes the stack of a target. A user error if it does not exist; refused if this user may not read it.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
     let look = |error: io::Error| match device_called(system, target) {
         Some(path) if error.kind() == io::ErrorKind::NotFound => {
@@ -83,7 +83,7 @@ fn cannot_look(target: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Names of the locks that keep two runs off the same hardware (bottom devices or file system), sorted.
+/// Names of the locks for the hardware of a run (bottom devices or file system), sorted.
 pub fn lock_names(site: &Site) -> Vec<String> {
     let unknown = DeviceNumber { major: 0, minor: 0 };
     let bottom = site.layers.iter().filter(|layer| layer.below.is_empty());
@@ -129,7 +129,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// `depth` mounts above this one were followed to come here.
+    /// `depth` is the number of mounts followed so far.
     fn file_system(&mut self, path: &Path, device: DeviceNumber, depth: usize) -> Ground {
         if depth > DEEPEST {
             return Ground::Unknown("the mounts form a cycle".to_owned());
@@ -153,7 +153,7 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// A file system without a block device number of its own.
+    /// A file system with an anonymous device number.
     fn anonymous(&mut self, mount: &Mount, depth: usize) -> Ground {
         let filesystem = mount.filesystem.as_str();
         if MEMORY.contains(&filesystem) {
@@ -182,11 +182,11 @@ impl<'a> Descent<'a> {
                 return Ground::Blocks(members);
             }
         }
-        // Where sysfs does not list it (old kernels, containers), the source is at least one.
+        // If sysfs does not list it (old kernels, containers), the mount source is one device at least.
         self.listed([mount.source.as_str()])
     }
 
-    /// Kernel name of a mount's source; its last part where the device file is not there.
+    /// Kernel name of a mount's source; its last component if the device file does not exist.
     fn source_name(&self, source: &str) -> String {
         let last = || Path::new(source).file_name().unwrap_or_default();
         devices::name_at(self.system, Path::new(source))
@@ -214,7 +214,7 @@ impl<'a> Descent<'a> {
 
     fn fuse(&mut self, mount: &Mount, depth: usize) -> Ground {
         let source = Path::new(&mount.source);
-        // The source of many programs is /dev/fuse itself, which keeps no bytes.
+        // Many FUSE programs have /dev/fuse as source, which stores no data.
         let keeps_bytes = |kind| kind != FileKind::CharacterDevice && kind != FileKind::Other;
         if source.is_absolute() && self.system.status(source).is_ok_and(|own| keeps_bytes(own.kind))
         {
@@ -226,7 +226,7 @@ impl<'a> Descent<'a> {
         Ground::Unknown(format!("{} does not report where the data is stored", mount.filesystem))
     }
 
-    /// Goes on at another path: in a container, one that was meant outside may not be there.
+    /// Continues at another path, which may not exist in a container.
     fn follow(&mut self, path: &Path, depth: usize) -> Ground {
         let system = self.system;
         let found = system.canonical(path).and_then(|path| {
@@ -325,7 +325,7 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// A removed backing file is named `FILE (deleted)`: its directory still tells the file system.
+/// A removed backing file is named `FILE (deleted)`: its directory still identifies the file system.
 fn existing(system: &dyn System, file: &Path) -> PathBuf {
     let text = file.to_string_lossy();
     let removed = text.strip_suffix(" (deleted)").map(PathBuf::from);
@@ -339,7 +339,7 @@ fn existing(system: &dyn System, file: &Path) -> PathBuf {
     }
 }
 
-/// The counted devices and what they are parts of or made of, but nothing below a loop device.
+/// The counted devices, the devices that contain them and the devices below, but nothing below a loop device.
 fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
     let mut found: Vec<String> = counted.to_vec();
     let mut at = 0;
@@ -355,7 +355,7 @@ fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
     found
 }
 
-/// Whole devices, top first: what nothing lies below, and what stands for a drive of its own.
+/// Whole devices, top first: devices with nothing below, and devices that count as a drive.
 fn bottom(layers: &[Layer]) -> impl Iterator<Item = &str> {
     let is_drive =
         |layer: &&Layer| layer.below.is_empty() || matches!(layer.kind.as_str(), "loop" | "zram");

@@ -1,9 +1,9 @@
-//! What a device contains: partition tables, filesystems, members of arrays and the like, as `wipefs` and `blkid` of
-//! util-linux recognise them.
+//! Signatures on a device: partition tables, filesystems, array members and the like, as `wipefs` and `blkid` of
+//! util-linux recognize them.
 //!
-//! Both programs read a device that Assay has opened, so no name can lead them to another one. `wipefs` lists everything
-//! on a whole device or partition, also with a wrong checksum. `blkid` also reads a range, so it needs no device node of a
-//! partition. Neither recognises a copy of a superblock whose original is gone; [`copies`] does.
+//! Both programs read a device that Assay has opened, so names cannot lead them to another one. `wipefs` lists
+//! everything on a whole device or partition, even with a wrong checksum. `blkid` also reads a range, so it needs no
+//! device node of a partition. Neither recognizes a copy of a superblock without the original; [`copies`] does.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// The open device, which both programs have as standard input.
 const INPUT: &str = "/proc/self/fd/0";
-/// Exit codes of blkid: it recognised nothing, or several things of which at most one can be valid.
+/// Exit codes of blkid: nothing recognized, or several signatures of which only one can be valid.
 const NOTHING: i32 = 2;
 const AMBIVALENT: i32 = 8;
 /// Bytes at each end in which the programs look.
@@ -31,7 +31,7 @@ pub struct Signature {
     /// The type that blkid prints, and that the user types after `--destroy`: `gpt`, `ext4`, `crypto_LUKS`.
     #[serde(rename = "type")]
     pub name: String,
-    /// What blkid says that the type is for: `filesystem`, `raid`, `crypto`, `partition-table` or `other`.
+    /// Usage according to blkid: `filesystem`, `raid`, `crypto`, `partition-table` or `other`.
     pub usage: Option<String>,
     /// First byte of the mark; zero if only blkid recognised it.
     #[serde(deserialize_with = "from_hexadecimal")]
@@ -64,8 +64,8 @@ struct WipefsAnswer {
     signatures: Vec<Signature>,
 }
 
-/// Returns what a range of an open device contains, each name once. `node` is the open file of exactly this
-/// range. Fails if a program is missing or not understood, or if the device cannot be read.
+/// Returns the signatures in a range of an open device, each name once. `node` is the open file of exactly this range.
+/// Fails if a program is missing or its output is invalid, or if the device cannot be read.
 pub fn in_range(
     system: &dyn System,
     device: &File,
@@ -102,7 +102,7 @@ pub fn in_range(
     Ok(found)
 }
 
-/// Adds what has another name, and what is new about those with a known name.
+/// Adds signatures with new names, and new facts about known names.
 fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
     for new in more {
         match found.iter_mut().find(|known| known.name == new.name) {
@@ -115,16 +115,16 @@ fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
     }
 }
 
-/// Superblocks of what Assay created under a label at a byte of a device. The default is: none.
+/// Superblocks of Assay's label at an offset of a device. Default: none.
 #[derive(Debug, Default, PartialEq)]
 pub struct Superblocks {
     pub has_original: bool,
     pub copies: Vec<u64>,
 }
 
-/// Looks for what Assay created under a label at a byte of a device. `mkfs.ext4` writes the copies of the
-/// superblock first, so they remain without an original if it is killed. They are found only if blkid
-/// recognises nothing else, which may have been made since.
+/// Finds superblocks with Assay's label at an offset of a device. `mkfs.ext4` writes the copies of the superblock
+/// first, so they remain without an original if it is killed. Assay finds them only if blkid recognizes nothing else,
+/// which may be newer.
 pub fn superblocks(
     system: &dyn System,
     device: &Path,
@@ -139,7 +139,7 @@ pub fn superblocks(
     require_programs(system, &file)?;
     require_readable(system, &file, &range)?;
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
-    // One type per question: what others left on the device cannot make the answer ambivalent.
+    // One type per query: other signatures on the device cannot make the answer ambiguous.
     for kind in CREATED.split(' ') {
         let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
         for own in found.into_iter().filter(|own| own.name == kind) {
@@ -160,10 +160,10 @@ pub fn superblocks(
     Ok(Superblocks { has_original: false, copies: offsets(copies) })
 }
 
-/// The programs without which nothing that Assay made can be wiped.
+/// Programs needed to wipe the layers that Assay created.
 pub const PROGRAMS: [&str; 2] = ["wipefs", "blkid"];
 
-/// What is missing to wipe what a study makes, if anything is.
+/// Returns the missing program for wiping; `None` if there is none.
 pub fn missing(system: &dyn System) -> Option<String> {
     let missing = PROGRAMS.into_iter().find(|program| system.program(program).is_none())?;
     Some(format!("{missing} is not installed; install the package util-linux"))
@@ -186,7 +186,7 @@ fn require_programs(system: &dyn System, device: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails if the ends of a range cannot be read: both programs treat what they cannot read as blank.
+/// Fails if the ends of a range cannot be read: both programs treat unreadable data as blank.
 fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<()> {
     if readable(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
 }
@@ -239,7 +239,7 @@ fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
     }
 }
 
-/// Asks blkid what a range contains: a filesystem or member, and a partition table. `None` if ambivalent.
+/// Runs blkid on a range: a filesystem or member, and a partition table. `None` if ambiguous.
 fn blkid(
     system: &dyn System,
     device: &File,
@@ -282,14 +282,14 @@ fn parse_export(text: &str) -> io::Result<Vec<Signature>> {
         let usage = Some("partition-table".to_owned());
         found.push(Signature { name, usage, offset: 0, uuid: value("PTUUID"), label: None });
     }
-    // Of a blank partition blkid prints what the table of its disk says.
+    // For a blank partition blkid prints fields of its disk's partition table.
     if found.is_empty() && value("PART_ENTRY_SCHEME").is_none() {
         return Err(io::Error::other("blkid printed neither TYPE nor PTTYPE"));
     }
     Ok(found)
 }
 
-/// Removes the backslashes before what a shell would not take literally.
+/// Removes the shell escapes.
 fn unescape(value: &str) -> String {
     let mut plain = String::new();
     let mut signs = value.chars();
@@ -327,7 +327,7 @@ fn copies(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<
     Ok(found)
 }
 
-/// Recognises what begins at an offset by its first bytes.
+/// Recognizes the signature at an offset by its first bytes.
 fn copy_in(block: &[u8; KIB as usize], offset: u64) -> Option<Signature> {
     let u16_at = |at: usize| u64::from(u16::from_le_bytes([block[at], block[at + 1]]));
     let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;

@@ -1,5 +1,4 @@
-//! What a target stands on: file system, mount, and the stack of devices below, as far as the
-//! kernel tells.
+//! The stack below a target: file system, mount, and devices, as far as known.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +12,7 @@ use super::io_limits::IoLimit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// A directory: the tool makes its own file there.
+    /// A directory: Assay creates its own file in it.
     Directory,
     /// An existing file: only read.
     File,
@@ -31,14 +30,14 @@ pub enum Backing {
     Memory,
     /// Another machine or the host (NFS, CIFS, 9p, virtiofs, sshfs).
     Remote,
-    /// Nothing that the kernel tells (a FUSE program without a path, ZFS without its tools).
+    /// Unknown to the kernel (a FUSE program without a path, ZFS without its tools).
     Unknown,
 }
 
 /// Target of a study for which Assay creates a loop device.
 pub const NEW_LOOP_DEVICE: &str = "a new loop device";
 
-/// Of md's devices (Linux, admin-guide/devices.txt).
+/// Major number of md devices (Linux, admin-guide/devices.txt).
 pub const MD_MAJOR: u32 = 9;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,18 +45,18 @@ pub struct Layer {
     /// Kernel name: `sda1`, `dm-0`, `loop3`.
     pub name: String,
     pub number: DeviceNumber,
-    /// What it is: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
+    /// Kind: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
     pub kind: String,
     pub below: Vec<String>,
     pub size_bytes: u64,
 }
 
-/// Interface between drive and machine, and what it can carry.
+/// Interface between drive and machine, and its bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// For people: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s`.
+    /// Display name: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s`.
     pub name: String,
-    /// Payload bytes per second after line coding: nothing faster comes from the drive.
+    /// Payload bytes per second after line coding: an upper bound for the drive.
     pub ceiling_bytes_per_s: f64,
 }
 
@@ -67,9 +66,9 @@ pub struct MemoryCard {
     pub kind: Presence<String>,
     /// Number of the maker: `0x000003`.
     pub maker_id: Presence<String>,
-    /// Who ordered it, in two letters as a number: `0x5344`.
+    /// OEM ID: two letters as a number, `0x5344`.
     pub oem_id: Presence<String>,
-    /// Month and year in which it was made: `04/2019`.
+    /// Month and year of manufacture: `04/2019`.
     pub made: Presence<String>,
 }
 
@@ -84,7 +83,7 @@ fn is_not_asked<T>(seen: &Presence<T>) -> bool {
     seen.reason() == Some(NOT_ASKED)
 }
 
-/// A whole device, with what can be known of it. Sizes in bytes.
+/// A whole device with its known facts. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drive {
     pub name: String,
@@ -105,7 +104,7 @@ pub struct Drive {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
     pub link: Presence<Link>,
-    /// Version of USB that its device speaks: `3.20`.
+    /// USB version of its device: `3.20`.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
     pub usb_version: Presence<String>,
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
@@ -120,26 +119,26 @@ pub struct Drive {
     pub read_ahead_bytes: Presence<u64>,
 }
 
-/// The kernel's word for a drive that announces a cache of its own.
+/// The kernel's word for a drive with a volatile write cache.
 const WRITE_BACK: &str = "write back";
 /// The same for one without.
 const WRITE_THROUGH: &str = "write through";
 
-/// Buses whose other end is a program on another computer, or on the one around this one.
+/// Buses of drives that a program on another computer or the host implements.
 const SERVED: [&str; 5] = ["virtio", "xen", "hyper-v", "nbd", "rbd"];
 
 impl Drive {
-    /// Whether a program on another computer, or on the one around this one, serves it.
+    /// Returns whether a program on another computer or the host implements it.
     pub fn is_served(&self) -> bool {
         self.bus.value().is_some_and(|bus| SERVED.contains(&bus.as_str()))
     }
 
-    /// Whether it announces a cache that a flush empties.
+    /// Returns whether it reports a volatile write cache.
     pub fn announces_a_cache(&self) -> bool {
         self.write_cache.value().is_some_and(|kind| kind == WRITE_BACK)
     }
 
-    /// Whether it says that what it wrote is written: it announces no cache.
+    /// Returns whether the drive reports no volatile write cache.
     pub fn writes_through(&self) -> bool {
         self.write_cache.value().is_some_and(|kind| kind == WRITE_THROUGH)
     }
@@ -155,7 +154,7 @@ pub struct Mount {
     pub options: Vec<String>,
 }
 
-/// What is known of a loop device that stands on no drive.
+/// Reason for a loop device without a drive below.
 pub const LOOP_IN_MEMORY: &str = "the file of the loop device is in memory";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -169,17 +168,17 @@ pub struct Site {
     /// Device number of the file system, or of the device that the target is.
     pub device: DeviceNumber,
     pub backing: Backing,
-    /// Why nothing, or not everything, is known of what lies below.
+    /// Why the layers below are unknown or incomplete.
     pub backing_reason: Option<String>,
     pub layers: Vec<Layer>,
-    /// Devices whose counters are compared with what is claimed: the topmost block devices.
+    /// Devices whose counters must match the reported traffic: the topmost block devices.
     pub counted: Vec<String>,
-    /// Devices on which other traffic disturbs: the counted ones and what they are parts or made of.
+    /// Devices on which other traffic disturbs the trial: the counted ones, their parents and the devices below.
     pub shared: Vec<String>,
     pub drives: Vec<Drive>,
-    /// Compression of the file system or device: its name, or why it is not known or off.
+    /// Compression of the file system or device: its name, or why it is unknown or off.
     pub compression: Presence<String>,
-    /// What is seen to encrypt on the way down, the uppermost first; not recorded by older versions.
+    /// Visible encryption layers, the uppermost first; not recorded by older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub encryption: Vec<String>,
     /// Limits of control groups on the devices of the stack.
@@ -188,7 +187,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The simulated engine as a target: nothing of the machine is below it.
+    /// The simulated engine as a target: no device below.
     pub fn simulated(target: &str) -> Self {
         Self {
             target: target.to_owned(),
@@ -254,7 +253,7 @@ impl Site {
             (Presence::Present(mount), _) => mount.filesystem.clone(),
             (Presence::Absent(_), TargetKind::Simulated) => "none (simulated)".to_owned(),
             (Presence::Absent(_), TargetKind::Device) => "none (block device)".to_owned(),
-            // A change of root may hide what is mounted.
+            // A chroot may hide the mount.
             (Presence::Absent(_), _) => "not known".to_owned(),
         }
     }

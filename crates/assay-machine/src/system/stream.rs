@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::System;
 
-/// Reads from the first byte on, whatever the file's own place is.
+/// Reads from the first byte on, independent of the file's position.
 pub struct Stream<'s> {
     system: &'s dyn System,
     file: File,

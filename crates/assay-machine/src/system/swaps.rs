@@ -7,7 +7,7 @@ use super::{System, mounts};
 
 pub const TABLE: &str = "/proc/swaps";
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
-/// What the kernel adds to the name of a file that was removed.
+/// Suffix that the kernel appends to the name of a removed file.
 const REMOVED: &str = " (deleted)";
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {
     parsed(text(system, path), |text| text.parse().ok())
 }
 
-/// Whole numbers with spaces between them; none if anything else is among them.
+/// Parses integers separated by spaces; `None` if there is anything else.
 pub fn numbers(text: &str) -> Option<Vec<u64>> {
     text.split_whitespace().map(|word| word.parse().ok()).collect()
 }
@@ -38,7 +38,7 @@ pub fn flag(system: &dyn System, path: &Path) -> Presence<bool> {
     number(system, path).map(|number| number != 0)
 }
 
-/// Text that is turned into something else, or absent when it cannot be.
+/// Parses a text; absent if that fails.
 pub fn parsed<T>(text: Presence<String>, parse: impl FnOnce(&str) -> Option<T>) -> Presence<T> {
     match text {
         Presence::Present(text) => {
@@ -57,7 +57,7 @@ pub fn chosen(text: &str) -> Option<String> {
     }
 }
 
-/// What was read; none where it is not there. Any other trouble is no sign that it is gone.
+/// Returns the value; `None` if the file does not exist. Other errors do not mean that it is gone.
 pub fn there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     let gone = |error: &io::Error| {
         let gone = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];
@@ -82,7 +82,7 @@ pub fn first<T>(ways: impl IntoIterator<Item = Presence<T>>, reason: &str) -> Pr
     found.unwrap_or_else(|| Presence::absent(reason))
 }
 
-/// What an error means, without its number.
+/// Message of an error, without its number.
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "not found".to_owned(),

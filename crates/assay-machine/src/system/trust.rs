@@ -1,4 +1,4 @@
-//! Whether somebody else could have put something into a directory that root relies on.
+//! Checks whether others could write to a directory that root relies on.
 
 use std::io;
 use std::path::{Component, Path};
@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use super::{FileKind, System};
 
 pub const ALL_WRITE: u32 = 0o002;
-/// Only owners rename and remove what is in the directory.
+/// Only owners may rename and remove files in the directory.
 const STICKY: u32 = 0o1000;
 pub const OTHERS_WRITE: u32 = 0o022;
 
@@ -31,7 +31,7 @@ pub fn fault(
     })
 }
 
-/// Why somebody other than root and `owner` may reach or replace a directory: the first fault on the way.
+/// Returns the first fault on the path to a directory: someone other than root and `owner` may reach or replace it.
 pub fn fault_on_way(
     system: &dyn System,
     directory: &Path,
@@ -43,9 +43,9 @@ pub fn fault_on_way(
     }
     let mut parts: Vec<&Path> = directory.ancestors().collect();
     parts.reverse();
-    // From the top: nobody else can replace what is below a directory that passed.
+    // From the top: nobody else can replace files below a directory that passed.
     for part in parts {
-        // In a sticky directory, such as /tmp, others cannot replace what a user owns. Root refuses it all the same.
+        // In a sticky directory, such as /tmp, others cannot replace files of a user. Root still refuses it.
         let is_sticky = part != directory && system.status(part)?.mode & STICKY != 0;
         let closed = if is_sticky && owner != 0 { 0 } else { OTHERS_WRITE };
         if let Some(fault) = fault(system, part, &[owner], closed)? {
@@ -55,7 +55,7 @@ pub fn fault_on_way(
     Ok(None)
 }
 
-/// Why somebody other than `owner` may have written one of the files in a directory, or the directory.
+/// Returns why someone other than `owner` may have written the directory or one of its files.
 pub fn fault_below(system: &dyn System, path: &Path, owner: u32) -> io::Result<Option<String>> {
     let found = |fault: &str| Ok(Some(format!("{}: {fault}", path.display())));
     if system.read_link(path).is_ok() {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::system::Fake;
 
-    /// What is wrong with the way to a result and with its files, for this user.
+    /// Faults of the path to a result and of its files, for this user.
     fn faults(facts: &str, user: u32) -> [Option<String>; 2] {
         let fake = Fake::new();
         fake.add("file /a/b/c/one x\nfile /a/b/c/below/two x").unwrap();

@@ -1,4 +1,4 @@
-//! The virtual machines that the tool makes for studies of durability: each has a file that says so.
+//! Virtual machines for durability studies: each has a file that identifies it.
 
 use std::path::Path;
 

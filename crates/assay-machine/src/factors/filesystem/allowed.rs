@@ -1,7 +1,7 @@
-//! What a level may ask of the programs that make and mount a file system.
+//! Options that a level may pass to the programs that create and mount a file system.
 //!
-//! The consent names one device, and by its label a file system of the tool's own is known after a
-//! crash. So a level says nothing of other devices or files, nor of the label.
+//! The user consents to one device, and after a crash Assay recognizes its file system by the label. Therefore levels
+//! must not name other devices, files or labels.
 
 use super::FileSystem;
 
@@ -12,14 +12,14 @@ pub type Allowed = (&'static str, Takes);
 pub enum Takes {
     Nothing,
     Value,
-    /// A power of two, in bytes: of others the programs take the one below, without a word.
+    /// A power of two, in bytes: the programs silently round other values down.
     Power,
-    /// Keys after commas, each with or without a value; `^` before one turns it off. The allowed ones, with spaces.
+    /// Allowed keys of a comma-separated list, with or without values; a `^` prefix turns a key off.
     Keys(&'static str),
 }
 
 pub(super) struct Fault {
-    /// Number of words before the one that it is about.
+    /// Number of words before the faulty one.
     at: usize,
     pub reason: String,
 }
@@ -37,13 +37,13 @@ pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<Fault> {
     None
 }
 
-/// What no program may be given: the fault of the one that would take most of the line.
+/// Returns an error if no program accepts the line: that of the program that accepts most of it.
 pub(super) fn fault_of_all(kinds: &[&FileSystem], line: &str) -> Option<String> {
     let faults: Option<Vec<Fault>> = kinds.iter().map(|kind| fault(kind, line)).collect();
     faults?.into_iter().max_by_key(|fault| fault.at).map(|fault| fault.reason)
 }
 
-/// Reads the option that the words start with: how many words it is.
+/// Parses the option at the start of the words; returns its number of words.
 fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     let word = words[0];
     if word.contains('/') {
@@ -59,7 +59,7 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
         return Ok(1);
     }
     let value = joined.or_else(|| words.get(1).copied()).unwrap_or_default();
-    // Without a value of its own an option would take the next one's, or the device.
+    // An option without its value would consume the next option or the device.
     if value.is_empty() || value.starts_with('-') {
         return Err(format!("{name} needs a value"));
     }
@@ -75,7 +75,7 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     Ok(if joined.is_some() { 1 } else { 2 })
 }
 
-/// An option if a word is it, with the value that is joined to it.
+/// Returns the option of a word, with a joined value.
 fn reads(known: Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str>)> {
     let (name, takes) = known;
     let rest = word.strip_prefix(name)?;
@@ -249,7 +249,7 @@ mod tests {
             let reason = fault_of_all(FILE_SYSTEMS, line).unwrap();
             assert!(reason.contains(expected), "{line}: {reason}");
         }
-        // What one program calls a label is the log of another.
+        // The label option of one program is the log option of another.
         assert_eq!(fault_of_all(FILE_SYSTEMS, "-l size=64m"), None);
     }
 

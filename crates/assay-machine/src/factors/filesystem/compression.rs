@@ -1,4 +1,4 @@
-//! What a file system compresses its files with, which its mount says.
+//! Compression of a file system, verified in its mount options.
 
 use crate::system::site::Mount;
 use assay_core::catalogue::About;
@@ -9,9 +9,9 @@ use crate::factors::Choice;
 
 const NONE: &str = "none";
 const BTRFS: &str = "btrfs";
-/// What the kernel takes for a level that names none.
+/// The kernel's default levels of algorithms without one.
 const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
-/// Mount options that say it in another way, or turn it off.
+/// Mount options that also set compression, or turn it off.
 const BESIDE: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
 
 pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
@@ -30,7 +30,7 @@ pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
     example: "[\"none\", \"lzo\", \"zstd:1\", \"zstd:3\", \"zlib\"]",
     judge: |level| {
         let within = |text: &str, least: i32, most: i32| {
-            // As the kernel shows it: without leading zeros or a sign that says nothing.
+            // As the kernel shows numbers: without leading zeros or a plus sign.
             let number = text.parse::<i32>().ok().filter(|number| number.to_string() == text);
             number.is_some_and(|number| number != 0 && (least..=most).contains(&number))
         };
@@ -58,7 +58,7 @@ fn full(level: &str) -> &str {
     USUAL.iter().find(|(short, _)| *short == level).map_or(level, |(_, full)| full)
 }
 
-/// What a level asks of the mount; none where it asks for nothing.
+/// Returns the mount option of a level; `None` without one.
 pub(super) fn option(level: &str) -> Option<String> {
     (level != NONE).then(|| format!("compress-force={}", full(level)))
 }
@@ -82,7 +82,7 @@ pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Opti
     })
 }
 
-/// Whether a file system that is mounted without compression has some all the same.
+/// Returns the compression option of a file system mounted without compression.
 pub(super) fn stray(mount: &Mount) -> Option<&String> {
     mount.options.iter().find(|option| option.starts_with("compress"))
 }
@@ -98,7 +98,7 @@ mod tests {
         for level in ["none", "lzo", "zlib", "zlib:9", "zstd", "zstd:1", "zstd:15", "zstd:-5"] {
             COMPRESSION_FACTOR.judge(level).unwrap();
         }
-        // Of zstd:16 the kernel makes zstd:15 without a word, of zstd:03 zstd:3.
+        // The kernel silently changes zstd:16 to zstd:15 and zstd:03 to zstd:3.
         for level in
             ["", "gzip", "lzo:1", "zlib:0", "zlib:10", "zstd:16", "zstd:03", "zstd:+3", "no"]
         {

@@ -60,7 +60,7 @@ const OPTIONS: &[Allowed] = &[
     ("-U", Value),
 ];
 
-/// Those that would leave work for the background, or discard, are not among them.
+/// Excludes options that defer work to the background, or discard.
 const EXTENDED: &str = "stride stripe-width stripe_width encoding encoding_flags hash_seed mmp_update_interval num_backup_sb \
      orphan_file_size packed_meta_blocks quotatype resize";
 
@@ -69,11 +69,11 @@ const FEATURES: &str = "64bit bigalloc casefold dir_index dir_nlink ea_inode enc
      metadata_csum metadata_csum_seed mmp none orphan_file project quota resize_inode sparse_super \
      sparse_super2 stable_inodes uninit_bg verity";
 
-/// Without these the kernel would go on writing inode tables during the trials.
+/// Otherwise the kernel initializes inode tables during the trials.
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
 fn arguments(label: &str, options: &[&str]) -> Vec<String> {
-    // Of several -E the program takes the last one alone, and of several -O.
+    // mke2fs uses only the last of several -E, and of several -O.
     let mut extended = vec![AT_ONCE];
     let (mut own, mut features) = (Vec::new(), Vec::new());
     let mut words = options.iter();

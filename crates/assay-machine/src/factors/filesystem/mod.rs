@@ -1,4 +1,4 @@
-//! File systems, made fresh on a device whose data were given up. One file a file system.
+//! File systems, created on a device whose data the user gave up. One file per file system.
 
 mod allowed;
 mod btrfs;
@@ -30,9 +30,9 @@ pub struct FileSystem {
     pub package: &'static str,
     pub smallest: Bytes,
     pub options: &'static [Allowed],
-    /// Options with which it can encrypt directories by itself; none where it cannot.
+    /// Options for native directory encryption; empty if not supported.
     pub encrypting: &'static [&'static str],
-    /// Arguments before the device: label and the user's options, with nothing left to the background.
+    /// Arguments before the device: label and the user's options, with no deferred initialization.
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
 }
 

@@ -13,9 +13,9 @@ use crate::factors::layers::too_few;
 #[derive(Debug)]
 pub(super) struct Profile {
     pub name: &'static str,
-    /// Devices at the least: btrfs makes some on fewer, on which they are another one.
+    /// Minimum number of devices: btrfs accepts fewer for some profiles, but then they differ.
     pub least: usize,
-    /// Bytes that it holds on so many devices of so many bytes.
+    /// Capacity in bytes, from number and size of the devices.
     pub holds: fn(u64, u64) -> u64,
 }
 
@@ -45,7 +45,7 @@ impl Profile {
         ["-d", self.name, "-m", metadata].map(str::to_owned)
     }
 
-    /// Checks in sysfs that a mounted pool lies on so many devices, its data by this profile alone.
+    /// Checks in sysfs that a mounted pool has so many devices and uses only this profile for data.
     pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
         let source = devices::name_at(system, Path::new(&mounts::at(system, point)?.mount.source));
         let pool = source.and_then(|name| devices::pool_of(system, &name));

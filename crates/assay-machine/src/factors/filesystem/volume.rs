@@ -21,7 +21,7 @@ use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Factor, has_module};
 
-/// Part of an area that a file system needs for itself, at least.
+/// Minimum share of an area for the metadata of the file system: one part in this many.
 const OWN: u64 = 10;
 /// Bytes that each has room for in any case.
 const AMPLE: u64 = 64 << 20;
@@ -58,7 +58,7 @@ impl Layer for FileSystems {
     }
 
     fn ample(&self, bytes: u64) -> u64 {
-        // File systems keep some room to themselves: btrfs and xfs the most.
+        // File systems reserve space: btrfs and xfs the most.
         (bytes / 2 * 3).saturating_add(AMPLE)
     }
 }
@@ -68,15 +68,15 @@ pub(super) struct Volume {
     pub kind: &'static FileSystem,
     pub mkfs_options: String,
     pub mount_options: String,
-    /// How it lies on several devices, where it is to.
+    /// Profile on several devices, if requested.
     pub profile: Option<&'static Profile>,
-    /// Whether it is to encrypt a directory by itself.
+    /// Whether it encrypts a directory natively.
     pub encrypts: bool,
     pub compression: Option<String>,
 }
 
 impl Volume {
-    /// From levels by factor; none where no file system is asked for.
+    /// Returns the volume for levels by factor; `None` if they request no file system.
     pub fn from_wish(wish: &Wish<'_>) -> Option<Self> {
         let kind = find(wish.asked(&KIND_FACTOR)?)?;
         Some(Self {
@@ -105,7 +105,7 @@ impl Volume {
         self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
     }
 
-    /// Mounts it by its first device; the kernel finds the others where they are named.
+    /// Mounts it by its first device; options name the others.
     fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
         let all = self.all_mount_options();
         let own = all.split(',').filter(|option| !option.is_empty());
@@ -119,14 +119,14 @@ impl Volume {
         }
     }
 
-    /// The options of its mount, with what other levels add.
+    /// Mount options, including those of other factors.
     fn all_mount_options(&self) -> String {
         let own = Some(self.mount_options.clone()).filter(|own| !own.is_empty());
         let added = self.compression.as_deref().and_then(compression::option);
         own.into_iter().chain(added).collect::<Vec<_>>().join(",")
     }
 
-    /// What its options may not contain, if anything: no other device and no label.
+    /// Returns an error for forbidden options, such as other devices or labels.
     fn fault(&self) -> Option<String> {
         let FileSystem { program, options, .. } = self.kind;
         if let Some(fault) = allowed::fault(self.kind, &self.mkfs_options) {
@@ -157,7 +157,7 @@ impl Volume {
         self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
     }
 
-    /// The devices that it is made on, which must be enough of them.
+    /// Returns the devices of the volume; fails if there are too few.
     fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
         match (devices_of(below), self.profile) {
             (Some(devices), Some(profile)) => match profile.too_few(devices.len()) {
@@ -169,7 +169,7 @@ impl Volume {
         }
     }
 
-    /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
+    /// Checks in the kernel's mount table that the volume is mounted as requested; the error describes the mount.
     fn see_at(&self, system: &dyn System, point: &Path) -> Result<(), String> {
         let entry = mounts::at(system, point)?;
         if entry.mount.filesystem != self.kind.name {
@@ -252,7 +252,7 @@ impl Recipe for Volume {
             Undo::FileSystem { disk, start, label: label.clone() }
         };
         for (device, file) in devices.iter().zip(&files) {
-            // Each of them bears the label: all are wiped, one by one.
+            // All of them have the label, so all are wiped.
             builder.beside(made(device))?;
             builder.discard(device, file, made(device))?;
         }
@@ -305,14 +305,14 @@ impl Recipe for Volume {
     }
 }
 
-/// Whether the kernel neither has a file system nor a module for it that mounting would load.
+/// Returns whether the kernel has neither the file system nor a loadable module.
 fn kernel_lacks(system: &dyn System, name: &str) -> bool {
     let known = system.read_text(Path::new("/proc/filesystems")).unwrap_or_default();
     let mut known = known.lines().filter_map(|line| line.split('\t').next_back());
     !known.any(|known| known == name) && !has_module(system, name)
 }
 
-/// Whether the kernel's list of options shows one: some are shown by not being there.
+/// Returns whether the kernel's list of options implies one: some are shown by their absence.
 fn shows(options: &[String], option: &str) -> bool {
     const UNSHOWN: [&str; 8] =
         ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];

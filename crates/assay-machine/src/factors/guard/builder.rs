@@ -1,5 +1,5 @@
-//! What a layer makes things with: each step goes through the guard and its journal, and what changes
-//! a device is done only after its consent was confirmed once more.
+//! Steps of a layer: each goes through the guard and its journal, and steps that change a device confirm its consent
+//! again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::factors::layers::Device;
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
 
-/// Numbers of zram devices that are looked through for a free one.
+/// Maximum number of zram devices in the search for a free number.
 const MOST_ZRAM: u32 = 256;
 
-/// Makes one thing in steps, and keeps how each is undone.
+/// Creates one thing in steps, and records how to undo each.
 pub struct Builder<'g, 'a> {
     guard: &'g mut Guard<'a>,
     undo: Vec<Undo>,
@@ -30,7 +30,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         Self { guard, undo: Vec::new() }
     }
 
-    /// How all of it is undone, the first step first.
+    /// Undo entries of all steps, the first one first.
     pub(super) fn into_undo(self) -> Vec<Undo> {
         self.undo
     }
@@ -61,7 +61,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
 
-    /// Takes one step that changes a device or stands on it; refused unless its consent is confirmed again.
+    /// Takes one step that changes a device or uses it; refused unless its consent is confirmed again.
     pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
         self.act_on_all(&[device], undo, act)
     }
@@ -73,7 +73,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
 
-    /// Writes down how something is undone that the next step makes beside its own.
+    /// Records the undo entry of a side effect of the next step.
     pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
         if !self.undo.contains(&undo) {
             self.undo.push(undo.clone());
@@ -197,7 +197,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         Err(Failure::refused("other processes took every free loop device; try again"))
     }
 
-    /// Notes which device it became, where the kernel numbers its disks.
+    /// Records the attached device, if the kernel numbers its disks.
     fn attached(&mut self, device: PathBuf, undo: Undo) -> Outcome<(PathBuf, Undo)> {
         let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mark = Mark::read(self.guard.system, &name).ok().flatten();
@@ -212,10 +212,10 @@ impl<'g, 'a> Builder<'g, 'a> {
         Ok((device, marked))
     }
 
-    /// A compressed memory device of so many bytes: its file, and how it is undone.
+    /// Creates a zram device of this size; returns its file and undo entry.
     pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
         let system = self.guard.system;
-        // The kernel gives the lowest number that is free.
+        // The kernel assigns the lowest free number.
         let taken = |number: &u32| {
             sysfs::there(system.read_text(&sysfs::block(&format!("zram{number}")).join("dev")))
                 .is_ok_and(|found| found.is_some())
@@ -238,7 +238,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             return Err(Failure::refused(why));
         };
         let undo = Undo::Zram { number, sequence: Some(sequence) };
-        // The kernel takes an algorithm only as long as there is no size.
+        // The kernel accepts an algorithm only before the size is set.
         for (file, value) in
             [("comp_algorithm", algorithm.to_owned()), ("disksize", bytes.to_string())]
         {
@@ -254,7 +254,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         Ok((devices::file_of(&name), undo))
     }
 
-    /// Brings a setting to its value for what is made: it goes back when that is taken down.
+    /// Changes a setting for this layer; removing the layer restores it.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let Setting { path, value, .. } = setting;
         let read = || self.guard.read(path);
@@ -267,8 +267,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.set(setting)
     }
 
-    /// What was made, as a device for the next layer, with the consent that reaches it from what it stands
-    /// on. Refused if it is not what `undo` takes away, or stands on anything else.
+    /// Returns the created device for the next layer, with a consent derived from the devices below. Refused if it is
+    /// not the device that `undo` removes, or uses anything else.
     pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
         let system = self.guard.system;
         let journal = self.guard.journal.as_ref().ok_or_else(closed)?;

@@ -1,4 +1,4 @@
-//! What the guard does to a device, step by step, on a machine in memory.
+//! Actions of the guard on a device, step by step, on a fake machine.
 
 use std::path::Path;
 
@@ -42,8 +42,7 @@ fn make(
     ext4(options).make(guard, vec![Base::Device(device)])
 }
 
-/// What was done since `from`, in short: the partition and its range, the program and its device,
-/// what was discarded.
+/// Actions since `from`, abbreviated: partitions with their ranges, programs with their devices, and discards.
 fn steps(fake: &Fake, from: usize) -> Vec<String> {
     let told = |act: &Act| match act {
         Act::AddPartition { disk, number, range } => {
@@ -103,7 +102,7 @@ fn a_partition_is_used_again_for_its_own_range_and_for_no_other() {
     let mounted = make(&mut guard, (&disk, half.clone()), "", false).unwrap();
     guard.lower(&mounted).unwrap();
     assert_eq!(steps(&fake, before), ["mkfs.ext4 /dev/loop0p1", "mount /dev/loop0p1 "]);
-    // Somebody made another one of its name meanwhile: shorter, or elsewhere.
+    // Another partition of the same name now exists: shorter, or elsewhere.
     for (file, sectors) in [("size", 8), ("start", 2048)] {
         let place = format!("/sys/devices/virtual/block/loop0/loop0p1/{file}");
         let kept = fake.read_text(Path::new(&place)).unwrap();
@@ -207,7 +206,7 @@ fn what_the_kernel_mounted_otherwise_or_not_at_all_is_told() {
     fake.put(table, "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
     let told = ext4("").see(&fake, &mounted).unwrap_err();
     assert!(told.starts_with("nothing is mounted there"), "{told}");
-    // What was mounted over it last is what counts.
+    // The last mount at a directory is the visible one.
     let line = text.lines().find(|line| line.contains("/dev/loop0")).unwrap();
     let over = line.replace("- ext4", "- xfs");
     fake.put(table, format!("{text}{over}\n"));
@@ -288,7 +287,7 @@ fn a_text_file_is_written_kept_or_gone_again() {
     assert_eq!(fake.read_text(path).unwrap(), "vm.swappiness = 10\n");
 }
 
-/// What comes of something when each of its calls fails once in this way, one after the other.
+/// Results of `run` if each of its calls fails once in this way, one after the other.
 fn each_failing<T>(kind: io::ErrorKind, user: u32, run: impl Fn(&Faulty<'_>) -> T) -> Vec<T> {
     let mut found = Vec::new();
     for at in 1.. {
@@ -396,7 +395,7 @@ fn settings_that_exclude_each_other_are_put_back() {
             assert_eq!(fake.read_text(&level.path).unwrap().trim(), level.value);
             assert!(!guard.is_as_found());
         }
-        // Between two arms, and to a level that is what was found.
+        // Between two arms, and to a level equal to the original.
         guard.settings_back().unwrap();
         assert_eq!(holds(), before);
         guard.set(&levels[0]).unwrap();
@@ -416,14 +415,14 @@ fn plain(path: &str, value: &str) -> Setting {
     Setting { path: path.into(), value: value.to_owned(), device: None }
 }
 
-/// The guard knows nothing of these pairs: it compares. A run may die at any change.
+/// The guard does not know these pairs: it compares values. A run may die at any change.
 #[test]
 fn neighbors_that_a_setting_changes_are_restored() {
     let queue = |name: &str| format!("/sys/devices/pci/block/sda/queue/{name}");
     let (depth, batch) = (queue("nr_requests"), queue("iosched/async_depth"));
     for (path, level, changed, is_mutual) in [
         (SWAPPINESS, "10", CLUSTER, false),
-        // A pair of which one is 0 now.
+        // The other setting of the pair is 0 now.
         (CLUSTER, "5", SWAPPINESS, true),
         (&depth, "64", &batch, false),
     ] {

@@ -1,5 +1,5 @@
-//! How full a file system is: a file of the tool's own takes room of it until only so much is left. It lies
-//! beside what trials work on, and its removal is all that there is to undo.
+//! Fill level of a file system: Assay's own file allocates space until only a given share is free. The file is next to
+//! the test area; undoing removes only that file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,17 +17,17 @@ use crate::factors::{Choice, Factor};
 
 pub(in crate::factors) const FILL: &str = "fill_level";
 const NONE: &str = "none";
-/// File systems that set bytes aside when they are asked to, and whose free space says how full they are.
+/// File systems that preallocate space and report their free space reliably.
 const ABLE: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat"];
-/// What stays free of the file system that the machine runs on: a share of it, and so much at least.
+/// Minimum free space on the root file system: a share, and a minimum in bytes.
 const ROOT_SHARE: u64 = 20;
 const ROOT_BYTES: u64 = 4 << 30;
-/// What stays free of any other: room for what trials write.
+/// Minimum free space on other file systems, for the writes of trials.
 const OTHER_BYTES: u64 = 16 << 20;
 
 pub(super) struct Fill;
 
-/// The share of a file system that is to be taken; none where it stays as it is.
+/// Requested used share of a file system; `None` leaves it unchanged.
 fn wanted(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
         return Ok(None);
@@ -62,7 +62,7 @@ static LEVEL_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// The share of a file system that is not free.
+/// Used share of a file system.
 fn taken(space: Space) -> f64 {
     1.0 - space.available_bytes as f64 / space.total_bytes.max(1) as f64
 }
@@ -94,7 +94,7 @@ impl Layer for Fill {
     }
 }
 
-/// A file that takes so much that this share of its file system is taken.
+/// A file of the size that fills its file system to this share.
 struct Filler {
     share: f64,
 }
@@ -102,7 +102,7 @@ struct Filler {
 struct Place {
     shown: String,
     space: Space,
-    /// Whether the machine runs on this file system.
+    /// Whether it is the root file system.
     is_root: bool,
 }
 
@@ -120,7 +120,7 @@ fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
         return Err(doubt(&format!("{filesystem} does not report its usage reliably")));
     }
     let runs_on = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
-    // Of a machine that does not tell what it runs on, anything could be it.
+    // If the root file system is unknown, treat any as root.
     let is_root =
         here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
     let space = system.space(directory).map_err(|error| doubt(&error.to_string()))?;
@@ -198,7 +198,7 @@ impl Recipe for Filler {
         Ok(())
     }
 
-    /// How much it takes depends on what is free, so that there is no line to be typed.
+    /// The size depends on the free space, so there is no fixed command.
     fn typed(&self, below: &[PathBuf]) -> Typed {
         let out = below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into());
         Typed { acts: Vec::new(), out }
@@ -273,7 +273,7 @@ mod tests {
             assert!(told.starts_with(&format!("cannot fill {directory}: {kind}")), "{told}");
         }
         assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
-        // A plan knows it before anything is made.
+        // A plan contains the level before anything is created.
         let levels = Levels::from([(FILL.to_owned(), "80%".to_owned())]);
         let stack = super::super::Stack::new(&Wish::new(&levels)).unwrap();
         assert!(stack.missing_beside(&fake, Path::new("/tmp")).is_some());

@@ -1,6 +1,6 @@
-//! Layers: what is built under the guard for an arm to stand on, devices and file systems, one on top
-//! of the other. Each says what it takes from below and what it gives, and is made, seen and taken
-//! down in steps that the journal knows; what stands in which order is [`LAYERS`].
+//! Layers: devices and file systems, one on top of the other, that the guard creates for an arm. Each layer declares
+//! its input and output, and is created, checked and removed in steps recorded in the journal; [`LAYERS`] defines their
+//! order.
 
 mod encryption;
 mod fill;
@@ -29,9 +29,9 @@ pub(super) use encryption::{ENCRYPTION_FACTOR, FSCRYPT};
 pub use stack::{Raised, Stack};
 pub use swap::{SWAP, has_file as swaps_to_file};
 
-/// Every layer, in the order in which they stand on each other, the lowest first.
+/// All layers in stacking order, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[
-    // What comes in between stands here, a line each.
+    // Add a layer here, one line each.
     &own_loop::OwnLoop,
     &zram::Zram,
     &encryption::EncryptedDevices,
@@ -54,9 +54,9 @@ pub struct Extent {
 
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// It, or the part of it that may be had.
+    /// The whole device, or the part that Assay may use.
     pub extent: Extent,
-    /// Whether it is told, before something is made on it, that it holds nothing.
+    /// Whether Assay discards the device before creating something on it.
     pub discard: bool,
     pub consent: Consent,
 }
@@ -75,13 +75,13 @@ impl Device {
         Ok(Self { extent: Extent { device, range, whole: true }, discard, consent })
     }
 
-    /// File of the device; of a part, that of the whole one.
+    /// File of the device; for a part, the file of the whole device.
     pub fn file(&self) -> PathBuf {
         devices::file_of(&self.extent.device)
     }
 }
 
-/// What a layer stands on, and what it gives to the next one.
+/// Input of a layer, and output for the next one.
 #[derive(Clone, Debug)]
 pub enum Base {
     Device(Device),
@@ -99,9 +99,9 @@ impl Base {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: it stands on a file of the tool's own.
+    /// Nothing: the layer uses Assay's own file.
     Nothing,
-    /// One; of several, one of it is made on each.
+    /// One device; with several, one layer on each.
     One,
     All,
 }
@@ -109,15 +109,15 @@ pub enum Takes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     Device,
-    /// A directory, in which the tool makes its own file.
+    /// A directory, in which Assay creates its own file.
     Directory,
 }
 
-/// What is asked for, of which each layer reads its own.
+/// Requested levels; each layer reads its own.
 #[derive(Clone, Copy)]
 pub struct Wish<'a> {
     pub levels: &'a Levels,
-    /// Bytes of a target that the tool makes itself, where that is the target.
+    /// Size of the target if Assay creates it, bytes.
     pub own_target: Option<u64>,
 }
 
@@ -130,28 +130,28 @@ impl<'a> Wish<'a> {
         self.levels.get(name).map(String::as_str)
     }
 
-    /// The level of a factor, unless it asks for nothing special.
+    /// Returns the level of a factor, unless it is the default.
     pub fn asked(&self, factor: &dyn Factor) -> Option<&'a str> {
         self.level(factor.about().name).filter(|level| *level != DEFAULTS)
     }
 }
 
 const NONE: &str = "none";
-/// The level of an option that asks for nothing special.
+/// The level of an option without options.
 pub(super) const DEFAULTS: &str = "defaults";
 
-/// A kind of thing that is made for trials to stand on.
+/// A kind of layer that Assay creates for trials.
 pub trait Layer: Sync {
-    /// What it makes, in the singular: `file system`.
+    /// Its name in the singular: `file system`.
     fn noun(&self) -> &'static str;
 
-    /// Its factors: the choosing one first, then its options. None if the target asks for it.
+    /// Its factors: the choosing one first, then its options. Empty if the target implies the layer.
     fn factors(&self) -> &'static [&'static dyn Factor];
 
-    /// What is to be made of it; none where nothing of it is asked for.
+    /// Returns the recipe for the requested levels; `None` if they do not request this layer.
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>>;
 
-    /// The factor that chooses: its first one, or that of another layer where one factor chooses of both.
+    /// The factor that chooses the layer: its first one, or that of another layer if one factor chooses for both.
     fn chooser(&self) -> Option<&'static dyn Factor> {
         self.factors().first().copied()
     }
@@ -161,28 +161,28 @@ pub trait Layer: Sync {
         self.chooser().map(example_levels).unwrap_or_default()
     }
 
-    /// Levels of other layers without which there is nothing to make it on, as an example.
+    /// Example levels of other layers that this one needs below it.
     fn ground(&self) -> Levels {
         Levels::new()
     }
 
-    /// Whether it stands on a device, whose data are lost: else beside a directory that stays as it is.
+    /// Returns whether the layer overwrites a device; otherwise it is next to an unchanged directory.
     fn needs_device(&self) -> bool {
         true
     }
 
-    /// Bytes that it must have at the least to hold so many.
+    /// Minimum bytes of device so that the layer can contain `bytes`.
     fn least(&self, bytes: u64) -> u64 {
         bytes
     }
 
-    /// Bytes on which it holds so many whatever is chosen.
+    /// Bytes of device that are enough to contain `bytes`, for any options.
     fn ample(&self, bytes: u64) -> u64 {
         bytes
     }
 }
 
-/// How one thing of a layer is made, from the levels of an arm.
+/// How Assay creates one layer from the levels of an arm.
 pub trait Recipe {
     fn words(&self) -> String;
 
@@ -190,7 +190,7 @@ pub trait Recipe {
         Takes::One
     }
 
-    /// How many of what lies below it needs at the least.
+    /// Minimum number of inputs.
     fn least(&self) -> usize {
         1
     }
@@ -199,38 +199,38 @@ pub trait Recipe {
         Gives::Device
     }
 
-    /// What is missing here to make it on things of so many bytes, or may not be asked of it.
+    /// Returns what is missing or forbidden for creating it on devices of these sizes; `None` if nothing.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
 
-    /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
+    /// Returns what is missing for creating it next to an existing directory, if known in advance.
     fn missing_beside(&self, _system: &dyn System, _directory: &Path) -> Option<String> {
         None
     }
 
-    /// Bytes of what it gives, made on things of so many.
+    /// Bytes of the output, on inputs of these sizes.
     fn room(&self, below: &[u64]) -> u64 {
         below.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Makes it and checks that it is as asked. After a failure the caller takes back what was done.
+    /// Creates the layer and checks it. After a failure the caller reverts the finished steps.
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base>;
 
     fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
         Ok(())
     }
 
-    /// The lines with which it is made, on the files of what lies below.
+    /// Commands that create it on the files of its inputs.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 
-    /// What of it the tool can make last: settings, and files that only it writes, named after the id.
+    /// Parts that Assay can apply permanently: settings, and Assay's own files, named after the ID.
     fn kept(&self, _id: &str) -> Kept {
         Kept::default()
     }
 }
 
-/// What the tool can make last of something that it makes for measuring alone.
+/// Parts of a temporary layer that Assay can apply permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub settings: Vec<Setting>,
@@ -240,7 +240,7 @@ pub struct Kept {
 #[derive(Clone, Debug)]
 pub struct Made {
     pub base: Base,
-    /// How it is taken down, in this order.
+    /// Undo entries, in this order.
     pub undo: Vec<Undo>,
 }
 
@@ -250,12 +250,12 @@ pub struct Typed {
     pub out: PathBuf,
 }
 
-/// What is left to the operator, where something is to stay.
+/// Steps for the operator to apply something permanently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByHand {
     pub typed: Typed,
     pub why: &'static str,
-    /// The line that brings it back at each start, and where that belongs.
+    /// Configuration line that restores it at each boot, and its file.
     pub lasting: Option<(String, &'static str)>,
 }
 
@@ -264,7 +264,7 @@ pub fn of_factor(name: &str) -> Option<&'static dyn Layer> {
     LAYERS.iter().find(own).copied()
 }
 
-/// Name of the factor that one requires; none where it means something by itself.
+/// Returns the factor that this one requires; `None` if it is independent.
 pub fn goes_with(name: &str) -> Option<&'static str> {
     let first = of_factor(name)?.factors().first()?.about().name;
     (first != name).then_some(first)
@@ -282,13 +282,13 @@ pub fn chosen<'n>(
     LAYERS.iter().copied().filter(is_chosen)
 }
 
-/// Whether trials of any arm stand on a directory that is made for them.
+/// Returns whether any arm's layers provide a directory for trials.
 pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
     let given = |levels| Stack::new(&Wish::new(levels)).ok()?.gives();
     arms.into_iter().any(|levels| given(levels) == Some(Gives::Directory))
 }
 
-/// What stands uppermost of what a study makes, in words: `file system`.
+/// Name of the uppermost layer of a study: `file system`.
 pub fn noun<'n>(names: impl IntoIterator<Item = &'n String>) -> &'static str {
     chosen(names).next_back().map_or("device", Layer::noun)
 }
@@ -315,7 +315,7 @@ pub fn one(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// The devices below, unless one of the bases is a directory.
+/// The devices below; `None` if one of the bases is a directory.
 pub(in crate::factors) fn devices_of(below: &[Base]) -> Option<Vec<&Device>> {
     let mut devices = Vec::new();
     for base in below {
@@ -334,7 +334,7 @@ pub(in crate::factors) fn missing_program(
     is_missing.then(|| format!("{program} is not installed; install the package {package}"))
 }
 
-/// That there are too few devices for what joins them.
+/// Error message for too few devices.
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is only one".to_owned() } else { format!("are only {here}") };
     format!(

@@ -42,7 +42,7 @@ impl Recipe for OverZeros {
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
-        // Whether there is room is known where its file is made.
+        // Creating its file checks the free space.
         None
     }
 
@@ -69,7 +69,7 @@ impl Recipe for OverZeros {
     }
 }
 
-/// Whether a loop device still has what it was attached to.
+/// Checks that a loop device still has its backing file.
 pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
     let Base::Device(device) = &made.base else { return Ok(()) };
     let name = &device.extent.device;

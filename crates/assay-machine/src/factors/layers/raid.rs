@@ -19,15 +19,15 @@ use crate::factors::{Choice, Factor, has_module, one_amount};
 
 const INTERNAL: &str = "internal";
 const PROGRAM: &str = "mdadm";
-/// Numbers of arrays from which the last free one is taken, as `mdadm` does.
+/// Highest array number; the search for a free one starts here, as in `mdadm`.
 const LAST_NUMBER: u32 = 127;
-/// What md itself takes of each member for its superblock, at the least.
+/// Minimum size of md's metadata per member.
 const OWN_BYTES: u64 = 1 << 20;
 /// The smallest chunk, and the unit in which md counts its stripe cache.
 const PAGE_BYTES: u64 = 4096;
 /// Entries of the stripe cache, as the kernel takes them.
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
-/// The slowest synchronisation that can be asked for: md's own least rate, rounded.
+/// Lowest resync rate: md's own minimum, rounded.
 const LEAST_SYNC: u64 = 1_000_000;
 const PAUSE: Duration = Duration::from_millis(50);
 const MOST_LOOKS: usize = 40;
@@ -39,7 +39,7 @@ struct Way {
     name: &'static str,
     module: &'static str,
     least: usize,
-    /// Bytes that it holds on so many members of so many bytes.
+    /// Capacity in bytes, from number and size of the members.
     holds: fn(u64, u64) -> u64,
 }
 
@@ -86,7 +86,7 @@ static LEVEL_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Bytes that lie on one member before the next one's turn.
+/// Chunk size: consecutive bytes on one member before the next one.
 static CHUNK_FACTOR: Choice = Choice {
     about: About {
         name: "raid_chunk",
@@ -109,7 +109,7 @@ static CHUNK_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Whether it is written down what may differ after a power cut.
+/// Write-intent bitmap: records blocks that may differ after a power cut.
 static BITMAP_FACTOR: Choice = Choice {
     about: About {
         name: "raid_bitmap",
@@ -193,7 +193,7 @@ impl Layer for Arrays {
     }
 
     fn ample(&self, bytes: u64) -> u64 {
-        // Of all levels raid1 holds the least: as much as one member, without what md takes itself.
+        // raid1 has the least capacity of all levels: one member minus md's metadata.
         bytes.saturating_add(bytes / 16).saturating_add(16 << 20)
     }
 }
@@ -203,12 +203,12 @@ struct Array {
     chunk: Option<Bytes>,
     bitmap: bool,
     stripe_cache: Option<u32>,
-    /// At most so fast its members are brought in line; else they are taken for equal.
+    /// Maximum resync rate; `None` assumes that members are equal.
     sync_kib_per_s: Option<u64>,
 }
 
 impl Array {
-    /// What of its options does not go with its level, if anything.
+    /// Returns an error for options that do not fit the level.
     fn fault(&self) -> Option<String> {
         let name = self.way.name;
         let lacks = |what: &str, setting: &str| {
@@ -238,7 +238,7 @@ impl Array {
         if self.way.name != "raid0" {
             let bitmap = if self.bitmap { INTERNAL } else { NONE };
             words.push(format!("--bitmap={bitmap}"));
-            // Nothing is synchronised: what lies there is given up, and would be moved meanwhile.
+            // No resync: existing data is discarded, and a resync would cause traffic during trials.
             words.extend((!lasting).then(|| "--assume-clean".to_owned()));
         }
         words.push(format!("--raid-devices={}", members.len()));
@@ -262,7 +262,7 @@ impl Array {
         speed.into_iter().chain(cache).collect()
     }
 
-    /// Sees that nothing is brought in line, or that it still is.
+    /// Checks that there is no resync, or that it still runs.
     fn see_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
         let action = now("sync_action")?;
         let Some(wanted) = self.sync_kib_per_s else {
@@ -275,7 +275,7 @@ impl Array {
         if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
             return Err(format!("sync_speed_max {wanted} requested, the array uses {speed}"));
         }
-        // Parity is computed onto the last member as onto one that was replaced.
+        // Parity is computed onto the last member as onto a replaced one.
         let goes_on = ["resync", "recover"].contains(&action.as_str());
         goes_on.then_some(()).ok_or_else(|| {
             format!(
@@ -284,7 +284,7 @@ impl Array {
         })
     }
 
-    /// Sees a new array: md begins to bring its members in line a moment after it was told to.
+    /// Checks a new array: md starts its resync shortly after the request.
     fn see_soon(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
         let mut seen = self.see_at(system, name, members);
         let looks = if self.sync_kib_per_s.is_some() { MOST_LOOKS } else { 0 };
@@ -298,7 +298,7 @@ impl Array {
         seen
     }
 
-    /// Sees in sysfs that an array is as it was asked for; else how it is.
+    /// Checks in sysfs that an array matches the request; the error describes the array.
     fn see_at(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
         let place = sysfs::block(name).join("md");
         let now = |file: &str| {
@@ -439,7 +439,7 @@ fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'
     Ok(devices)
 }
 
-/// Kernel name of an array that is not there yet.
+/// Kernel name of a nonexistent array.
 fn free(system: &dyn System) -> Outcome<String> {
     let mut names = (0..=LAST_NUMBER).rev().map(|number| format!("md{number}"));
     let is_free = |name: &String| devices::number_of(system, name).is_none();
@@ -448,7 +448,7 @@ fn free(system: &dyn System) -> Outcome<String> {
     })
 }
 
-/// Whether the kernel neither has a level of md nor a module for it.
+/// Returns whether the kernel has neither the md level nor a loadable module.
 fn kernel_lacks(system: &dyn System, level: &str, module: &str) -> bool {
     let loaded = system.read_text(Path::new("/proc/mdstat")).unwrap_or_default();
     !loaded.contains(&format!("[{level}]")) && !has_module(system, module)
@@ -569,7 +569,7 @@ mod tests {
         assert_eq!(own(OWN_BYTES + 4096), None);
         let small = own(OWN_BYTES + 4095).unwrap();
         assert!(small.starts_with("raid1 needs members of"), "{small}");
-        // A level that another one's module is there for is not there.
+        // The module of another level does not count.
         assert_eq!(
             missing(&[("raid", "raid10")], &[1 << 30; 4], &fake).unwrap(),
             "this kernel has no raid10 (md); without a device: assay calc raid --help"

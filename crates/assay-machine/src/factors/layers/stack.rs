@@ -1,4 +1,4 @@
-//! What an arm stands on: the recipes of its layers, made from the lowest up, taken down from the top.
+//! The layers of an arm: created from the lowest up, removed from the top down.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::factors::Guard;
 use crate::factors::permanent::ANY_DIRECTORY;
 
-/// What is to be made for an arm, the lowest first.
+/// Recipes of an arm, the lowest first.
 pub struct Stack {
     steps: Vec<(&'static dyn Layer, Box<dyn Recipe>)>,
 }
@@ -20,7 +20,7 @@ pub struct Stack {
 #[derive(Debug)]
 pub struct Raised {
     pub base: Base,
-    /// Each thing that was made, with the step of its stack.
+    /// Created layers, each with its step in the stack.
     made: Vec<(usize, Made)>,
 }
 
@@ -38,29 +38,29 @@ impl Stack {
         Ok(Self::made_of(LAYERS, wish))
     }
 
-    /// What layers, the lowest first, make of what is asked for.
+    /// Builds the stack of these layers, the lowest first, for the requested levels.
     pub(super) fn made_of(layers: &[&'static dyn Layer], wish: &Wish<'_>) -> Self {
         let steps = layers.iter().filter_map(|layer| Some((*layer, layer.recipe(wish)?)));
         Self { steps: steps.collect() }
     }
 
-    /// Whether nothing is made: trials stand on the target itself.
+    /// Returns whether there are no layers: trials use the target itself.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// What is made, in the singular, the lowest first: `file system`.
+    /// Names of the layers in the singular, the lowest first: `file system`.
     pub fn nouns(&self) -> impl Iterator<Item = &'static str> {
         self.steps.iter().map(|(layer, _)| layer.noun())
     }
 
-    /// What it is, the uppermost first: `ext4`.
+    /// Describes the layers, the uppermost first: `ext4`.
     pub fn words(&self) -> String {
         let words: Vec<String> = self.steps.iter().rev().map(|(_, one)| one.words()).collect();
         words.join(" on ")
     }
 
-    /// What is missing here to make it on things of so many bytes each, if anything is.
+    /// Returns what is missing for creating the stack on devices of these sizes; `None` if nothing.
     pub fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let mut sizes = self.taken(below.to_vec());
         for (_, recipe) in &self.steps {
@@ -76,17 +76,17 @@ impl Stack {
         None
     }
 
-    /// What is missing here to make it beside a directory that is there, if anything is.
+    /// Returns what is missing for creating the stack next to an existing directory; `None` if nothing.
     pub fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
         self.steps.iter().find_map(|(_, recipe)| recipe.missing_beside(system, directory))
     }
 
-    /// Whether it stands on all that there is below; else on the first of it.
+    /// Returns whether the stack uses all devices below; otherwise only the first.
     pub fn takes_all(&self) -> bool {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
     }
 
-    /// Names that stand for members that nobody named: never fewer than it needs.
+    /// Placeholder names for unnamed members: at least as many as needed.
     pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
         if !self.needs_device() {
             return vec![ANY_DIRECTORY.into()];
@@ -98,7 +98,7 @@ impl Stack {
         }
     }
 
-    /// What is lost when it is made on that, as a sentence: none where it stands beside a directory.
+    /// Sentence on the data lost by creating the stack; `None` if it is next to a directory.
     pub fn lost(&self, below: &[PathBuf]) -> Option<String> {
         let taken = self.taken(below.to_vec());
         let names: Vec<String> = taken.iter().map(|own| own.display().to_string()).collect();
@@ -106,7 +106,7 @@ impl Stack {
         gives_up.then(|| format!("all data on {} are lost", names.join(", ")))
     }
 
-    /// Whether it stands on devices; else beside a directory.
+    /// Returns whether the stack needs devices instead of a directory.
     fn needs_device(&self) -> bool {
         self.steps.iter().any(|(layer, _)| layer.needs_device())
     }
@@ -118,7 +118,7 @@ impl Stack {
         below
     }
 
-    /// Makes everything, from the lowest up. Where something cannot be had, all of it goes again.
+    /// Creates all layers, from the lowest up. A failure removes all of them.
     pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<Raised> {
         let mut made = Vec::new();
         let raised = self.raise(guard, below, &mut made);
@@ -157,12 +157,12 @@ impl Stack {
         })
     }
 
-    /// What trials stand on; none where nothing is made.
+    /// Output of the uppermost layer; `None` without layers.
     pub fn gives(&self) -> Option<Gives> {
         self.steps.last().map(|(_, recipe)| recipe.gives())
     }
 
-    /// The lines with which everything is made, on the files of what lies below, and what comes of it.
+    /// Commands that create all layers on these files, and their output.
     pub fn typed(&self, below: Vec<PathBuf>) -> Typed {
         let mut acts = Vec::new();
         let mut files = self.taken(below);
@@ -176,12 +176,12 @@ impl Stack {
         Typed { acts, out: files.pop().unwrap_or_default() }
     }
 
-    /// What of it the tool itself can make last, the lowest first.
+    /// Parts that Assay can apply permanently, the lowest first.
     pub fn kept(&self, id: &str) -> Vec<Kept> {
         self.steps.iter().map(|(_, recipe)| recipe.kept(id)).collect()
     }
 
-    /// What one would do to have everything for keeps, the lowest first.
+    /// Steps for the operator to create everything permanently, the lowest first.
     pub fn by_hand(&self, below: Vec<PathBuf>) -> Vec<ByHand> {
         let mut found = Vec::new();
         let mut files = self.taken(below);
@@ -198,7 +198,7 @@ impl Stack {
 }
 
 impl Guard<'_> {
-    /// Takes everything down that was made for an arm, the uppermost first.
+    /// Removes all layers of an arm, the uppermost first.
     pub fn lower(&mut self, raised: &Raised) -> Outcome<()> {
         down(self, &raised.made)
     }
@@ -208,7 +208,7 @@ fn down(guard: &mut Guard<'_>, made: &[(usize, Made)]) -> Outcome<()> {
     made.iter().rev().try_for_each(|(_, made)| guard.take_down(&made.undo))
 }
 
-/// What comes of things when a layer takes of them what it takes.
+/// Applies a layer to its inputs.
 fn on<T, E>(
     takes: Takes,
     below: Vec<T>,

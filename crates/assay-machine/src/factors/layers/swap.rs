@@ -1,5 +1,5 @@
-//! Swap: a file in the directory below, with zswap before it or without, or a device of compressed
-//! memory. It stands beside what trials work on, which stays as it is.
+//! Swap: a file in the directory below, with or without zswap, or a zram device. It is next to the test area, which
+//! does not change.
 
 use std::path::{Path, PathBuf};
 
@@ -18,22 +18,22 @@ use crate::factors::{Choice, Factor, Setting, one_amount};
 const FILE: &str = "file";
 const ZRAM: &str = "zram";
 const ZSWAP: &str = "zswap";
-/// What zram takes where nothing is said: every version that can swap has it.
+/// Default algorithm of zram, available in all versions that support swap.
 const USUAL_ALGORITHM: &str = "lzo-rle";
 const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
-/// The level of zswap's share that leaves it as it is.
+/// Level that does not change the share of zswap.
 const AS_IT_IS: &str = "current";
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
 const ALLOCATOR: &str = "zpool";
-/// Where zram-generator looks for files beside its own.
+/// Configuration directory of zram-generator.
 const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
-/// File systems of which the kernel takes a file as swap without further ado.
+/// File systems on which the kernel accepts a swap file without preparation.
 const ABLE: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "vfat"];
-/// Those that are memory: swap on them would take what it is to give.
+/// File systems in memory: swap on them would consume the memory that it should provide.
 const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-/// Stands for the directory where a file is made.
+/// Placeholder for the directory of the file.
 const DIRECTORY: &str = "DIRECTORY";
 
 pub(super) struct Swap;
@@ -68,7 +68,7 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
     }
 }
 
-/// Whether a level has a file that pages are written to.
+/// Returns whether a level has a swap file.
 pub fn has_file(level: &str) -> bool {
     matches!(wanted(level), Ok(Some(Wanted::File | Wanted::Zswap(_))))
 }
@@ -218,7 +218,7 @@ struct Area {
 }
 
 impl Area {
-    /// What zswap is to be: on for its own level, else off where the kernel has it.
+    /// zswap parameters: on for its level, otherwise off if the kernel supports it.
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let Wanted::Zswap(compressor) = &self.wanted else {
             return vec![("enabled", "N".to_owned())];
@@ -283,7 +283,7 @@ fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
             "cannot create a swap file on {filesystem} ({shown}); use a directory on ext4 or xfs"
         ));
     }
-    // What lies below a loop device's file counts as well.
+    // Devices below a loop device's file count as well.
     let name = devices::name_at(system, Path::new(&entry.mount.source));
     let below = name.and_then(|name| devices::backing_file(system, &name));
     match below.as_deref().and_then(Path::parent) {

@@ -1,5 +1,5 @@
-//! The contract of every layer: it is described, it is made in steps that are told as they are done, it
-//! is seen to be there and to be gone, and whatever dies or fails, the machine ends as it began.
+//! The contract of every layer: it has a description, the printed steps match the executed ones, checks detect its
+//! presence and absence, and after any death or failure the machine ends in its original state.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,7 @@ use crate::factors::{Guard, Role, all, find};
 use assay_testkit::expected::Expected;
 use assay_testkit::needs::is_in_full;
 
-/// What a layer can be asked for, one after the other.
+/// All requests for a layer, one after the other.
 fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
     let Some(first) = layer.chooser().map(|factor| factor.about().name) else {
         return vec![("as the target".to_owned(), Levels::new(), Some(DISK))];
@@ -28,8 +28,7 @@ fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
     levels.map(wish).collect()
 }
 
-/// A loop device on a device of compressed memory: no layer that is shipped stands on a name that the
-/// kernel gives again.
+/// A loop device on a zram device: no shipped layer uses a device name that the kernel reuses.
 struct LoopOnZram;
 
 impl Layer for LoopOnZram {
@@ -77,7 +76,7 @@ impl Recipe for OverDevice {
     }
 }
 
-/// What all layers make of levels, with that loop device where there is something to put it on.
+/// A stack of all layers for some levels, with that loop device if it has a base.
 fn stack_with_a_loop(levels: &[(&str, String)]) -> Stack {
     let at = LAYERS.iter().position(|layer| layer.noun() == zram::Zram.noun()).unwrap() + 1;
     let mut layers = LAYERS.to_vec();
@@ -115,7 +114,7 @@ fn make_twice(system: &dyn System, stack: &Stack) -> Outcome<()> {
     guard.finish().map(|_| ())
 }
 
-/// What stands on a name that the kernel gives again, alone.
+/// Only the layer with a reused name.
 fn loop_on_zram() -> Stack {
     stack_with_a_loop(&[("zram", "lz4".to_owned())])
 }
@@ -152,7 +151,7 @@ fn every_layer_is_described_and_every_factor_of_it_is_its_own() {
     assert!(alone.iter().all(|name| known.contains(name)), "no layer has all of {alone:?}");
 }
 
-/// What is done for a layer, step by step, on the whole of a disk and on a part of it.
+/// Steps of a layer, on a whole disk and on a part of it.
 fn told(layer: &dyn Layer) -> String {
     let mut text = String::new();
     for (title, levels, own_target) in wishes(layer) {
@@ -249,7 +248,7 @@ fn whenever_what_stands_on_a_name_that_is_given_again_dies_the_machine_ends_as_i
     assert!(deaths > 20 && recoveries > deaths, "{deaths} {recoveries}");
 }
 
-/// The last call that failed, each of the calls of making a stack twice in turn, one in so many.
+/// Fails each call of creating a stack twice, one in several in turn; returns the last failed call.
 fn whichever_fails(stack: &Stack, step: usize) -> u64 {
     let home = Path::new(HOME);
     let before = machine().condition(home);
@@ -309,7 +308,7 @@ fn what_takes_one_of_several_takes_the_first() {
     assert_eq!(nothing.unwrap_err().message, "trials need exactly one device, not 0");
 }
 
-/// Makes something and hands on what was done for it, as one would type it, while it stands.
+/// Creates a stack and passes its commands to `look` while it exists.
 fn while_it_stands(chosen: &[(&str, &str)], look: impl FnOnce(&Fake, &Stack, &Raised, &str)) {
     let fake: Fake = machine();
     let home = Path::new(HOME);
@@ -389,12 +388,12 @@ fn a_device_that_is_encrypted_in_place_keeps_what_lies_on_it() {
         let way = "cryptsetup reencrypt --encrypt --reduce-device-size 32M --batch-mode";
         assert!(acted.contains(way) && !acted.contains("blkdiscard"), "{acted}");
     });
-    // It says nothing of what dm-crypt does not encrypt.
+    // The options do not mention the one for dm-crypt.
     let chosen = [("filesystem", "ext4"), ("encryption", "gocryptfs"), chosen[1]];
     while_it_stands(&chosen, |_, _, _, acted| assert!(!acted.contains("cryptsetup"), "{acted}"));
 }
 
-/// Makes something on a machine that says that it did and did nothing; the machine ends as it began.
+/// Creates a stack on a machine whose helper silently does nothing; the machine ends in its original state.
 fn behind_a_helper_that_failed(chosen: &[(&str, &str)]) -> String {
     let fake: Fake = machine();
     let stack = stack(chosen);
@@ -424,7 +423,7 @@ fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
         assert_eq!(told, words);
         fake.show_cipher("");
     });
-    // Whatever cryptsetup chose is right where nothing was asked for.
+    // Without a requested cipher, any choice of cryptsetup is correct.
     while_it_stands(&[("encryption", "dm-crypt")], |fake, stack, raised, acted| {
         assert!(!acted.contains("--cipher") && !acted.contains("--sector-size"), "{acted}");
         fake.show_cipher("serpent-xts-plain64");

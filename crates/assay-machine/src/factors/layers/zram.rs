@@ -1,4 +1,4 @@
-//! A device of compressed memory, in the place of what lies below: that is left alone.
+//! A zram device instead of the target, which does not change.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use super::{Base, ByHand, Layer, Made, NONE, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, one_amount};
 
-/// The level of the size that is that of what lies below.
+/// The level of the size that equals the target's size.
 const AS_BELOW: &str = "as-target";
-/// What the kernel's versions have had.
+/// Algorithms of all kernel versions.
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
 const SMALLEST: Bytes = Bytes(1 << 20);
 const PAGE: u64 = 4096;
-/// Memory that is left to the machine: one part in so many of what is free.
+/// Reserved memory: one part in this many of the free memory.
 const LEFT: u64 = 8;
 
 pub(super) struct Zram;
@@ -107,7 +107,7 @@ impl Layer for Zram {
 
 struct Wanted {
     algorithm: String,
-    /// None where it is that of what lies below.
+    /// `None` for the size of the target.
     size: Option<Bytes>,
 }
 
@@ -202,14 +202,14 @@ impl Recipe for Wanted {
     }
 }
 
-/// Stands for the device that the kernel adds: any number may be somebody's already.
+/// Placeholder for the added device: any number may already be in use.
 pub(super) const ANY: &str = "zramN";
 
 pub(super) fn added() -> Act {
     Act::run("cat", &[ADD_ZRAM])
 }
 
-/// That this kernel has no zram, or its zram has no such algorithm, if some device tells those that it has.
+/// Returns why the kernel lacks zram or the algorithm, if an existing device shows that.
 pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
     if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
         return Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned());

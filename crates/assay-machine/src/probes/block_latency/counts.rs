@@ -1,5 +1,5 @@
-//! Requests that block devices completed in a span of time, by class, with their latencies: what
-//! the probe `block-latency` records.
+//! Requests that block devices completed in a span of time, by class, with their latencies: the record of the probe
+//! `block-latency`.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ pub enum Means {
 pub struct BlockLatency {
     pub means: Means,
     pub span_ns: u64,
-    /// By device, by class (`read`, `write`, `flush`, `discard`, `write-zeroes`, `fua`): classes of
-    /// which something ended. A device that vanished is absent with that reason.
+    /// By device and class (`read`, `write`, `flush`, `discard`, `write-zeroes`, `fua`), for classes with completed
+    /// requests. A device that vanished is absent with that reason.
     pub devices: BTreeMap<String, Presence<BTreeMap<String, ClassSpan>>>,
-    /// Requests of which nobody saw the beginning: their earlier wait is not in their latency.
+    /// Requests without an observed beginning: their latency excludes the time before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen_beginnings: u64,
-    /// What is not in the latencies here, a sentence each.
+    /// Requests missing from the latencies, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -42,9 +42,9 @@ pub struct ClassSpan {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
     pub bytes: u64,
-    /// From the arrival in the block layer until the end.
+    /// From the arrival in the block layer to the end.
     pub queued: Latencies,
-    /// From the hand-over to the driver until the end; none of bio-based devices.
+    /// From the submission to the driver to the end; empty for bio-based devices.
     #[serde(default, skip_serializing_if = "Latencies::is_empty")]
     pub issued: Latencies,
 }
@@ -58,7 +58,7 @@ pub struct Latencies {
 }
 
 impl ClassSpan {
-    /// Counts a request that ended so many nanoseconds after its arrival.
+    /// Counts a request with its time from arrival to end.
     pub fn count(&mut self, bytes: u64, failed: bool, queued_ns: u64) {
         self.requests += 1;
         self.failed += u64::from(failed);
@@ -69,7 +69,7 @@ impl ClassSpan {
 }
 
 impl BlockLatency {
-    /// Classes of these devices, or of all that were watched. Requests of a partition count for its disk.
+    /// Classes of these devices, or of all traced ones. Requests of a partition count for its disk.
     pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
         let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
             Presence::Present(_) => Ok(()),
@@ -92,7 +92,7 @@ impl BlockLatency {
     }
 }
 
-/// Whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
+/// Returns whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
 fn is_on(device: &str, disk: &str) -> bool {
     device.strip_prefix(disk).is_some_and(|rest| {
         let numbered = disk.ends_with(|last: char| last.is_ascii_digit());
@@ -101,7 +101,7 @@ fn is_on(device: &str, disk: &str) -> bool {
     })
 }
 
-/// Where a bucket begins, nanoseconds; it ends at [`bucket_to_ns`].
+/// Lower bound of a bucket, nanoseconds; [`bucket_to_ns`] is the upper one.
 pub fn bucket_from_ns(index: u64) -> u64 {
     latency_bucket_from_ns(position(index))
 }
@@ -120,7 +120,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What ended between two readings of one device, by the name of its class.
+/// Requests that ended between two readings of one device, by class name.
 pub fn between(before: &DeviceTotals, after: &DeviceTotals) -> BTreeMap<String, ClassSpan> {
     let classes = BlockClass::ALL.into_iter().zip(before.iter().zip(after));
     let spans = classes.map(|(class, (before, after))| (class, span(before, after)));
@@ -167,7 +167,7 @@ impl Latencies {
         self.buckets.is_empty()
     }
 
-    /// Their mean, nanoseconds; none where there are none.
+    /// Mean in nanoseconds; `None` if empty.
     pub fn mean_ns(&self) -> Option<f64> {
         let count = self.len();
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
@@ -203,12 +203,12 @@ impl Latencies {
         None
     }
 
-    /// The end of the highest bucket that holds something, nanoseconds.
+    /// Upper bound of the highest nonempty bucket, nanoseconds.
     pub fn highest_ns(&self) -> Option<u64> {
         self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
     }
 
-    /// By powers of two up to the highest that holds something: where each begins and its count.
+    /// Counts by powers of two up to the highest nonempty one: lower bound and count.
     pub fn by_doubling(&self) -> Vec<(u64, u64)> {
         let mut doublings: BTreeMap<u32, u64> = BTreeMap::new();
         for [index, count] in &self.buckets {

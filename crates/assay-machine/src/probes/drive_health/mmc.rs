@@ -1,16 +1,16 @@
-//! The health of memory cards that are soldered in (eMMC), which the kernel reads from their extended
-//! registers and everybody may read: `life_time` and `pre_eol_info` (JESD84-B51, sections 7.4.41 to
-//! 7.4.43). SD cards have no such thing.
+//! Health of soldered memory cards (eMMC), which the kernel reads from their extended registers and makes
+//! world-readable: `life_time` and `pre_eol_info` (JESD84-B51, sections 7.4.41 to 7.4.43). SD cards have no such
+//! registers.
 
 use crate::system::{System, sysfs};
 use assay_core::presence::Presence;
 
 use crate::probes::drive_health::Health;
 
-/// Steps of wear are tenths of the life that a card was made for; the highest one is beyond it.
+/// Steps of wear are tenths of the rated life of a card; the highest step is beyond it.
 const STEP_PERCENT: u64 = 10;
 const BEYOND: u64 = 0x0b;
-/// What is left of the blocks that stand in: normal; 2 is a warning (80% are used), 3 is urgent.
+/// Spare blocks are normal; 2 is a warning (80% used), 3 is urgent.
 const SPARE_NORMAL: u64 = 1;
 const SPARE_URGENT: u64 = 3;
 
@@ -39,7 +39,7 @@ pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     })
 }
 
-/// `0x01 0x03`: of the faster and the denser part; the more worn one counts, by the end of its step.
+/// `0x01 0x03`: of the SLC and the MLC area; the more worn one counts, by the end of its step.
 fn used_percent(text: &str) -> Option<u64> {
     let steps = text.split_whitespace().filter_map(hexadecimal);
     let most = steps.filter(|step| (1..=BEYOND).contains(step)).max()?;

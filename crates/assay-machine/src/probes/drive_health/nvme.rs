@@ -12,7 +12,7 @@ const UNIT_BYTES: u64 = 512_000;
 /// 0 degrees Celsius in kelvin, as the drives' makers round it.
 const ZERO_C: i64 = 273;
 
-/// Counters by name, with where they stand and how many bytes they have.
+/// Counters by name, with offset and length in bytes.
 const COUNTERS: [(&str, usize, usize); 11] = [
     ("critical_warning", 0, 1),
     ("power_on_hours", 128, 16),
@@ -45,7 +45,7 @@ pub fn health(page: &[u8]) -> Presence<Health> {
     })
 }
 
-/// A number of up to 16 bytes; one that needs more than 8 is the largest there is.
+/// Reads an integer of up to 16 bytes; saturates at 8 bytes.
 fn number(page: &[u8], at: usize, bytes: usize) -> u64 {
     let (low, high) = page[at..at + bytes].split_at(bytes.min(8));
     if high.iter().any(|byte| *byte != 0) {

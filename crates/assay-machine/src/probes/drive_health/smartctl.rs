@@ -1,5 +1,4 @@
-//! Health by the program `smartctl`, as JSON: SATA drives, USB bridges, and NVMe drives whose log
-//! the kernel does not give.
+//! Health from `smartctl` as JSON: SATA drives, USB bridges, and NVMe drives whose log the kernel does not provide.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,10 +21,10 @@ const ATTRIBUTES: [(u64, &str, u32); 5] = [
     (198, "offline_uncorrectable", 4),
     (199, "interface_crc_errors", 4),
 ];
-/// Attributes whose value falls from 100 with the wear.
+/// Attributes that fall from 100 with wear.
 const WEAR: [u64; 3] = [231, 233, 177];
 const WRITTEN: u64 = 241;
-/// What is said of a drive that `-n standby` leaves alone.
+/// Reason for a drive that `-n standby` skips.
 pub const ASLEEP: &str = "the drive is asleep, and Assay does not wake it";
 /// A value in the device statistics log (ACS-4, 9.5).
 #[derive(Clone, Copy)]
@@ -36,7 +35,7 @@ struct Statistic {
 
 const WRITTEN_BLOCKS: Statistic = Statistic { page: 1, offset: 24 };
 const USED: Statistic = Statistic { page: 7, offset: 8 };
-/// Counters of NVMe drives: what smartctl calls them, what they are called here.
+/// Counters of NVMe drives: names in smartctl and names here.
 const NVME: [(&str, &str); 8] = [
     ("critical_warning", "critical_warning"),
     ("power_on_hours", "power_on_hours"),
@@ -145,7 +144,7 @@ fn attribute(told: &Value, id: u64) -> Option<&Value> {
     table.iter().find(|row| row["id"] == id)
 }
 
-/// A statistic; smartctl gives no value where the drive says that it is not valid.
+/// Reads a statistic; smartctl omits values that the drive marks as invalid.
 fn statistic(told: &Value, wanted: Statistic) -> Option<u64> {
     let pages = told["ata_device_statistics"]["pages"].as_array()?;
     let page = pages.iter().find(|own| own["number"] == wanted.page)?;
@@ -159,7 +158,7 @@ fn used_percent(told: &Value) -> Option<u64> {
         return used;
     }
     for row in WEAR.into_iter().filter_map(|id| attribute(told, id)) {
-        // The same numbers mean other things with other makers.
+        // Other vendors use the same numbers for other attributes.
         let name = row["name"].as_str().unwrap_or_default();
         if name.contains("Wear") || name.contains("Life") {
             return row["value"].as_u64().map(|left| 100_u64.saturating_sub(left));
@@ -168,7 +167,7 @@ fn used_percent(told: &Value) -> Option<u64> {
     None
 }
 
-/// Bytes written, in the unit that the attribute's name says.
+/// Bytes written, in the unit of the attribute's name.
 fn written(row: &Value, block_bytes: u64) -> Option<u64> {
     let name = row["name"].as_str()?;
     let unit = match name {
@@ -188,7 +187,7 @@ mod tests {
 
     /// Recorded from smartctl 7.3 and a drive that QEMU emulates.
     const QEMU: &str = include_str!("../../../tests/fixtures/smartctl/qemu.json");
-    /// The others have the form of smartctl 7.3, with numbers of drives that are not at hand.
+    /// The others follow the format of smartctl 7.3, with invented numbers.
     const DYING: &str = include_str!("../../../tests/fixtures/smartctl/dying.json");
     const SSD: &str = include_str!("../../../tests/fixtures/smartctl/ssd.json");
     const MAKERS: &str = include_str!("../../../tests/fixtures/smartctl/makers-attributes.json");
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(found.counters["power_on_hours"], 77);
         let large = SSD.replace("\"logical_block_size\":512", "\"logical_block_size\":4096");
         assert_eq!(health(&large).written_bytes, Some(4_096_000_000));
-        // A statistic that is there and not valid has no value.
+        // A statistic that is present but invalid has no value.
         let stale = SSD.replace("\"size\":1,\"value\":12,", "\"size\":1,");
         assert_ne!(stale, SSD);
         assert_eq!(health(&stale).used_percent, None);
@@ -273,7 +272,7 @@ mod tests {
         assert_eq!(reason(without), "the drive does not support SMART");
         let off = r#"{"smart_support":{"available":true,"enabled":false}}"#;
         assert_eq!(reason(off), "SMART is disabled on the drive");
-        // So `-b exit` ends where the checksum of the attributes is wrong.
+        // `-b exit` ends like this if the checksum of the attributes is wrong.
         let damaged =
             r#"{"smartctl":{"exit_status":4},"smart_support":{"available":true,"enabled":true}}"#;
         assert!(reason(damaged).contains("no attributes (exit status 4)"));

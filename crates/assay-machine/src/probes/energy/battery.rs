@@ -1,4 +1,4 @@
-//! What a battery gives while nothing else feeds the machine.
+//! Energy from batteries while the machine has no other supply.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::probes::power_supply::SUPPLIES;
 
 const WATT_HOUR: f64 = 3_600.0;
 
-/// What is left in each battery, as long as all that there are discharge.
+/// Remaining energy of each battery, if all batteries discharge.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let mut counters = BTreeMap::new();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
@@ -30,7 +30,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
         let Some(left) = left_joules(system, &folder) else {
             return Presence::absent(format!("{name} does not report the charge"));
         };
-        // Of two batteries one is used after the other: that one stands still is no error.
+        // Two batteries discharge one after the other, so an unchanged one is not an error.
         let counter = Counter { joules: left, range_joules: None, most_watts: 0.0, falls: true };
         counters.insert(name, counter);
     }

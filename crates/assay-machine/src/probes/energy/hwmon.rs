@@ -11,17 +11,17 @@ use crate::probes::unused_name;
 
 const ROOT: &str = "/sys/class/hwmon";
 
-/// Labels of counters that hold what the others of their device count, widest first.
+/// Labels of counters that include the others of their device, widest first.
 const WIDEST: [&str; 3] = ["card", "pkg", "Esocket"];
 
 struct Device {
     name: String,
-    /// The hardware behind it, where the kernel tells.
+    /// The hardware behind it, if known.
     hardware: Option<PathBuf>,
     joules: BTreeMap<String, f64>,
 }
 
-/// Counters by the name of their device and their label: of each device the widest alone.
+/// Counters by device name and label: only the widest of each device.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let (mut devices, mut powers) = (Vec::new(), Vec::new());
     for entry in sysfs::names(system, Path::new(ROOT)) {
@@ -68,14 +68,14 @@ fn energies(system: &dyn System, folder: &Path, files: &[String]) -> BTreeMap<St
     told.collect()
 }
 
-/// The counters that hold the others, where it is known which do.
+/// The counters that include the others, as far as known.
 fn widest(mut joules: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let known = WIDEST.iter().find(|kind| joules.keys().any(|label| label.starts_with(**kind)));
     joules.retain(|label, _| known.is_none_or(|kind| label.starts_with(kind)));
     joules
 }
 
-/// `i915_gt0` is a part of the `i915` on the same hardware.
+/// Returns whether a device is a part of another: `i915_gt0` of `i915` on the same hardware.
 fn is_part(device: &Device, all: &[Device]) -> bool {
     let Some((whole, _)) = device.name.split_once("_gt") else { return false };
     let holds = |other: &Device| {

@@ -10,11 +10,11 @@ const MOST_BYTES: u64 = 256 << 20;
 const LONGEST_GAP_NS: u64 = 10_000_000_000;
 /// Times above this many seconds are milliseconds.
 const MOST_SECONDS: f64 = 1e11;
-/// Lines that must lie in a span: fewer say little of what happened in it.
+/// Minimum number of lines within a span; fewer do not represent it.
 const FEWEST_SAMPLES: usize = 3;
-/// What is said of a file without such a line.
+/// Error for a file without such a line.
 const NO_LINE: &str = "no line has a time and watts, such as 2026-07-30T12:00:00Z,4.2";
-/// Words of columns that are no power in watts.
+/// Words of columns with other quantities than power in watts.
 const NO_WATTS: [&str; 9] =
     ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
 
@@ -25,7 +25,7 @@ pub struct Sample {
     pub watts: f64,
 }
 
-/// Reads a file as it is now; a line that is being written is passed over.
+/// Reads the current file; skips an incomplete last line.
 pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
     let what =
         |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
@@ -43,7 +43,7 @@ pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
     }
 }
 
-/// Why a file that is there is none of a meter; none where it is, or may become one.
+/// Returns why an existing file is not a meter's; `None` if it is, or may become one.
 pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
     let status = system.status(path).ok()?;
     if status.kind != FileKind::File || status.size_bytes > MOST_BYTES {
@@ -88,7 +88,7 @@ struct Columns {
     watts_of_one: f64,
 }
 
-/// Columns that a header names; an error where it names a time, and next to it nothing in watts.
+/// Columns named by a header; an error if it names a time but no power.
 fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
     let lower: Vec<String> = cells.iter().map(|cell| cell.to_lowercase()).collect();
     let is_time = |cell: &String| ["time", "date", "unix"].iter().any(|word| cell.contains(word));
@@ -101,14 +101,14 @@ fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
     let mut scaled = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
     match exact.or_else(|| scaled.next()) {
         Some((power, watts_of_one)) => Ok(Some(Columns { time, power, watts_of_one })),
-        // A line before the header, or a second column whose name says nothing against it.
+        // A line before the header, or a second column with an unknown name.
         None if lower.len() < 2 => Ok(None),
         None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
         None => Err(format!("no power column among {}; name the column power", cells.join(", "))),
     }
 }
 
-/// Watts of one unit of a column; none where it is no power. Letters in `cell` are small.
+/// Watts per unit of a column; `None` if it is not power. `cell` is lower case.
 fn watts_of_one(cell: &str) -> Option<f64> {
     let has = |unit: &str| words(cell).any(|word| word == unit);
     let milli = has("mw") || cell.contains("milliw");
@@ -122,7 +122,7 @@ fn watts_of_one(cell: &str) -> Option<f64> {
     }
 }
 
-/// Whether a column is named for something that is easily taken for power.
+/// Returns whether a column has the name of a quantity that resembles power.
 fn is_no_power(cell: &str) -> bool {
     words(cell).any(|word| NO_WATTS.contains(&word)) || cell.contains("hour")
 }
@@ -146,7 +146,7 @@ fn watts(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Joules between two moments, linear between samples. Beyond the ends the nearest sample stands in.
+/// Joules between two moments, with linear interpolation. Beyond the ends, the nearest sample counts.
 pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
     let allowed_ns = usual_distance_ns(samples).saturating_mul(2);
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
@@ -194,7 +194,7 @@ fn at(pair: &[Sample], moment_ns: u64) -> f64 {
     pair[0].watts + share * (pair[1].watts - pair[0].watts)
 }
 
-/// The distance that half of the samples are within; none where there is one sample alone.
+/// Median distance between samples; `None` for a single sample.
 fn usual_distance_ns(samples: &[Sample]) -> u64 {
     let mut distances: Vec<u64> =
         samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns).collect();

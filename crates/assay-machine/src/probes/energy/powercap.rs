@@ -9,9 +9,9 @@ use assay_core::presence::Presence;
 use super::Counter;
 
 const ROOT: &str = "/sys/class/powercap";
-/// What a package cannot use where it names no limit, watts.
+/// Upper bound of a package's power without a limit, watts.
 const MOST_WATTS: f64 = 1_000.0;
-/// What a package's memory cannot use, watts.
+/// Upper bound of the power of a package's memory, watts.
 const MOST_MEMORY_WATTS: f64 = 200.0;
 /// How far above its limit it may be for a moment.
 const ABOVE_LIMIT: f64 = 3.0;
@@ -24,13 +24,13 @@ struct Zone {
     control: String,
     /// Numbers after it, outermost first.
     numbers: Vec<u32>,
-    /// What it is: `package-0`, `dram`, `core`, `uncore`, `psys`.
+    /// Name: `package-0`, `dram`, `core`, `uncore`, `psys`.
     name: String,
     path: PathBuf,
 }
 
-/// Packages, each once, and the memory below them. The platform (`psys`) holds both: it is told
-/// where nothing else is. `core` and `uncore` are parts of their package.
+/// Packages, each once, and their memory. The platform (`psys`) includes both, so it counts only if there is nothing
+/// else. `core` and `uncore` are parts of their package.
 pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let zones = zones(system);
     let packages = packages(&zones);
@@ -58,7 +58,7 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     }
 }
 
-/// Zones of packages, without those that show a package once more.
+/// Zones of packages, without duplicates.
 fn packages(zones: &[Zone]) -> Vec<&Zone> {
     let all: Vec<&Zone> = zones
         .iter()
@@ -107,7 +107,7 @@ fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
         let all = files.filter_map(|file| number(&file).value().copied());
         all.max().map(|micro| micro as f64 / 1e6).filter(|watts| *watts > 0.0)
     };
-    // Memory often has no limit set, but says what it could use.
+    // Memory often has no limit, but a maximum.
     let limit_watts = largest("power_limit_uw").or_else(|| largest("max_power_uw"));
     Ok(Counter {
         joules,

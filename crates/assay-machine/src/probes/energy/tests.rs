@@ -1,4 +1,4 @@
-//! Recorded machines, each with the sum that is right.
+//! Recorded machines, each with the correct sum.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn zone(path: &str, name: &str, micro_joules: u64) -> String {
     )
 }
 
-/// Two readings a number of seconds apart, with what happens between them.
+/// Two readings a number of seconds apart; `happens` runs between them.
 fn energy(recorded: &str, seconds: u64, happens: impl Fn(&Fake)) -> Presence<Energy> {
     let fake = Fake::recorded(recorded).unwrap();
     let before = read(&fake);
@@ -356,7 +356,7 @@ fn a_meters_file_is_summed_over_the_trial() {
         let found = metered(&(rows(sign) + "2026-11-20T09:00:0"), 7);
         assert!((joules(&found) - 140.0).abs() < 1e-6, "{found:?}");
     }
-    // Seconds since 1970; a slope from 10 to 30 W, of which the first half is the trial.
+    // Unix time; power rises from 10 to 30 W, and the trial is the first half.
     let slope = "1795165200,10\n1795165201,15\n1795165202,20\n1795165203,25\n1795165204,30\n";
     assert!((joules(&metered(slope, 2)) - 30.0).abs() < 1e-6);
     let slope = slope.replace(',', "000,");

@@ -3,7 +3,7 @@ use crate::probes::disk::Traffic;
 
 const MS: f64 = 1e6;
 
-/// A member that ended so many writes of 4 KiB, each of which took so long.
+/// A member with so many completed 4 KiB writes of this duration.
 fn writes(device: &str, requests: u64, each_ms: f64) -> Work {
     let sum_ns = requests as f64 * each_ms * MS;
     let writes = Served { requests, bytes: requests * 4096, sum_ns };
@@ -77,7 +77,7 @@ fn too_few_requests_say_nothing() {
 
 #[test]
 fn the_steps_of_the_kernels_sums_are_no_slow_member() {
-    // 40 requests of 20 us each: 0.8 ms are told as 0, or as 1 where a step falls into the span.
+    // 40 requests of 20 us each: 0.8 ms count as 0, or as 1 if a tick falls within the span.
     assert!(!is_slow(&[writes("sda", 40, 0.0), writes("sdb", 40, 0.05)]));
     assert!(!is_slow(&[writes("sda", 40, 0.025), writes("sdb", 40, 0.1)]));
     let all_in_no_time = slowest(&[writes("sda", 40, 0.0), writes("sdb", 40, 0.0)]).unwrap();

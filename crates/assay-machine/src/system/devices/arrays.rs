@@ -1,5 +1,5 @@
-//! Devices that share the work of one array: mirrors, stripes and parity of md, of the device mapper,
-//! of btrfs and bcachefs. ZFS tells its devices only to its own tools.
+//! Devices of arrays: mirrors, stripes and parity of md, of the device mapper, of btrfs and bcachefs. ZFS shows its
+//! devices only to its own tools.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::system::{System, sysfs};
 /// read the table, and caches and tables of metadata are much smaller.
 const ALIKE: u64 = 2;
 
-/// Several devices that share the work of one thing above them.
+/// Several devices that share the work of one device or file system above.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Array {
-    /// What lies above: `md0`, `dm-3`, or the file system (`btrfs`).
+    /// Name of the array: `md0`, `dm-3`, or the file system (`btrfs`).
     pub name: String,
     /// `raid5`, `lvm`, `btrfs`, ...
     pub kind: String,
@@ -51,7 +51,7 @@ pub fn arrays_of(site: &Site) -> Vec<Array> {
     found
 }
 
-/// Arrays of this machine, by what sysfs shows: block devices, then mounted file systems.
+/// Arrays of this machine in sysfs: block devices, then mounted file systems.
 pub fn arrays(system: &dyn System) -> Vec<Array> {
     let names = sysfs::names(system, Path::new("/sys/block"));
     let wanted = names.iter().filter(|name| name.starts_with("md") || name.starts_with("dm-"));
@@ -73,7 +73,7 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
     found
 }
 
-/// Arrays of md with a member at one of these places (disk and first byte), and the named one without any.
+/// md arrays with a member at one of these places (disk and first byte), and the named one if it is empty.
 pub fn arrays_on(
     system: &dyn System,
     places: &[(PathBuf, u64)],
@@ -93,7 +93,7 @@ pub fn arrays_on(
     Ok(found)
 }
 
-/// The file of the disk that a device lies on, and its first byte there.
+/// File of the disk of a device, and the device's first byte on it.
 fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
     let sysfs_place = sysfs::block(name);
     let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {
@@ -105,7 +105,7 @@ fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
     Ok((file_of(&disk.to_string_lossy()), sectors.saturating_mul(SECTOR)))
 }
 
-/// Where sysfs shows the mounted btrfs that a device is part of.
+/// sysfs directory of the mounted btrfs that contains a device.
 pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
     let root = Path::new("/sys/fs/btrfs");
     let pools = sysfs::names(system, root).into_iter().map(|pool| root.join(pool));
@@ -138,7 +138,7 @@ fn of_layer(layer: &Layer, all: &[Layer]) -> Option<Array> {
     (array.members.len() > 1).then_some(array)
 }
 
-/// Those parts of a mapped device that are as large as its largest one, about.
+/// Parts of a mapped device that are about as large as its largest one.
 fn alike(layer: &Layer, all: &[Layer]) -> Vec<String> {
     let size = |name: &&String| {
         let own = all.iter().find(|own| own.name == **name);

@@ -16,7 +16,7 @@ pub struct Counters {
     pub write_ms: u64,
     /// Requests under way at this moment: a level, not a count.
     pub in_flight: u64,
-    /// Milliseconds in which at least one request was under way.
+    /// Milliseconds with at least one request in flight.
     pub io_ticks_ms: u64,
     /// Milliseconds that requests were under way, summed over all.
     pub weighted_ms: u64,
@@ -53,7 +53,7 @@ impl Counters {
         })
     }
 
-    /// What was counted since an earlier reading; 0 where a counter went back (a new device).
+    /// Difference from an earlier reading; 0 if a counter decreased (a new device).
     #[must_use]
     pub const fn sub(&self, earlier: &Self) -> Self {
         Self {
@@ -80,7 +80,7 @@ pub fn counters(system: &dyn System, device: &str) -> Presence<Counters> {
     sysfs::parsed(text, Counters::parse)
 }
 
-/// Reads and writes of a block device that are under way.
+/// Reads and writes of a block device in flight.
 pub fn under_way(system: &dyn System, device: &str) -> Presence<[u64; 2]> {
     let text = sysfs::text(system, &sysfs::block(device).join("inflight"));
     sysfs::parsed(text, |text| {

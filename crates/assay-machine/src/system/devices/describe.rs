@@ -41,10 +41,10 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
     }
 }
 
-/// Page 0xb1 of a SCSI device, to which ATA is translated: after four bytes of header the rate of its
-/// medium (SBC-4, section 6.6.2); 1 is one that does not turn, 0 says nothing.
+/// Rotation rate from VPD page 0xb1 of a SCSI device, also for translated ATA: after four bytes of header (SBC-4,
+/// section 6.6.2); 1 means non-rotating, 0 unknown.
 fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
-    /// Slower ones are no rates.
+    /// Lowest valid rotation rate.
     const SLOWEST: u16 = 0x401;
     const FASTEST: u16 = 0xfffe;
     let told = bus
@@ -119,7 +119,7 @@ fn model(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<St
     }
 }
 
-/// Behind ATA the vendor field says only "ATA".
+/// For ATA drives the vendor field is "ATA".
 fn scsi_model(text: impl Fn(&str) -> Presence<String>) -> Presence<String> {
     let vendor = text("vendor").value().filter(|vendor| *vendor != "ATA").cloned();
     text("model").map(|model| match vendor {
@@ -128,7 +128,7 @@ fn scsi_model(text: impl Fn(&str) -> Presence<String>) -> Presence<String> {
     })
 }
 
-/// A card's name is five letters: the maker's number tells more.
+/// A card's name has only five letters, so the manufacturer is added.
 fn card_model(text: impl Fn(&str) -> Presence<String>) -> Presence<String> {
     let maker = text("manfid").value().cloned();
     text("name").map(|name| match maker {
@@ -183,8 +183,8 @@ fn serial_of_wwid(wwid: &str) -> String {
     if wwid.starts_with("t10.") { last } else { wwid }.to_owned()
 }
 
-/// What a block device is called after `--destroy`: its serial number, else its by-id name, else
-/// NAME:SIZE (`loop3:512MiB`). A partition has its drive's, followed by `-part` and its number.
+/// ID of a block device for `--destroy`: its serial number, else its by-id name, else NAME:SIZE (`loop3:512MiB`). A
+/// partition has the ID of its drive, followed by `-part` and its number.
 pub fn device_id(system: &dyn System, name: &str) -> String {
     match partition_of(system, name) {
         Some((drive, number)) => format!("{}-part{number}", whole_device_id(system, &drive)),
@@ -204,7 +204,7 @@ fn whole_device_id(system: &dyn System, name: &str) -> String {
     lasting_id(system, name).unwrap_or_else(passing)
 }
 
-/// Whether the id of a device lasts; a name such as `loop3:512MiB` is given again to the next device.
+/// Returns whether the ID of a device is persistent; the next device may get a name such as `loop3:512MiB`.
 pub fn has_lasting_id(system: &dyn System, name: &str) -> bool {
     let drive = partition_of(system, name).map_or(name.to_owned(), |(drive, _)| drive);
     lasting_id(system, &drive).is_some()

@@ -1,4 +1,4 @@
-//! What carries a drive's bytes to the machine, and how fast it can at most.
+//! The link of a drive and its maximum bandwidth.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ fn sata(system: &dyn System, place: &Path) -> Presence<Link> {
     sysfs::parsed(sysfs::text(system, &file), sata_link)
 }
 
-/// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): 8b/10b coded.
+/// Bandwidth of a SATA link, from its speed in the kernel's format (`6.0 Gbps`): 8b/10b coded.
 fn sata_link(speed: &str) -> Option<Link> {
     let number = speed.split_whitespace().next()?;
     let gigabits: f64 = number.parse().ok()?;
@@ -129,7 +129,7 @@ pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     }
 }
 
-/// With multipath the drive hangs on a subsystem, which lists its controllers.
+/// With multipath the drive belongs to a subsystem, which lists its controllers.
 fn nvme_controller(system: &dyn System, place: &Path) -> PathBuf {
     let subsystem = place.ancestors().find(|part| {
         part.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme-subsys"))
@@ -212,7 +212,7 @@ fn mmc_link(ios: &str) -> Option<Link> {
 }
 
 fn known(name: String, ceiling_bytes_per_s: f64) -> Option<Link> {
-    // Whole bytes: line codes leave fractions that mean nothing.
+    // Line codes leave meaningless fractions, so round to bytes.
     let ceiling_bytes_per_s = ceiling_bytes_per_s.round();
     (ceiling_bytes_per_s > 0.0).then_some(Link { name, ceiling_bytes_per_s })
 }

@@ -1,4 +1,4 @@
-//! What a block device is made of.
+//! Layers of a block device.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::system::{DeviceNumber, System, sysfs};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Below {
-    /// Other block devices, by kernel name; none for a drive.
+    /// Other block devices, by kernel name; empty for a drive.
     Devices(Vec<String>),
     File(PathBuf),
 }
 
-/// A block device by kernel name, and what lies below it. Whoever follows a file fills `below` for it.
+/// Describes a block device and the devices below. If a file is below, the caller resolves it.
 pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
     let below = below(system, name);
     let names = match &below {
@@ -53,18 +53,18 @@ fn is_partition(system: &dyn System, name: &str) -> bool {
     sysfs::text(system, &sysfs::block(name).join("partition")).value().is_some()
 }
 
-/// Whether a loop device goes through the page cache of its file.
+/// Returns whether a loop device uses the page cache of its file.
 pub fn is_buffered_loop(system: &dyn System, name: &str) -> bool {
     let direct = system.read_text(&sysfs::block(name).join("loop/dio"));
     direct.is_ok_and(|text| text.trim() == "0")
 }
 
-/// The file behind a loop device; one that was removed cannot be followed by name any more.
+/// The backing file of a loop device; a removed one has no usable name.
 pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
     read_backing_file(system, name).ok()?
 }
 
-/// The same, where trouble with reading must not look like no file.
+/// The same; a read error must not look like a missing file.
 pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<Option<PathBuf>> {
     let file = sysfs::block(name).join("loop/backing_file");
     // Not `sysfs::text`: space at the end belongs to the name.
@@ -79,7 +79,7 @@ pub fn mapping_name(system: &dyn System, device: &str) -> io::Result<Option<Stri
     Ok(name.map(|name| name.trim_end_matches('\n').to_owned()))
 }
 
-/// The device that device-mapper shows under a name, by its kernel name; none where there is none.
+/// Kernel name of a device-mapper device; `None` if it does not exist.
 pub fn mapping(system: &dyn System, name: &str) -> io::Result<Option<String>> {
     let devices = sysfs::there(system.list(Path::new("/sys/class/block")))?.unwrap_or_default();
     for device in devices.into_iter().filter(|device| device.starts_with("dm-")) {
@@ -110,8 +110,8 @@ fn kind(system: &dyn System, name: &str) -> String {
     known.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
 }
 
-/// Device-mapper names its targets only to root, but tools begin the uuid with their own name, and LVM ends those of
-/// its hidden volumes with what they are (`lib/activate/dev_manager.c` of LVM2).
+/// Only root can read the targets of a device-mapper device, but tools start the uuid with their name, and LVM ends the
+/// uuid of hidden volumes with their kind (`lib/activate/dev_manager.c` of LVM2).
 fn mapper_kind(uuid: &str) -> &'static str {
     const OWNERS: [(&str, &str); 9] = [
         ("CRYPT-VERITY", "verity"),

@@ -18,21 +18,21 @@ pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 const LOOP_MAJOR: u32 = 7;
 const ZRAM_MAJOR: u32 = 252;
 
-/// How a setting takes what is written to it, other than keeping it.
+/// Behavior of a setting on writes, other than storing the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// Keeps what it has, without an error.
+    /// Silently retains its value.
     Ignores,
     RoundsTo(u64),
     ReadOnly,
-    /// Keeps what is written, and makes this other setting 0.
+    /// Stores the value and sets this other setting to 0.
     Zeroes(PathBuf),
     /// Never takes a smaller number than it has.
     Rises,
 }
 
 impl Fake {
-    /// Makes a setting answer in another manner than keeping what is written, or one of its choices.
+    /// Sets the behavior of a setting on writes.
     pub fn set_manner(&self, path: impl Into<PathBuf>, manner: Manner) -> &Self {
         self.lock().manners.insert(path.into(), manner);
         self
@@ -44,7 +44,7 @@ impl Fake {
         self
     }
 
-    /// Puts another device of the same size in the place of a loop device.
+    /// Replaces a loop device with another device of the same size.
     pub fn replug(&self, device: &Path) -> &Self {
         let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut state = self.lock();
@@ -85,18 +85,18 @@ impl Fake {
         self
     }
 
-    /// Makes the kernel show these options of what is mounted, whatever was asked for.
+    /// Makes the kernel show these mount options, independent of the request.
     pub fn mount_showing(&self, options: &str) -> &Self {
         self.lock().shows = Some(options.to_owned());
         self
     }
 
-    /// What was done to the machine so far, whether it worked or not.
+    /// Acts so far, including failed ones.
     pub fn acted(&self) -> Vec<Act> {
         self.lock().acted.clone()
     }
 
-    /// All that can be changed, as text that can be compared, without what lies below `home`.
+    /// All mutable state as text for comparisons, except files below `home`.
     pub fn condition(&self, home: &Path) -> String {
         let state = self.lock();
         let nodes = state.tree.nodes.iter().filter(|(path, _)| !path.starts_with(home));
@@ -250,7 +250,7 @@ impl Fake {
         if state.made.get(&number).map(String::as_str) != Some(kind) {
             return Err(Errno::INVAL.into());
         }
-        // As btrfs: which devices it has it shows elsewhere, and its files have a number of their own.
+        // As btrfs: it shows its devices elsewhere, and its files have a separate device number.
         let own = options.split(',').filter(|one| !one.is_empty() && !one.starts_with("device="));
         let options = ["rw"].into_iter().chain(own).collect::<Vec<_>>().join(",");
         let number = state.show_pool(number).unwrap_or(number);
@@ -289,7 +289,7 @@ impl State {
             Some(Manner::Rises) | None => format!("{}\n", value.trim()),
         };
         let changed = kept != now;
-        // As in the kernel: of some pairs one is 0, which is no amount of bytes.
+        // As in the kernel: one setting of some pairs is 0, which is not an amount of bytes.
         if let Some(other) = excluded_by(&path) {
             if kept == "0\n" && path.to_string_lossy().ends_with("bytes") {
                 return Err(Errno::INVAL.into());
@@ -304,7 +304,7 @@ impl State {
         if path.ends_with("queue/nr_requests") && scheduler.contains("[none]") && is_too_long {
             return Err(Errno::INVAL.into());
         }
-        // As in the kernel: what has a size keeps its algorithm and its size.
+        // As in the kernel: after the size is set, algorithm and size cannot change.
         let size = path.with_file_name("disksize");
         if path.ends_with("comp_algorithm") || path == size {
             if self.text(&size) != "0" {
@@ -315,7 +315,7 @@ impl State {
             self.tree.put(&path.with_file_name("size"), Node::File(vec![sectors.into_bytes()]));
         }
         self.tree.put(&path, Node::File(vec![kept.into_bytes()]));
-        // As in the kernel: another scheduler begins with a queue depth of its own.
+        // As in the kernel: another scheduler begins with its own queue depth.
         let depth = path.with_file_name("nr_requests");
         if changed && path.ends_with("queue/scheduler") && self.tree.nodes.contains_key(&depth) {
             let own = if value.trim() == "none" { "128\n" } else { "256\n" };
@@ -411,7 +411,7 @@ impl State {
             return Err(Errno::NXIO.into());
         }
         let number = self.tree.number_of(device)?;
-        // The kernel says yes, and lets go of the file when the last user of the device does.
+        // The kernel succeeds, and releases the file when the last user of the device closes it.
         if self.is_held(&name) || self.is_below_loop(&name) {
             return Ok(());
         }
@@ -471,7 +471,7 @@ impl State {
         table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))
     }
 
-    /// Whether another loop device stands on a disk or a part of it.
+    /// Returns whether another loop device uses a disk or a part of it.
     fn is_below_loop(&mut self, name: &str) -> bool {
         let loops = self.tree.nodes.keys().filter(|path| path.ends_with("loop/backing_file"));
         let loops: Vec<PathBuf> = loops.cloned().collect();
@@ -536,18 +536,18 @@ const fn zram(number: u32) -> DeviceNumber {
     DeviceNumber { major: ZRAM_MAJOR, minor: number }
 }
 
-/// Whether a path is that of a disk or of a partition of it.
+/// Returns whether a path is that of a disk or one of its partitions.
 fn is_on(disk: &str, path: &str) -> bool {
     path.strip_prefix("/dev/").is_some_and(|name| is_part(disk, name))
 }
 
-/// Whether a kernel name is that of a disk or of a partition of it.
+/// Returns whether a kernel name is that of a disk or one of its partitions.
 pub(super) fn is_part(disk: &str, name: &str) -> bool {
     let rest = name.strip_prefix(disk);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
 }
 
-/// The text of a setting with another choice in brackets; none where it does not list that.
+/// The text of a setting with another choice in brackets; `None` if the choice is not listed.
 fn chosen(now: &str, wanted: &str) -> Option<String> {
     let words: Vec<&str> =
         now.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
@@ -560,7 +560,7 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
 }
 
 impl Fake {
-    /// The disk of a device and its first byte there; a whole device is its own.
+    /// Disk of a device, and the device's first byte on it; whole devices are their own disk.
     pub(super) fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
         let own = (number, 0);
         let Some(name) = devices::name_of(self, number) else { return own };
@@ -572,7 +572,7 @@ impl Fake {
         (disk.unwrap_or(number), start)
     }
 
-    /// What a device holds; zeros until something is written.
+    /// Content of a device; zeros until written.
     pub(super) fn content(&self, number: DeviceNumber) -> io::Result<std::fs::File> {
         let bytes = self.device_bytes(number);
         let mut state = self.lock();

@@ -1,5 +1,4 @@
-//! Arrays in memory: md as mdadm makes it, and a btrfs on several devices; with what their kernel
-//! refuses.
+//! Arrays in memory: md as created by mdadm, and a btrfs on several devices, including errors of the kernel.
 
 use std::ffi::OsStr;
 use std::io;
@@ -116,7 +115,7 @@ impl Fake {
         self.lock().pools.insert(*first, pool);
     }
 
-    /// Whether the kernel gives a device to nobody else now.
+    /// Returns whether the kernel rejects other users of a device.
     pub(super) fn is_busy(&self, number: DeviceNumber) -> bool {
         let name = devices::name_of(self, number).unwrap_or_default();
         self.lock().is_held(&name)
@@ -156,7 +155,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether a device, or a part of it, is mounted or belongs to something that stands.
+    /// Returns whether a device, or a part of it, is mounted or in use by an array or volume.
     pub(super) fn is_held(&mut self, name: &str) -> bool {
         let is_own = |part: Option<&OsStr>| {
             part.is_some_and(|part| is_part(name, part.to_string_lossy().as_ref()))
@@ -172,7 +171,7 @@ impl State {
         below_array || in_pool || self.is_mounted(name) || self.has_holders(name)
     }
 
-    /// Shows a btrfs on several devices that is mounted now: the number that its files have.
+    /// Shows a btrfs on several devices after its mount; returns the device number of its files.
     pub(super) fn show_pool(&mut self, first: DeviceNumber) -> Option<DeviceNumber> {
         let pool = self.pools.get(&first)?.clone();
         let place = Path::new(BTRFS).join(&pool.label);

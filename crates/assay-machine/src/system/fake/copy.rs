@@ -1,4 +1,4 @@
-//! The machine once more: what a walk over deaths tries things on, and goes on with its own.
+//! A copy of the machine, on which a walk tries deaths while the original continues.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use assay_sys::memory_copy;
 use super::Fake;
 
 impl Fake {
-    /// An independent copy of this machine as it stands.
+    /// Returns an independent copy of this machine.
     pub fn copy(&self) -> io::Result<Self> {
         let mut state = self.lock().clone();
         for content in state.contents.values_mut() {

@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// Shows a device that was not there before, with what its further files say.
+    /// Adds a device with further files.
     pub(super) fn show_device<'t>(
         &mut self,
         name: &str,
@@ -74,7 +74,7 @@ impl State {
         self.tree.put(&devices::file_of(name), Node::Block(number));
     }
 
-    /// Takes a device or a partition away, with what was written to it.
+    /// Removes a device or partition with its content.
     pub(super) fn hide_device(&mut self, name: &str, number: DeviceNumber, place: &Path) {
         for path in links_to(name, number) {
             self.tree.remove(&path);

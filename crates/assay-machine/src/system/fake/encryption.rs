@@ -12,18 +12,18 @@ use super::{Fake, State};
 use crate::system::{DeviceNumber, DirectoryPolicy, Errno, Key, devices};
 
 const MAPPER_MAJOR: u32 = 254;
-/// Where a volume keeps its passphrase: it is no secret here.
+/// Offset of a volume's passphrase, which is not secret in memory.
 const PASSPHRASE: u64 = 4096;
 const CONFIGURATION: &str = "gocryptfs.conf";
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encrypted {
-    /// Directories of gocryptfs, by where they are mounted.
+    /// Directories of gocryptfs, by mount point.
     served: BTreeMap<PathBuf, PathBuf>,
     passphrases: BTreeMap<PathBuf, Vec<u8>>,
     /// Directories of fscrypt: their key, and whether the file system has it.
     directories: BTreeMap<PathBuf, (Vec<u8>, bool)>,
-    /// What `cryptsetup status` says, by the name of the volume.
+    /// Output of `cryptsetup status`, by volume name.
     volumes: BTreeMap<String, String>,
 }
 
@@ -135,7 +135,7 @@ impl Fake {
         Some(known.unwrap_or_else(|| format!("/dev/mapper/{name} is inactive.\n")))
     }
 
-    /// Has every volume shown with another cipher than was asked for.
+    /// Shows every volume with another cipher than requested.
     pub fn show_cipher(&self, cipher: &str) -> &Self {
         let mut state = self.lock();
         for told in state.encrypted.volumes.values_mut() {
@@ -174,7 +174,7 @@ impl State {
         Ok(())
     }
 
-    /// What lies below a file that is made where gocryptfs or fscrypt encrypts its name.
+    /// Path below gocryptfs or fscrypt of a file created above, with its encrypted name.
     pub(super) fn below_name(&self, path: &Path) -> Option<PathBuf> {
         let cipher = self.encrypted.served.get(path.parent()?)?;
         Some(cipher.join(hidden(path.file_name()?.to_string_lossy().as_ref())))
@@ -219,12 +219,12 @@ impl State {
         Ok(own.map(|(_, has_key)| policy(*has_key)))
     }
 
-    /// What is mounted from below a directory is in its way.
+    /// A mount from below a directory prevents unmounting it.
     pub(super) fn is_served_from(&self, point: &Path) -> bool {
         self.encrypted.served.values().any(|cipher| cipher.starts_with(point))
     }
 
-    /// Everything that was made in a file system goes with its mount.
+    /// Removes the state of a file system with its mount.
     pub(super) fn forget_below(&mut self, point: &Path) {
         let gone: Vec<PathBuf> = self.tree.nodes.below(point).cloned().collect();
         for path in gone {
@@ -269,7 +269,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether a device stands on another one, or on a part of it.
+    /// Returns whether a device, or a part of it, has another device on top.
     pub(super) fn has_holders(&self, device: &str) -> bool {
         let own = self.tree.find(&Path::new("/sys/class/block").join(device));
         let Ok((place, _)) = own else { return false };

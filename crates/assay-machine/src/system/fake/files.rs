@@ -1,20 +1,20 @@
-//! Files by their path, in the order of paths: what lies below a directory follows it.
+//! Files by path, in path order: the files below a directory follow it.
 //!
-//! A map of `PathBuf` compares paths part by part, and walks over crashes look up a million of them. Here a key is a
-//! path's bytes with the lowest byte for each `/`: bytes compare at once, in the order that parts have.
+//! A map of `PathBuf` compares paths by component, and walks over crashes do a million lookups. Here a key is the bytes
+//! of a path with 0 instead of `/`: byte comparison is fast and has the same order.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Stands for `/`: no name has it.
+/// Replaces `/`; no name contains it.
 const BETWEEN: u8 = 0;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Vec<u8>);
 
 impl Key {
-    /// Of a path: `/a/b`, `/a//b` and `/a/./b/` are one.
+    /// Key of a path: `/a/b`, `/a//b` and `/a/./b/` are equal.
     pub fn of(path: &Path) -> Self {
         let mut key = Vec::with_capacity(path.as_os_str().len());
         for part in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
@@ -26,7 +26,7 @@ impl Key {
         Self(key)
     }
 
-    /// The directory above and the name in it; nothing of `/`.
+    /// Splits a key into parent and name; `None` for `/`.
     pub fn split(&self) -> Option<(Self, &[u8])> {
         let at = self.0.iter().rposition(|byte| *byte == BETWEEN)?;
         Some((Self(self.0[..at].to_vec()), &self.0[at + 1..]))
@@ -40,7 +40,7 @@ impl Key {
         Self([&self.0[..], &[BETWEEN], part].concat())
     }
 
-    /// What a key below this one is called from here; nothing of the key itself and of what lies elsewhere.
+    /// Relative path of a key below this one; `None` for this key and others.
     fn rest<'a>(&self, other: &'a Self) -> Option<&'a [u8]> {
         other.0.strip_prefix(&self.0[..])?.strip_prefix(&[BETWEEN])
     }
@@ -93,7 +93,7 @@ impl<T> Files<T> {
         all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)
     }
 
-    /// What lies below a directory, by its name from there.
+    /// Files below a directory, by relative path.
     fn after(&self, directory: Key) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
         let all = self.0.range(directory.clone()..).skip_while({
             let own = directory.clone();
@@ -102,7 +102,7 @@ impl<T> Files<T> {
         all.map_while(move |(key, (path, _))| Some((directory.rest(key)?, path)))
     }
 
-    /// Takes a file away, and what lies below it: these.
+    /// Removes a file and the files below it; returns them.
     pub fn remove(&mut self, path: &Path) -> Vec<T> {
         let own = Key::of(path);
         let all = self.0.range(own.clone()..).map(|(key, _)| key);
@@ -116,7 +116,7 @@ impl<T> Files<T> {
 mod tests {
     use super::*;
 
-    /// In the order that a map of paths has, with names that sort before and after `/`.
+    /// In the order of a map of paths, with names that sort before and after `/`.
     #[test]
     fn what_is_below_a_directory_follows_it_and_its_neighbours_do_not_count() {
         let names =

@@ -22,7 +22,7 @@ pub fn machine(name: &str) -> Fake {
     Fake::recorded(text).unwrap()
 }
 
-/// All of them, each with a target to resolve.
+/// All machines, each with a target to resolve.
 pub const ALL: [(&str, &str); 11] = [
     ("btrfs-two", "/home/me"),
     ("container-overlay", "/inside"),

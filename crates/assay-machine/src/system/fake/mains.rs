@@ -1,5 +1,5 @@
-//! The power of a machine of text: it goes after a promise that was chosen, by unwinding whatever runs; what a test does
-//! then is what the drive kept.
+//! Power of a fake machine: it fails after a chosen acknowledged write by unwinding the running code; a test then
+//! checks what the drive retained.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,13 +18,13 @@ use crate::system::network::ledger::{Book, Carries, Client, Ledger, Lines, Order
 use crate::system::network::protocol::Side;
 use crate::system::{AreaFile, Errno, System};
 
-/// What a thread is unwound with that stands for a machine without power.
+/// Panic payload of a simulated power failure.
 pub const POWER: &str = "the power is gone";
-/// Where what is written begins in such a file.
+/// Offset of the first written byte in such a file.
 const FIRST_BYTE: u64 = 4096;
 const KEY: Digest = [9; 32];
 
-/// What outlives a cut of power, and when there is one.
+/// State that survives a power cut, and the time of the cut.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Power {
     kept: BTreeMap<PathBuf, Arc<File>>,
@@ -36,7 +36,7 @@ pub(super) struct Power {
 }
 
 impl Fake {
-    /// Has the power go when the peer has heard of so many promises of a trial.
+    /// Cuts the power when the peer has received this many acknowledgments of a trial.
     pub fn cut_power_at(&self, promises: u64) -> &Self {
         self.lock().power.cut_at = Some(promises);
         self
@@ -61,7 +61,7 @@ impl Fake {
         state.power.kept.iter().map(|(path, file)| (path.clone(), Arc::clone(file))).collect()
     }
 
-    /// Has such a file gone, as after a cut that it did not outlive.
+    /// Removes such a file, as if it had not survived a cut.
     pub fn lose_kept(&self) -> &Self {
         self.lock().power.kept.clear();
         self

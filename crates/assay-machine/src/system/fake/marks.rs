@@ -1,4 +1,4 @@
-//! What `wipefs` and `blkid` recognise in memory: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
+//! Signatures in memory for `wipefs` and `blkid`: lines of text at the start of a device, `TYPE USAGE UUID LABEL`, with
 //! `-` for none.
 
 use super::super::signatures::PROGRAMS;
@@ -12,7 +12,7 @@ use super::Fake;
 use crate::system::{DeviceNumber, ProgramOutput};
 
 const HEAD: &str = "marks of a fake device\n";
-/// Bytes that the marks of a device take at most.
+/// Maximum size of a device's signatures, bytes.
 const MOST: usize = 1024;
 
 impl Fake {
@@ -22,7 +22,7 @@ impl Fake {
     }
 }
 
-/// How `wipefs` or `blkid` ends that is asked about an open device; none where these are other words.
+/// Result of `wipefs` or `blkid` on an open device; `None` for other command lines.
 pub(super) fn answer(program: &str, words: &[&str], device: &File) -> Option<ProgramOutput> {
     if !PROGRAMS.contains(&program) {
         return None;

@@ -1,5 +1,5 @@
-//! The network of a machine of text: its name spaces, the disciplines of its interfaces, and a link whose
-//! queue is deep unless its way out is shaped.
+//! The network of a fake machine: namespaces, disciplines of interfaces, and a link with a deep queue unless its egress
+//! is shaped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ const IDLE_NS: u64 = 100_000;
 const DEEP_NS: u64 = 600_000_000;
 const SHORT_NS: u64 = 18_000_000;
 
-/// The disciplines of interfaces, by name space (nothing is the machine's own) and name.
+/// Disciplines of interfaces, by namespace (empty for the host's) and name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Network {
     shown: BTreeMap<(String, String), String>,
@@ -34,7 +34,7 @@ impl Fake {
         self
     }
 
-    /// Says what `tc` shows of an interface, or takes it away.
+    /// Sets the output of `tc` for an interface, or removes it.
     pub fn set_discipline(&self, name: &str, shown: Option<&str>) -> &Self {
         let key = (String::new(), name.to_owned());
         let mut state = self.lock();
@@ -56,7 +56,7 @@ impl Fake {
         self
     }
 
-    /// What `tc` shows of an interface and `ip` of a name space, in which nothing runs.
+    /// Output of `tc` for an interface and of `ip` for a namespace without processes.
     pub(super) fn shown(&self, program: &str, arguments: &[&str]) -> Option<String> {
         let (space, words) = split(arguments);
         let state = self.lock();
@@ -139,7 +139,7 @@ impl Fake {
         Ok(())
     }
 
-    /// A run on a link whose queue is deep, unless the way out is shaped.
+    /// A run on a link with a deep queue unless its egress is shaped.
     pub(super) fn linked(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let mut state = self.lock();
         if let Some(why) = &state.network.lost {

@@ -27,7 +27,7 @@ fn a_recorded_tree_is_read() {
     );
 }
 
-/// Where a path led to is known until a link changes; what went and came again is what is there now.
+/// Resolved paths are cached until a link changes; a recreated file resolves to the new one.
 #[test]
 fn a_path_leads_where_its_links_lead_now() {
     let fake = small();
@@ -50,7 +50,7 @@ fn a_path_leads_where_its_links_lead_now() {
     );
     fake.add("dir /l\n").unwrap();
     assert_eq!((there("/l/b"), there("/c/b")), (gone, Ok("again\n".to_owned())));
-    // What went comes again as a link, and as what nobody may look into.
+    // A removed directory comes back as a link, and as an unreadable directory.
     fake.remove_directory(Path::new("/c")).unwrap();
     fake.add("link /c a\n").unwrap();
     assert_eq!(there("/c/b"), Ok("one line\n".to_owned()));

@@ -15,8 +15,8 @@ pub struct Traces {
 }
 
 impl Fake {
-    /// Adds what the next tracer of these means does: it cannot begin, or tells these readings, of
-    /// which the last one stays. Without any there is no tracing by these means.
+    /// Adds the behavior of the next tracer of these means: it fails to start, or returns these readings, the last one
+    /// repeatedly. Without any, tracing by these means is unavailable.
     pub fn traces(&self, means: TraceMeans, script: Result<Readings, String>) -> &Self {
         self.lock().traces.scripts.push((means, script));
         self
@@ -27,7 +27,7 @@ impl Fake {
     }
 }
 
-/// Takes the next script of these means; the last one stays.
+/// Takes the next script of these means; the last one repeats.
 pub fn begin(
     traces: &mut Traces,
     devices: &[DeviceNumber],

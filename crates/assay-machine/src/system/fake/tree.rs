@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use super::files::{Files, Key};
 use crate::system::{DeviceNumber, Errno, FileKind, Space, Status, mounts};
 
-/// As many links as the kernel follows.
+/// Maximum number of links that the kernel follows.
 const MOST_LINKS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub struct Tree {
     pub user: u32,
     pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
     pub smartctl: BTreeMap<String, String>,
-    /// Where paths led to, while no link comes, goes or changes: most questions are asked again.
+    /// Resolved paths, valid until a link appears, disappears or changes, because most lookups repeat.
     led: RefCell<BTreeMap<Key, Key>>,
 }
 
 impl Tree {
-    /// Adds what a recorded text says; the error names the line.
+    /// Adds files from a recorded text; the error names the line.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
         let mut open: Option<PathBuf> = None;
         for (index, line) in text.lines().enumerate() {
@@ -136,13 +136,13 @@ impl Tree {
 
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
-        // A link, and what nobody may look into, may come where a path led before it went.
+        // A link or an unreadable directory may replace part of a cached path.
         let is_way = matches!(node, Node::Link(_) | Node::Closed);
         let is_other = |old: &Node| discriminant(old) != discriminant(&node);
         if is_way || self.nodes.get(path).is_some_and(is_other) {
             self.led.get_mut().clear();
         }
-        // What is there has its parents.
+        // Existing files have parents.
         for parent in path.ancestors().skip(1) {
             if self.nodes.contains_key(parent) {
                 break;
@@ -158,7 +158,7 @@ impl Tree {
         }
     }
 
-    /// Removes a file or a directory with all that is in it.
+    /// Removes a file or a directory with its content.
     pub fn remove(&mut self, path: &Path) {
         if self.nodes.remove(path).iter().any(|node| matches!(node, Node::Link(_))) {
             self.led.get_mut().clear();
@@ -174,13 +174,13 @@ impl Tree {
         Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
     }
 
-    /// Absolute path without links, and what is there.
+    /// Returns the absolute path without links, and its node.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
         let (_, (path, node)) = self.lead(Key::of(path), &mut 0)?;
         Ok((path.clone(), node))
     }
 
-    /// Where a path leads to, after so many links on the way.
+    /// Resolves a path; `links` counts the links on the way.
     fn lead(&self, asked: Key, links: &mut usize) -> io::Result<(Key, &(PathBuf, Node))> {
         let known = self.led.borrow().get(&asked).cloned();
         if let Some((at, found)) = known.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {

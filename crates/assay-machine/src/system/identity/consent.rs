@@ -1,5 +1,4 @@
-//! Consent to overwrite a block device: nothing may use it, and the user typed its id and the name
-//! of everything that it carries.
+//! Consent to overwrite a block device: nothing uses it, and the user typed its ID and the name of everything on it.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +14,10 @@ use crate::system::{Caching, Consent, DeviceNumber, System, devices, sysfs};
 
 /// Bytes of the unit of `start` and `size` in sysfs.
 const SECTOR: u64 = 512;
-/// Bytes from which on a mark is told with its place.
+/// Offset from which a signature is printed with its place.
 const FAR: u64 = 1 << 20;
 
-/// One thing that is lost when a device is overwritten.
+/// Data that overwriting a device destroys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Kernel name of the device or partition that carries it.
@@ -28,12 +27,12 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// In words: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
+    /// Describes it: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
     pub fn words(&self) -> String {
         let signature = &self.signature;
         let Signature { name, offset, uuid, label, .. } = signature;
         let mut facts = vec![size_words(self.size_bytes)];
-        // A copy, or what lies at the end: the start alone would not show it.
+        // A copy of a superblock, or data at the end: the start of the device alone would not show it.
         facts.extend((*offset >= FAR).then(|| format!("found at {}", size_words(*offset))));
         facts.extend(label.as_ref().map(|label| format!("label {label:?}")));
         facts.extend(uuid.as_ref().map(|uuid| format!("UUID {}", uuid.escape_debug())));
@@ -49,7 +48,7 @@ pub struct Stake {
 }
 
 impl Stake {
-    /// Names of what is lost, each once, in the order in which it was found.
+    /// Names of the lost data, each once, in the order found.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for loss in &self.losses {
@@ -60,13 +59,13 @@ impl Stake {
         names
     }
 
-    /// What must follow `--destroy`: the id and `+NAME` for all that is lost.
+    /// Required argument of `--destroy`: the ID and `+NAME` for all lost data.
     pub fn text(&self) -> String {
         let names: Vec<String> = self.names().iter().map(|name| format!("+{name}")).collect();
         format!("{}{}", self.id, names.concat())
     }
 
-    /// What is wrong with a text, if anything.
+    /// Returns the error of a typed argument; `None` if it is correct.
     fn fault(&self, typed: &str, target: &str) -> Option<String> {
         let rest =
             typed.strip_prefix(&self.id).filter(|rest| matches!(rest.get(..1), None | Some("+")));
@@ -90,8 +89,8 @@ impl Stake {
     }
 }
 
-/// What overwriting a device would cost. Refused while the device or a part of it is in use or expected by
-/// the system, or if that or its content cannot be read; a user error if the target is no device.
+/// Returns the data lost by overwriting a device. Refused while the system uses or expects the device or a part of it,
+/// or if usage or content cannot be read; a user error if the target is not a device.
 pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let name = match site.counted.first() {
         Some(name) if site.kind == TargetKind::Device => name,
@@ -113,9 +112,9 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
 }
 
-/// Makes sure that a device may be overwritten: it is unused, and `typed` after `--destroy` names it.
+/// Checks that a device may be overwritten: it is unused, and `typed` after `--destroy` names it.
 pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
-    // Taken first: what changes afterwards is noticed when the device is opened.
+    // Read first, so that opening the device detects later changes.
     let sequence = disk_sequence(system, site.device);
     let stake = stake(system, site)?;
     let Some(fault) = stake.fault(typed, &site.target) else {
@@ -132,7 +131,7 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     Err(Failure::mistake(format!("{typed:?} {fault}; {lost}; type {text:?}")))
 }
 
-/// Checks, right before a change, that a device is still the one that was named and not in use.
+/// Checks, right before a change, that a device is still the named one and unused.
 pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     let device = consent.device.display();
     system
@@ -141,8 +140,8 @@ pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
         .map_err(|error| Failure::refused(format!("cannot overwrite {device}: {error}")))
 }
 
-/// How a refusal of a device that its user named, and did not give up, goes on. The plan says what has to be typed,
-/// beside what is lost by it: no refusal puts an option of consent into anybody's hands.
+/// Next step after refusing a device that its user named without consent. The plan prints the required argument with
+/// the lost data, because no refusal may hand out a consent option.
 pub fn way_on(study: &str, target: &str) -> String {
     format!("run assay plan {study} {target} to see the contents and the ID to type")
 }
@@ -154,15 +153,15 @@ fn not_a_device(site: &Site) -> Failure {
     ))
 }
 
-/// The kernel's running number of the disk with a device number, or of the disk of that partition
-/// (Linux 5.15); a disk that comes later gets another, even under the same name.
+/// The kernel's sequence number of a device's disk (Linux 5.15); a later disk gets another one, even under the same
+/// name.
 pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
     let place = PathBuf::from(format!("/sys/dev/block/{number}"));
     let files = [place.join("diskseq"), place.join("../diskseq")];
     files.iter().find_map(|file| sysfs::number(system, file).value().copied())
 }
 
-/// What the device and its partitions contain. A partition without a device node is read through the device.
+/// Contents of the device and its partitions. A partition without a device node is read through the device.
 fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss>> {
     let unread = |error: io::Error| cannot_tell("the contents", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
@@ -195,7 +194,7 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
     Ok(losses)
 }
 
-/// Opens the device node of a partition, if there is one and it leads to the device or a part of it.
+/// Opens the device node of a partition, if it exists and leads to the device or a part of it.
 fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<File>> {
     let path = devices::file_of(name);
     if !family.has(system, &path)? {

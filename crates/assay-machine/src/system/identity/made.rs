@@ -1,5 +1,5 @@
-//! Consent for a device that this run made: it reaches from the devices that the user named, or from a
-//! file of the tool's own, to what is made of them, and no further; or it stands on memory alone.
+//! Consent for a device that this run created: derived from the devices that the user named, or from Assay's own file,
+//! for devices created on them only; or the device is in memory alone.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::system::devices::Below;
 use crate::system::journal::{Journal, Undo};
 use crate::system::{Consent, FileKind, System, devices};
 
-/// Makes sure that a device may be overwritten because this run made it: the journal undoes exactly it, it
-/// stands only on what `below` names, is no larger, and nothing uses it.
+/// Checks that a device may be overwritten because this run created it: the journal undoes exactly it, it uses only
+/// devices in `below`, is not larger, and nothing uses it.
 pub fn consent_of_made(
     system: &dyn System,
     journal: &Journal,
@@ -29,7 +29,7 @@ pub fn consent_of_made(
     let found = found.map_err(|error| cannot_tell("the created device", device, &error))?;
     let number = found.own_device.filter(|_| found.kind == FileKind::BlockDevice);
     let number = number.ok_or_else(|| refuse("is not a block device"))?;
-    // Taken first: what changes afterwards is noticed when the device is opened.
+    // Read first, so that opening the device detects later changes.
     let sequence = disk_sequence(system, number);
     let name = devices::name_of(system, number);
     let name = name.ok_or_else(|| refuse("is not a device in sysfs"))?;
@@ -37,7 +37,7 @@ pub fn consent_of_made(
         return Err(refuse("was not created by this run"));
     }
     let most = match undo {
-        // It stands on memory alone, as large as it was made.
+        // In memory alone, with the size at creation.
         Undo::Zram { .. } if below.is_empty() && stands_on_nothing(system, &name) => {
             Some(devices::size_of(system, &name))
         }
@@ -68,7 +68,7 @@ fn stands_on_nothing(system: &dyn System, name: &str) -> bool {
     matches!(devices::layer(system, name).1, Below::Devices(names) if names.is_empty())
 }
 
-/// Bytes of what a device stands on; none where that is not exactly what may be overwritten.
+/// Bytes below a device; `None` unless these are exactly the devices that may be overwritten.
 fn bytes_below(
     system: &dyn System,
     journal: &Journal,
@@ -101,7 +101,7 @@ fn bytes_below(
     Ok(Some(bytes))
 }
 
-/// The same of a file: one that this run made itself.
+/// The same for a file: one that this run created.
 fn own_file(
     system: &dyn System,
     journal: &Journal,

@@ -1,8 +1,7 @@
-//! What `assay plan` showed of a device without a serial number: `loop3:512MiB` is a name that the
-//! next device gets, too. So what was looked at is noted, and overwritten is only that.
+//! Devices without a serial number, as shown by `assay plan`: the next device may get the name `loop3:512MiB`, too. So
+//! Assay notes the inspected device and overwrites only that one.
 //!
-//! A note can do no more than refuse: where there is none, or one of an earlier start of the
-//! machine, what the user typed counts alone.
+//! A note can only refuse: without one, or after a reboot, the typed ID alone decides.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +20,7 @@ use crate::system::{Caching, System, devices, journal};
 const END_BYTES: u64 = 1 << 20;
 const PIECE: usize = 1 << 16;
 
-/// What tells one device from another under the same name.
+/// Properties that distinguish devices with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Witnessed {
     /// The start of the machine: numbers of disks count from there.
@@ -31,7 +30,7 @@ struct Witnessed {
     /// The kernel's running number of the disk, from Linux 5.15 on.
     sequence: Option<u64>,
     size_bytes: u64,
-    /// Of both ends of the device; empty where they were overwritten since, with consent.
+    /// Digest of both ends of the device; empty if overwritten since, with consent.
     content: String,
 }
 
@@ -48,7 +47,7 @@ impl Witnessed {
         })
     }
 
-    /// What tells that this is not what was shown, if anything does.
+    /// Returns a difference from the shown device; `None` if there is none.
     fn differs_from(&self, now: &Self) -> Option<&'static str> {
         let both = self.sequence.zip(now.sequence);
         if self.size_bytes != now.size_bytes {
@@ -58,7 +57,7 @@ impl Witnessed {
             Some((then, now)) if then != now => {
                 Some("the kernel reports a different disk sequence number")
             }
-            // Where the kernel does not count, only what lies on them tells two of a size apart.
+            // Without disk sequence numbers, only the content distinguishes devices of the same size.
             None if !self.content.is_empty() && self.content != now.content => {
                 Some("the contents differ")
             }
@@ -67,13 +66,13 @@ impl Witnessed {
     }
 }
 
-/// Notes what a device is that is shown now. Devices with a serial number need no note.
+/// Notes the shown device. Devices with a serial number need no note.
 pub fn remember(system: &dyn System, site: &Site) -> io::Result<()> {
     let Some(path) = note(system, site) else { return Ok(()) };
     keep(system, &path, &Witnessed::now(system, site)?)
 }
 
-/// Refuses a device to be overwritten that is not the one that was shown, if one was.
+/// Refuses to overwrite a device other than the shown one, if one was shown.
 pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     let Some(path) = note(system, site) else { return Ok(()) };
     let text = system.read_text(&path).unwrap_or_default();
@@ -94,7 +93,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
         )));
     }
     if now.sequence.is_none() {
-        // What is written from here on is no sign of another device; a note that stays refuses the next time.
+        // Writes from now on do not indicate another device; if the note cannot be updated, the next run refuses.
         let _ = keep(system, &path, &Witnessed { content: String::new(), ..now });
     }
     Ok(())
@@ -107,7 +106,7 @@ fn keep(system: &dyn System, path: &std::path::Path, shown: &Witnessed) -> io::R
     system.write_whole(path, &serde_json::to_vec(shown)?)
 }
 
-/// Where the note of a device lies; none for what needs none.
+/// File of a device's note; `None` if it needs none.
 fn note(system: &dyn System, site: &Site) -> Option<PathBuf> {
     let name = site.counted.first()?;
     if devices::has_lasting_id(system, name) {

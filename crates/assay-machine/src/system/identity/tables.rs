@@ -13,7 +13,7 @@ use crate::system::{System, mounts, sysfs};
 const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
 const WHAT: &str = "whether an entry names the device";
 
-/// Why the system will miss a device that is overwritten, as the end of a sentence about it.
+/// Why the system needs a device, as the end of a sentence about it.
 pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outcome<Option<String>> {
     for (table, column) in TABLES {
         let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
@@ -28,10 +28,10 @@ pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outco
     Ok(None)
 }
 
-/// What a line names: its device, and devices in its options.
+/// Names in a line: its device, and devices in its options.
 fn words_of(line: &str, column: usize) -> Vec<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    // In fstab: device, directory, type, options. In crypttab: name, device, key, options.
+    // Columns of fstab: device, directory, type, options. Of crypttab: name, device, key, options.
     let options = words.get(3).copied().unwrap_or_default().split(',');
     let values = options.filter_map(|option| Some(option.split_once('=')?.1));
     let named = words.get(column).copied().into_iter().chain(values);
@@ -79,7 +79,7 @@ fn is_partition(system: &dyn System, family: &Family, tag: &str, value: &str) ->
     Ok(false)
 }
 
-/// A name in `/dev/disk/by-*`: udev writes what it does not like as `\x20`.
+/// Escapes a name for `/dev/disk/by-*` like udev, with `\x20` for a space.
 fn escaped(value: &str) -> String {
     let mut written = String::new();
     for sign in value.chars() {

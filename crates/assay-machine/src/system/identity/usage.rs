@@ -1,6 +1,6 @@
-//! What uses a block device, its partitions, the disk of a partition, or what it stands on.
+//! Users of a block device, of its partitions, of a partition's disk, or of the devices below.
 //!
-//! Whatever cannot be told is refused: a reading that fails must never look like "not in use".
+//! An unknown state is refused: a failing read must never look like "not in use".
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use assay_core::failure::{Failure, Outcome};
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, Status, System, devices, sysfs};
 
-/// A refusal because something cannot be told.
+/// Refusal because a state is unknown.
 pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
@@ -21,17 +21,17 @@ pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-/// Text of a file; none where there is no such file.
+/// Text of a file; `None` if it does not exist.
 pub fn text(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<String>> {
     optional(system.read_text(path), path, what)
 }
 
-/// Names in a directory; none where there is no such directory.
+/// Names in a directory; `None` if it does not exist.
 fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
     Ok(optional(system.list(path), path, what)?.unwrap_or_default())
 }
 
-/// What a path leads to; nothing where it leads nowhere.
+/// Status of a path; `None` if it does not exist.
 fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<Status>> {
     optional(system.status(path), path, what)
 }
@@ -51,12 +51,12 @@ fn is_absence(error: &io::Error) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
-    /// First sector on the target; none for the target itself.
+    /// First sector on the target; `None` for the target itself.
     pub start: Option<u64>,
     pub size_bytes: u64,
 }
 
-/// A device with all that is overwritten with it, and what is concerned besides.
+/// A device, everything overwritten with it, and other affected devices.
 pub struct Family {
     members: Vec<Member>,
     /// The disk of a partition, and a device below a loop device with its partitions.
@@ -168,7 +168,7 @@ impl Family {
         format!("is mounted on {point:?}{part}; unmount it first")
     }
 
-    /// Of btrfs the table tells no device number; xfs names its second device in an option.
+    /// The mount table has no device number of btrfs; xfs names its second device in an option.
     fn named_in_mounts(&self, system: &dyn System) -> Outcome<Option<String>> {
         for entry in mount_table(system)? {
             let options = ["logdev", "rtdev", "journal_path"];
@@ -183,7 +183,7 @@ impl Family {
         Ok(None)
     }
 
-    /// Of a btrfs on several devices, the mount table names one.
+    /// The mount table names one device of a btrfs on several.
     fn in_btrfs(&self, system: &dyn System) -> Outcome<Option<String>> {
         let (root, what) =
             (Path::new("/sys/fs/btrfs"), "whether a btrfs filesystem uses the device");
@@ -198,7 +198,7 @@ impl Family {
         Ok(None)
     }
 
-    /// Journals of mounted ext file systems bear the name of the device that they lie on.
+    /// Journals of mounted ext file systems have the name of their device.
     fn journal(&self, system: &dyn System) -> Outcome<Option<String>> {
         let journals =
             list(system, Path::new("/proc/fs/jbd2"), "whether it contains an active journal")?;
@@ -210,7 +210,7 @@ impl Family {
 
     fn swap(&self, system: &dyn System) -> Outcome<Option<String>> {
         for path in swaps(system)? {
-            // Where the file is gone, the name must do.
+            // If the file is gone, its name is the only clue.
             let called = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let by_name = called.is_some_and(|called| self.names().any(|name| name == called));
             let gone = status(system, &path, "the active swap")?.is_none();
@@ -239,13 +239,13 @@ impl Family {
         Ok(None)
     }
 
-    /// Goes down from every mount: whatever holders say, the root file system stays.
+    /// Descends from every mount: the root file system is protected even if holders are missing.
     fn below_mount(&self, system: &dyn System) -> Outcome<Option<String>> {
         let what = "the devices below mounted filesystems";
         for entry in mount_table(system)?.iter().filter(|entry| entry.number.major != 0) {
             let mut waiting: Vec<PathBuf> =
                 vec![format!("/sys/dev/block/{}/slaves", entry.number).into()];
-            // Ends at the drives: devices cannot stand on each other in a ring.
+            // Terminates at the drives, because device stacks have no cycles.
             while let Some(directory) = waiting.pop() {
                 for name in list(system, &directory, what)? {
                     if self.members.iter().any(|member| member.name == name) {
@@ -296,7 +296,7 @@ impl Family {
         }
         let mounted = mount_table(system)?.into_iter().find(|entry| {
             let source = Path::new(&entry.mount.source);
-            // A file that is mounted without a device is told by its name.
+            // A file mounted without a device has its name as the source.
             source == file.as_path()
         });
         Ok(mounted.map(|entry| {
@@ -323,7 +323,7 @@ fn mount_table(system: &dyn System) -> Outcome<Vec<MountEntry>> {
         .map_err(|error| cannot_tell("the mounts", Path::new("/proc/self/mountinfo"), &error))
 }
 
-/// Files and devices that are swap. A kernel without swap has no such table.
+/// Active swap files and devices. A kernel without swap has no such table.
 fn swaps(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let table = text(system, Path::new("/proc/swaps"), "the active swap")?.unwrap_or_default();
     let sources = table.lines().skip(1).filter_map(|line| line.split_whitespace().next());
@@ -347,7 +347,7 @@ fn loops(system: &dyn System) -> Outcome<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// The file below a loop device; none for other devices and for a loop device without one.
+/// The backing file of a loop device; `None` for other devices and a detached one.
 fn file_below(system: &dyn System, name: &str) -> Outcome<Option<PathBuf>> {
     let path = sysfs::block(name).join("loop/backing_file");
     // Space at the end belongs to the name.
@@ -356,7 +356,7 @@ fn file_below(system: &dyn System, name: &str) -> Outcome<Option<PathBuf>> {
     Ok((!file.is_empty()).then(|| file.into()))
 }
 
-/// The block device below a loop device, where that is what stands there instead of a file.
+/// The block device below a loop device, if its backing is a device instead of a file.
 fn device_below_loop(system: &dyn System, name: &str) -> Outcome<Option<String>> {
     let what = "the device below the loop device";
     let Some(file) = file_below(system, name)? else { return Ok(None) };
@@ -382,7 +382,7 @@ fn partitions(system: &dyn System, name: &str) -> Outcome<Vec<String>> {
     Ok(found)
 }
 
-/// The disk that a partition lies on; none for whole disks.
+/// The disk of a partition; `None` for whole disks.
 pub fn disk_of(system: &dyn System, name: &str) -> Outcome<Option<String>> {
     let (place, what) = (sysfs::block(name), "the disk of the partition");
     if text(system, &place.join("partition"), what)?.is_none() {

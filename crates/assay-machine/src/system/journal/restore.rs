@@ -1,5 +1,4 @@
-//! Undoing: each kind looks first whether there is anything left to do, so that it can be done
-//! again after a crash in the middle.
+//! Undoing: each kind of entry checks first whether there is anything to do, so undoing can be repeated after a crash.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,21 +8,21 @@ use super::Warrant;
 use super::undo::{Mark, Member, Undo, unit_files};
 use crate::system::{Act, Errno, System, devices, mounts, network, signatures, swaps, sysfs};
 
-/// Times that something busy is tried: what a killed process held is let go a moment later.
+/// Maximum number of tries while something is busy: a killed process releases its files a moment later.
 const ATTEMPTS: u32 = 25;
-/// The same of a program that is waited for: on a busy machine it takes its time.
+/// The same for a program: it takes longer on a busy machine.
 const ATTEMPTS_OF_A_PROGRAM: u32 = 150;
 const PAUSE: Duration = Duration::from_millis(200);
-/// Settings that restore each other wrongly (scheduler, queue depth) are right after so many rounds.
+/// Rounds after which settings that change each other (scheduler, queue depth) are restored.
 const ROUNDS: u32 = 3;
-/// Bytes that are wiped at the start of a file system: every first super block lies there.
+/// Bytes to wipe at the start of a file system: every primary superblock is there.
 const WIPED: u64 = 1 << 20;
 /// Bytes of the unit of `start` in sysfs.
 const SECTOR: u64 = 512;
-/// Bytes that are wiped of a copy of one, which would tell of a file system that is gone.
+/// Bytes to wipe of a superblock copy, which would identify a file system that is gone.
 const WIPED_OF_COPY: u64 = 4096;
 
-/// Where systemd is the first program this directory is.
+/// This directory exists if systemd is the init process.
 pub const RUNNING: &str = "/run/systemd/system";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +34,13 @@ pub enum Restored {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub done: Vec<String>,
-    /// Where nothing was left to do, and why.
+    /// Entries without anything to undo, with reasons.
     pub nothing: Vec<String>,
-    /// What could not be undone, and why.
+    /// Entries that could not be undone, with reasons.
     pub failed: Vec<String>,
 }
 
-/// What a setting is now: the choice in brackets where the kernel lists choices.
+/// Current value of a setting: the choice in brackets if the kernel lists choices.
 pub fn setting_value(text: &str) -> String {
     let chosen = text.contains('[').then(|| sysfs::chosen(text)).flatten();
     chosen.unwrap_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -83,7 +82,7 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     }
 }
 
-/// Undoes one thing, unless there is nothing to do.
+/// Undoes one entry, unless there is nothing to do.
 pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> io::Result<Restored> {
     let restorer = Restorer { system, warrant };
     match undo {
@@ -167,11 +166,11 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    /// A program that was killed while it mounted may still do so: it is waited for.
+    /// A killed program may still complete its mount, so this waits for it.
     fn served(&self, point: &Path) -> io::Result<Restored> {
         let mut became = nothing("nothing is mounted");
         for _ in 0..ATTEMPTS_OF_A_PROGRAM {
-            // Asked before the mounts: one that mounts and ends meanwhile is seen there.
+            // Checked before the mounts, which then include a process that mounted and ended in between.
             let serves = self.names_it(point);
             if let Restored::Done = self.mount(point)? {
                 became = Restored::Done;
@@ -183,7 +182,7 @@ impl Restorer<'_> {
         Err(io::Error::other("the program that provides the mount is still running"))
     }
 
-    /// Whether a program that runs has a directory among its arguments.
+    /// Returns whether a running program has a directory among its arguments.
     fn names_it(&self, point: &Path) -> bool {
         let point = point.to_string_lossy();
         let names = |process: &String| {
@@ -206,7 +205,7 @@ impl Restorer<'_> {
         self.until_gone(&Act::run("cryptsetup", &["close", name]), there)
     }
 
-    /// Where the directory is gone, so is the file system that had the key.
+    /// If the directory is gone, so is the file system with the key.
     fn directory_key(&self, directory: &Path) -> io::Result<Restored> {
         match sysfs::there(self.system.encryption_of(directory))? {
             None => return Ok(nothing("already removed")),
@@ -221,7 +220,7 @@ impl Restorer<'_> {
     }
 
     fn file(&self, path: &Path) -> io::Result<Restored> {
-        // Once it is removed, nobody finds its loop device by the name.
+        // After its removal, its loop device cannot be found by name.
         let loops = self.loops_of(path)?;
         if !loops.is_empty() {
             return Err(io::Error::other(format!("{} still uses the file", loops.join(", "))));
@@ -236,7 +235,7 @@ impl Restorer<'_> {
     fn directory(&self, path: &Path) -> io::Result<Restored> {
         let remove = || self.act(&Act::RemoveDirectory { path: path.to_owned() });
         let removed = match remove() {
-            // Something came to be mounted there after all: what serves it was slower than all patience.
+            // A mount appeared after all: its server was slower than the timeout.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 self.mount(path)?;
                 remove()
@@ -250,7 +249,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// By the file and by the device: the name of the file goes with the mount name space of a killed run.
+    /// By file and device, because the file's name disappears with the mount namespace of a killed run.
     fn detach(&self, file: &Path, device: Option<&Mark>) -> io::Result<Restored> {
         let users = || {
             let mut users = self.loops_of(file)?;
@@ -291,7 +290,7 @@ impl Restorer<'_> {
         let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
             return Ok(nothing("already removed"));
         };
-        // The one that was to be added has no size yet: somebody else's would.
+        // A device that was to be added has no size yet; another program's would.
         if now != Some(sequence.unwrap_or(0)) {
             return Ok(nothing("another zram device has this number"));
         }
@@ -335,7 +334,7 @@ impl Restorer<'_> {
         if found == signatures::Superblocks::default() {
             return Ok(nothing("already removed"));
         }
-        // The first one last: as long as it is there, this can be done again.
+        // The first superblock last: while it exists, this can be repeated.
         for at in found.copies {
             let range = at..at.saturating_add(WIPED_OF_COPY);
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
@@ -365,7 +364,7 @@ impl Restorer<'_> {
         Ok(if gone { nothing("already removed") } else { Restored::Done })
     }
 
-    /// Stops every array on one of these places, and the named one that stands on nothing: was there one?
+    /// Stops every array on these extents, and the named one if it is empty; returns whether there was one.
     fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> io::Result<bool> {
         let mut was_there = false;
         for _ in 0..ATTEMPTS {
@@ -378,7 +377,7 @@ impl Restorer<'_> {
             for array in arrays {
                 let path = sysfs::block(&array).join("md/array_state");
                 match self.act(&Act::Set { path, value: "clear".to_owned() }) {
-                    // It goes a moment after it was stopped, or is in use.
+                    // The array disappears a moment after it was stopped, or is in use.
                     Err(error)
                         if !matches!(
                             error.kind(),
@@ -395,7 +394,7 @@ impl Restorer<'_> {
         Err(io::Error::other("the array is in use"))
     }
 
-    /// With it go its interfaces, their queues and their addresses.
+    /// Its interfaces, their queues and their addresses disappear with it.
     fn network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
         let place = Path::new(network::lab::PLACE);
         let removed = self.remove_space(name)?;
@@ -414,7 +413,7 @@ impl Restorer<'_> {
         self.until_gone(&network::lab::remove(name), there)
     }
 
-    /// Takes a step again and again until what it removes is gone.
+    /// Repeats a step until its object is gone.
     fn until_gone(
         &self,
         removal: &Act,
@@ -432,7 +431,7 @@ impl Restorer<'_> {
         Err(refused)
     }
 
-    /// Nobody else's discipline is touched: the tool's own is told by its handle.
+    /// Removes only Assay's own discipline, identified by its handle.
     fn discipline(
         &self,
         namespace: Option<&str>,
@@ -473,7 +472,7 @@ impl Restorer<'_> {
         Err(io::Error::other(format!("the kernel set {now:?} instead of {original:?}")))
     }
 
-    /// The link first, so that this can be done again. systemd hears of it where it runs.
+    /// Removes the link first, so that this can be repeated; informs systemd if it runs.
     fn unit(&self, name: &str, wanted_by: &str, written: &str) -> io::Result<Restored> {
         if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
             return Err(io::Error::other("not a unit name"));
@@ -540,7 +539,7 @@ impl Restorer<'_> {
         Ok(found.map(|found| devices::file_of(&found.name)))
     }
 
-    /// Tries again for a while as long as the kernel says that it is busy.
+    /// Repeats an act for a while if the kernel reports that the object is busy.
     fn patiently(&self, act: &Act) -> io::Result<()> {
         for _ in 1..ATTEMPTS {
             match self.act(act) {

@@ -42,7 +42,7 @@ fn left(system: &dyn System) -> Vec<Unfinished> {
     unfinished(system, Path::new(HOME)).unwrap()
 }
 
-/// Leaves a journal that would give the read-ahead back, which is changed.
+/// Leaves a journal that restores the changed read-ahead.
 fn change_read_ahead(fake: &Fake) {
     let device = Some(Mark::now(fake, "sda"));
     let undo = Undo::Setting { path: READ_AHEAD.into(), original: "128".to_owned(), device };
@@ -127,7 +127,7 @@ fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
     assert!(gone.has_failed());
 }
 
-/// What was noted before a change and did not change: whatever changes it later is somebody else.
+/// The recorded change did not happen: a later change is another program's.
 #[test]
 fn struck_lines_are_not_undone() {
     let fake = machine();
@@ -165,7 +165,7 @@ fn after_a_half_line_the_next_begins_afresh() {
     assert_eq!((one.undos(), &one.faults[..]), (&[file("/one"), file("/two")][..], &[][..]));
 }
 
-/// What a run has in mind, which must be what a recovery and a run that goes on read.
+/// Undo entries of a run, which must equal those read by a recovery and by a continued run.
 fn noted(fake: &Fake, journal: Journal) -> Vec<Undo> {
     let noted = journal.undos().to_vec();
     drop(journal);
@@ -471,7 +471,7 @@ fn without_blkid_nothing_is_wiped() {
     assert_eq!(left(&fake).len(), 1, "it is tried again");
 }
 
-/// A disk with a serial number that had another name when a file system was made on it.
+/// A disk with a serial number, under another name since its file system was created.
 fn renamed(id: &str, was: &str) -> (Fake, Undo) {
     let (fake, _) = with(FOURTH);
     fake.add("file /sys/block/sda/device/serial SERIAL-A\n").unwrap();
@@ -518,7 +518,7 @@ fn a_file_system_with_another_label_is_somebody_elses() {
     assert_eq!(carried(&fake), ["ext4"]);
 }
 
-/// Another scheduler begins with a queue depth of its own, and is put back last.
+/// Another scheduler begins with its own queue depth, and is restored last.
 #[test]
 fn a_setting_that_another_one_changes_is_right_in_the_end() {
     const QUEUE: &str = "/sys/block/sda/queue";
@@ -576,7 +576,7 @@ fn hurting(kind: ErrorKind) -> Vec<u64> {
     hurting
 }
 
-/// What cannot be looked at is not gone: the journal stays until it was.
+/// Unreadable does not mean gone: the journal stays until everything was checked.
 #[test]
 fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
     let begun = || {
@@ -626,7 +626,7 @@ fn what_is_busy_is_tried_again() {
     assert!(busy.len() < other.len(), "{busy:?} {other:?}");
 }
 
-/// A loop device over a file of the tool's own, and what the kernel shows of that later.
+/// A loop device with Assay's own backing file, and the kernel's later view of it.
 fn loop_shown_as(shown: &str) -> (Fake, Mark) {
     let fake = machine();
     fake.add("dir /dev\ndir /room\ndir /sys/devices/virtual/block").unwrap();

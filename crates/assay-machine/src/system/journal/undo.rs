@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::{System, devices, identity, sysfs};
 
-/// Where units of the operator's lie.
+/// Directory of the operator's units.
 pub const UNITS: &str = "/etc/systemd/system";
 
-/// The file of a unit, and the link by which a target wants it.
+/// The file of a unit, and the link in the target that wants it.
 pub fn unit_files(name: &str, wanted_by: &str) -> [PathBuf; 2] {
     let units = PathBuf::from(UNITS);
     [units.join(name), units.join(format!("{wanted_by}.wants")).join(name)]
 }
 
-/// Settings of which the kernel keeps one: to write one makes the other 0.
+/// Exclusive settings: writing one sets the other to 0.
 const PAIRS: [[&str; 2]; 3] = [
     ["/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"],
     ["/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/dirty_background_ratio"],
     ["/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"],
 ];
 
-/// The other setting of a pair of which the kernel keeps one.
+/// The other setting of an exclusive pair.
 pub fn excluded_by(path: &Path) -> Option<PathBuf> {
     let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|own| path == Path::new(own)))?;
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
 }
 
-/// Whether something outlives a restart of the machine.
+/// Whether a change survives a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lifetime {
@@ -58,7 +58,7 @@ impl Mark {
         Self { name: name.to_owned(), id, sequence }
     }
 
-    /// The same; a failure to read must not look like a device that is gone.
+    /// The same; a read error must not look like a missing device.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let place = sysfs::block(name);
         let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {
@@ -77,7 +77,7 @@ impl Mark {
         Ok(Some(Self { sequence, ..Self::now(system, name) }))
     }
 
-    /// Whether both stand for one device. Ids count only if the kernel does not number its disks.
+    /// Returns whether both are the same device. IDs count only if the kernel does not number its disks.
     pub fn is_same(&self, other: &Self) -> bool {
         let same = match (self.sequence, other.sequence) {
             (Some(one), Some(other)) => one == other,
@@ -86,7 +86,7 @@ impl Mark {
         self.name == other.name && same
     }
 
-    /// What became of a device that is gone: its name is nobody's, or another's.
+    /// Describes a device that is gone: its name is unused, or another device has it.
     pub fn gone(&self, system: &dyn System) -> Option<String> {
         let looked = || match Self::read(system, &self.name) {
             Ok(Some(now)) if now.is_same(self) => None,
@@ -94,7 +94,7 @@ impl Mark {
             Ok(None) => Some(format!("{} was removed", self.name)),
             Err(_) => None,
         };
-        // Without a running number ids tell, of which a part that cannot be read makes another one.
+        // Without a sequence number IDs decide; an unreadable part makes them differ.
         looked().and_then(|_| looked())
     }
 }
@@ -111,9 +111,9 @@ pub struct Member {
 pub enum Undo {
     /// Restores a kernel setting, with the device that it belongs to, if any.
     Setting { path: PathBuf, original: String, device: Option<Mark> },
-    /// Unmounts what is mounted at a directory of Assay.
+    /// Unmounts Assay's mount at a directory.
     Mount { point: PathBuf },
-    /// Unmounts what a program serves at a directory of Assay, or is about to serve.
+    /// Unmounts a FUSE file system at a directory of Assay, even one that is still starting.
     Served { point: PathBuf },
     /// Closes the device that device-mapper shows under a name of Assay.
     Mapping { name: String },
@@ -130,8 +130,8 @@ pub enum Undo {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<Mark>,
     },
-    /// Removes a zram device by the kernel's running number of it (`diskseq`). `None` before the device exists: then
-    /// Assay removes the device only if it has no size.
+    /// Removes a zram device by the kernel's sequence number (`diskseq`). `None` before the device exists: then Assay
+    /// removes the device only if it has no size.
     Zram { number: u32, sequence: Option<u64> },
     /// Takes a swap area of Assay (its path without links) back from the kernel.
     Swap { path: PathBuf },
@@ -169,7 +169,7 @@ pub enum Undo {
 }
 
 impl Undo {
-    /// Whether it undoes a change of the same thing.
+    /// Returns whether it undoes a change of the same object.
     pub fn is_for_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -198,13 +198,13 @@ impl Undo {
         }
     }
 
-    /// Whether it brings something back that was there before, else it takes away what the tool made.
-    /// Only what was made can be made again under its name, and stand on others then.
+    /// Returns whether undoing restores an original; otherwise it removes something that Assay created. Only created
+    /// things can be created again under their name, on other devices.
     pub(super) const fn has_original(&self) -> bool {
         matches!(self, Self::Setting { .. } | Self::Text { .. } | Self::Discipline { .. })
     }
 
-    /// The same after a restart, where the kernel numbers its disks anew: names and ids tell then.
+    /// The same entry after a reboot, which renumbers disks: names and IDs identify them then.
     pub(super) fn after_restart(mut self) -> Self {
         if let Self::Setting { device: Some(mark), .. }
         | Self::Partition { disk: mark, .. }
@@ -220,7 +220,7 @@ impl Undo {
         self
     }
 
-    /// Whether a device, by kernel name, is what undoing it takes away.
+    /// Returns whether undoing removes this device, by kernel name.
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file, device: mark } => {
@@ -240,7 +240,7 @@ impl Undo {
         }
     }
 
-    /// Whether what it undoes outlives a restart.
+    /// Returns whether the change survives a reboot.
     pub const fn lifetime(&self) -> Lifetime {
         match self {
             Self::Setting { .. }

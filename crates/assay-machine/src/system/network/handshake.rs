@@ -1,9 +1,9 @@
-//! How a connection begins whose two ends know a token. Whoever listens puts a riddle that it never puts
-//! twice, so that nothing that was overheard can be said again; whoever dials shows that it knows the token
-//! and puts one in turn, and hears the same of the other end. The token is never sent.
+//! Handshake of a connection between two ends that share a token. The listener sends a unique challenge, so recorded
+//! answers cannot be replayed; the dialer proves that it knows the token and sends its own challenge, which the
+//! listener answers likewise. The token is never sent.
 //!
-//! A [`Use`] says what for: its labels are signed with everything, so that no word of one use is one of
-//! another, though both may have one token.
+//! A [`Use`] defines the purpose: its labels are part of every signature, so messages of one use are invalid in
+//! another, even with the same token.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use assay_core::digest::{Digest, hexadecimal};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Bytes of a line at most, its end counted; a longer one is refused.
+/// Maximum length of a line in bytes, including its end; longer ones are rejected.
 pub const LONGEST_LINE: usize = 512;
 const SHORTEST_TOKEN: usize = 16;
-/// The same at most: more is not read.
+/// Maximum length of a token in bytes.
 const LONGEST_TOKEN: usize = 1024;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token in a text; what stands around it does not count.
+    /// Parses the token in a text, ignoring surrounding space.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let advice = "create a token of at least 16 characters: head -c 24 /dev/urandom | base64";
@@ -60,7 +60,7 @@ pub fn sign(key: &Digest, parts: &[&[u8]]) -> Digest {
     mac.finalize().into_bytes().into()
 }
 
-/// Whether two are the same, in a time that tells nothing of where they differ.
+/// Compares two values in constant time.
 pub fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
@@ -79,21 +79,21 @@ pub fn digest(text: &str) -> Option<Digest> {
 
 #[derive(Debug)]
 pub struct Use {
-    /// How whoever listens greets: a name, `/` and the number of what follows.
+    /// Greeting of the listener: a name, `/` and the version of the protocol.
     pub version: &'static str,
-    /// What is signed with the words of the dialler, those of the listener, and the key: no two are alike.
+    /// Distinct labels in the signatures of the dialer and the listener, and of the key.
     pub labels: [&'static [u8]; 3],
     pub listener: &'static str,
     pub ends: &'static str,
-    /// What does not answer, where something else does.
+    /// Noun of the expected server, for errors if another one answers.
     pub sort: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
-    /// It takes the connection and shows this; what else it says.
+    /// The listener accepts and proves its knowledge of the token; further data.
     Taken { shown: Digest, more: Option<&'a str> },
-    /// It does not, and why in a word.
+    /// The listener rejects the connection, with a reason.
     Refused(&'a str),
 }
 
@@ -119,13 +119,13 @@ impl Use {
         }
     }
 
-    /// The answer of whoever dials: for what, its own riddle, and that it knows the token.
+    /// Answer of the dialer: purpose, its own challenge, and the proof that it knows the token.
     pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, own: &Digest) -> String {
         let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, own]);
         format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
     }
 
-    /// For what somebody dials and the riddle that it puts in turn, where it knows the token.
+    /// Returns purpose and challenge of a dialer that knows the token.
     pub fn read_hello<'a>(
         &self,
         token: &Token,
@@ -143,12 +143,12 @@ impl Use {
         if same(&known, &mac) { Ok((what, own)) } else { Err("token") }
     }
 
-    /// What shows that whoever listens knows the token, too, with what it says.
+    /// Proof that the listener knows the token, including its message.
     fn shown(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
         token.sign(&[self.labels[1], riddle, own, said])
     }
 
-    /// What whoever listens says to one that it takes: what is `said` is signed, `more` is told.
+    /// Message of the listener to an accepted dialer: `said` is signed, `more` is not.
     pub fn welcome(
         &self,
         token: &Token,
@@ -162,7 +162,7 @@ impl Use {
         format!("ok {mac}{space}{more}\n")
     }
 
-    /// Reads the answer of a listener. Fails if it makes no sense or the tokens differ.
+    /// Parses the answer of a listener. Fails if it is invalid or the tokens differ.
     pub fn read_answer<'a>(&self, line: &'a str) -> Result<Answer<'a>, String> {
         let mut words = line.split_whitespace();
         let (first, second, third) = (words.next(), words.next(), words.next());
@@ -180,7 +180,7 @@ impl Use {
         }
     }
 
-    /// Looks whether whoever listens has shown the token with what it said.
+    /// Checks the listener's proof with its message.
     pub fn check(
         &self,
         token: &Token,
@@ -196,7 +196,7 @@ impl Use {
         }
     }
 
-    /// What is said of words without sense.
+    /// Error for an invalid message.
     pub fn strange(&self) -> String {
         format!("{} sent an invalid message", self.listener)
     }
@@ -210,7 +210,7 @@ fn name_of(version: &str) -> Option<&str> {
     version.split_once('/').map(|(name, _)| name)
 }
 
-/// What whoever listens says to one that it turns away.
+/// Message of the listener to a rejected dialer.
 pub fn refusal(why: &str) -> String {
     format!("no {why}\n")
 }
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(why, "the first does not know the token");
     }
 
-    /// With one token for both, what is overheard of one use is worth nothing in another one, nor said back.
+    /// With one token for both, recorded messages are invalid in another use, and cannot be reflected.
     #[test]
     fn a_token_shown_for_one_use_is_none_for_another() {
         let line = ONE.hello(&token(), "x/y", RIDDLE, OWN);

@@ -1,5 +1,5 @@
-//! The laboratory: a client, a router with a slow link whose buffer is deep, and a server, each in a name
-//! space of its own. Nothing of the machine's own network is touched.
+//! The network lab: a client, a router with a slow link and a deep buffer, and a server, each in a network namespace.
+//! It does not change the machine's network.
 
 use super::BitRate;
 use crate::system::Act;
@@ -12,7 +12,7 @@ pub const INTERFACE: &str = "to-router";
 const TO_CLIENT: &str = "to-client";
 const TO_SERVER: &str = "to-server";
 pub const ADDRESS: &str = "10.83.2.2:7710";
-/// Lock of those who make it: its names are fixed.
+/// Lock for creating the lab, because its names are fixed.
 pub const LOCK: &str = "link-lab";
 pub const PLACE: &str = "/run/netns";
 
@@ -46,18 +46,18 @@ pub fn remove(name: &str) -> Act {
     run(&format!("ip netns del {name}"))
 }
 
-/// What `ip` is asked for the interfaces of a name space that are up.
+/// `ip` arguments that list the active interfaces of a namespace.
 pub const fn shows_up(name: &str) -> [&str; 6] {
     ["-n", name, "-brief", "link", "show", "up"]
 }
 
-/// The first of them, by what it says, that no name space of the laboratory has.
+/// First listed interface that is not part of the lab.
 pub fn strange(shown: &str) -> Option<&str> {
     let mut names = shown.lines().filter_map(|line| line.split([' ', '@']).next());
     names.find(|name| !["", "lo", INTERFACE, TO_CLIENT, TO_SERVER].contains(name))
 }
 
-/// What is done inside of the name spaces once they are there: it goes with them.
+/// Acts inside of the namespaces after their creation; undone with the namespaces.
 pub fn furnish() -> Vec<Act> {
     let mut lines = Vec::new();
     for (space, device) in [(CLIENT, TO_CLIENT), (SERVER, TO_SERVER)] {
@@ -73,7 +73,7 @@ pub fn furnish() -> Vec<Act> {
     ];
     for (space, device, address) in ends {
         lines.push(format!("ip -n {space} addr add {address} dev {device}"));
-        // One segment a packet: with offloads a queue of few "packets" holds 64 KiB in each, and hides.
+        // One segment per packet: with offloads each "packet" in a short queue has 64 KiB, which hides the effect.
         lines.push(format!("ip -n {space} link set dev {device} gso_max_segs 1"));
         lines.push(format!("ip -n {space} link set dev {device} up"));
     }

@@ -1,7 +1,7 @@
-//! What a peer keeps for others: how many promises somebody had told it of, so that it is known after the power of that one
-//! went. It lies in memory alone, under a key that nobody can guess, and is forgotten after a day.
+//! Count of acknowledged writes that a peer stores for a machine, so the count survives a power cut of that machine. In
+//! memory only, under an unguessable key, for one day.
 //!
-//! Each line is numbered and signed with the key of its connection, so that nothing is put in, left out or said again.
+//! Each line is numbered and signed with the key of its connection, so lines cannot be inserted, dropped or replayed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,23 +13,23 @@ use super::handshake::{digest, same, sign};
 use super::protocol::Side;
 
 pub const MOST_LEDGERS: usize = 256;
-/// One of which nothing was heard for so long is forgotten: a day.
+/// Time without messages after which an entry is deleted: one day.
 pub const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
 
-/// Where somebody tells a peer of promises, and asks for them.
+/// Reports acknowledged writes to a peer, and queries them.
 pub trait Ledger {
     fn open(&mut self, trial: &Digest) -> io::Result<()>;
 
-    /// Tells that so many promises were kept, each time one more; the peer has heard it when this returns.
+    /// Reports the number of acknowledged writes, one more each time; returns after the peer received it.
     fn tell(&mut self, number: u64) -> io::Result<()>;
 
-    /// How many the peer had been told of; none where it knows of no such ledger.
+    /// Returns the last reported number; `None` if the peer has no such entry.
     fn told(&mut self, trial: &Digest) -> io::Result<Option<u64>>;
 
     fn forget(&mut self, trial: &Digest) -> io::Result<()>;
 }
 
-/// The lines of one connection, as one of its ends says and hears them.
+/// Message counters of one connection at one of its ends.
 #[derive(Debug)]
 pub struct Lines {
     key: Digest,
@@ -39,7 +39,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Those of a connection on which none was said yet.
+    /// State of a new connection.
     pub const fn new(key: Digest, own: Side) -> Self {
         Self { key, own, said: 0, heard: 0 }
     }
@@ -50,7 +50,7 @@ impl Lines {
         format!("{text} {}\n", hexadecimal(&mac))
     }
 
-    /// What the other end said; none where it is not its next line.
+    /// Returns the content of a line; `None` unless it is the next line of the other end.
     pub fn hear<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         let (text, mac) = line.trim_end().rsplit_once(' ')?;
         let other = if self.own == Side::Client { Side::Peer } else { Side::Client };
@@ -105,10 +105,10 @@ pub enum Reply {
     Heard(u64),
     Kept(u64),
     Forgotten,
-    /// It knows of no such ledger.
+    /// The peer has no such entry.
     Unknown,
     Full,
-    /// What is asked does not follow what was asked before.
+    /// The request does not follow the previous one.
     Wrong,
 }
 
@@ -154,7 +154,7 @@ struct Kept {
 }
 
 impl Book {
-    /// Does what a connection asks for; `open` is the ledger that it has opened.
+    /// Executes a request; `open` is the entry that the connection has opened.
     pub fn answer(&mut self, order: Order, open: &mut Option<Digest>, now_ns: u64) -> Reply {
         self.kept.retain(|_, own| now_ns.saturating_sub(own.heard_ns) < KEPT_NS);
         match order {
@@ -184,7 +184,7 @@ impl Book {
     }
 }
 
-/// What takes a line to a peer and brings its answer.
+/// Sends a line to a peer and returns its answer.
 pub trait Carries {
     fn carry(&mut self, line: &str) -> io::Result<String>;
 }
@@ -256,7 +256,7 @@ mod tests {
 
     const KEY: Digest = [7; 32];
 
-    /// A peer's end without a connection.
+    /// The peer's end, without a connection.
     struct Peer<'b> {
         book: &'b mut Book,
         lines: Lines,
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(second.told(&[2; 32]).unwrap(), None, "that of another trial");
         second.forget(&[1; 32]).unwrap();
         assert_eq!(second.told(&[1; 32]).unwrap(), None);
-        // One that was started anew knows of nothing.
+        // A restarted peer has no entries.
         assert_eq!(Peer::of(&mut Book::default(), 3).told(&[1; 32]).unwrap(), None);
     }
 

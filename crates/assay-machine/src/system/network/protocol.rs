@@ -1,6 +1,5 @@
-//! What both ends of a link say to each other. A connection begins as each does whose ends know a token
-//! ([`super::handshake`]). Datagrams are signed with a key of their session, and the answer has the length of
-//! the question: nobody is sent more than he sent.
+//! Protocol between both ends of a link. Connections begin with the common handshake ([`super::handshake`]). Datagrams
+//! are signed with a session key, and answers have the length of requests, which prevents amplification.
 
 use std::fmt;
 
@@ -10,7 +9,7 @@ use super::Token;
 pub use super::handshake::refusal;
 use super::handshake::{Answer, Use, same, sign};
 
-/// A peer and its client, with the version of what follows.
+/// A peer and its client, with the version of the protocol.
 pub static USE: Use = Use {
     version: "assay-peer/1",
     labels: [b"client", b"peer", b"datagrams"],
@@ -24,7 +23,7 @@ pub const PORT: u16 = 7710;
 pub const TOKEN_VARIABLE: &str = "ASSAY_PEER_TOKEN";
 pub const TOKEN_FILE_VARIABLE: &str = "ASSAY_PEER_TOKEN_FILE";
 
-/// Which way a stream goes, as the client sees it.
+/// Direction of a stream, from the client's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Up,
@@ -33,11 +32,11 @@ pub enum Way {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It begins a session and says what is to be done.
+    /// Begins a session with its parameters.
     Control,
-    /// It carries one stream of a session.
+    /// One stream of a session.
     Stream { session: u64, way: Way, congestion: String },
-    /// It tells of promises, or asks for them ([`super::ledger`]).
+    /// Reports or queries acknowledged writes ([`super::ledger`]).
     Ledger,
 }
 
@@ -78,7 +77,7 @@ impl Role {
     }
 }
 
-/// Whether a text may be the name of a congestion control.
+/// Returns whether a text may be the name of a congestion control.
 pub fn is_congestion(name: &str) -> bool {
     let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
     (1..=15).contains(&name.len()) && name.chars().all(fits)
@@ -88,7 +87,7 @@ pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> Strin
     USE.hello(token, &role.to_string(), riddle, own)
 }
 
-/// What a connection is for and the riddle that it puts in turn, where it knows the token.
+/// Returns purpose and challenge of a dialer that knows the token.
 pub fn read_hello(
     token: &Token,
     riddle: &Digest,
@@ -98,7 +97,7 @@ pub fn read_hello(
     Ok((Role::read(role).ok_or("garbage")?, own))
 }
 
-/// What the peer says to one that knows the token: that it knows it, too.
+/// Message of the peer to a dialer with the token, with the peer's own proof.
 pub fn welcome(token: &Token, riddle: &Digest, own: &Digest, session: u64) -> String {
     USE.welcome(token, riddle, own, &session.to_be_bytes(), &format!("{session:016x}"))
 }
@@ -122,7 +121,7 @@ pub fn read_welcome(
         Answer::Refused("congestion") => {
             Err("the peer's kernel does not support this congestion control".to_owned())
         }
-        // It read the rest of what was said, so it is a word that it does not know.
+        // The peer parsed the rest of the message, so it does not know this word.
         Answer::Refused("garbage") => Err(format!(
             "the peer is an older assay that does not record acknowledged writes; use the same version on {}",
             USE.ends
@@ -146,7 +145,7 @@ pub fn datagram(key: &Digest, side: Side, session: u64, number: u64) -> [u8; DAT
     bytes
 }
 
-/// The session that a datagram says that it is of; none where it has another length.
+/// Session in the header of a datagram; `None` for another length.
 pub fn session_of(bytes: &[u8]) -> Option<u64> {
     (bytes.len() == DATAGRAM).then(|| number(&bytes[..8]))
 }
@@ -164,9 +163,9 @@ fn number(bytes: &[u8]) -> u64 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Take so many streams each way and load them for so many milliseconds.
+    /// Load this many streams in each direction for this many milliseconds.
     Go { up: u32, down: u32, ms: u64 },
-    /// Say what came of it.
+    /// Return the result.
     Report,
 }
 
@@ -238,7 +237,7 @@ mod tests {
             let line = hello(&token(), &role, &riddle, &own);
             assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
             assert_eq!(read_hello(&token(), &riddle, &line), Ok((role, own)));
-            // Overheard, and said again to another riddle.
+            // A recorded message, replayed to another challenge.
             assert_eq!(read_hello(&token(), &[3; 32], &line), Err("token"));
             let other = Token::new("another token, as long").unwrap();
             assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
@@ -304,7 +303,7 @@ mod tests {
         assert!(!own.take(0), "a clock that goes back gives nothing");
     }
 
-    /// Both ends may be of different builds: what goes over the wire is fixed to the byte.
+    /// The ends may be of different builds: the wire format is fixed.
     #[test]
     fn what_goes_over_the_wire_is_what_it_was() {
         let (riddle, own) = ([1; 32], [2; 32]);
@@ -346,7 +345,7 @@ mod tests {
         let other = Token::new("another token, as long").unwrap();
         let foreign = welcome(&other, &riddle, &own, 9);
         assert_eq!(told(&foreign), "the peer does not know the token");
-        // A session that another one was given is not one's own.
+        // A session ID of another connection is rejected.
         let line = welcome(&token(), &riddle, &own, 9).replace("09\n", "08\n");
         assert_eq!(told(&line), "the peer does not know the token");
     }

@@ -1,5 +1,5 @@
-//! How the way out of an interface is shaped: a rate that the link has for sure, and a short queue before
-//! it. The rate alone cures nothing where the queue stays deep.
+//! Traffic shaping of an interface's egress: a rate that the link certainly reaches, with a short queue. The rate alone
+//! does not help if the queue stays deep.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use super::{BitRate, within};
 use crate::system::Act;
 
-/// Every discipline of the tool's own has this handle: so it is told from anybody else's.
+/// Handle of all disciplines of Assay, which identifies them.
 pub const HANDLE: &str = "a55a:";
 /// Time that a queue in bytes may take to drain.
 const QUEUE_NS: u64 = 20_000_000;
-/// The same of the queue that is left deep, to show what the rate alone does.
+/// Depth of the queue that shows the effect of the rate alone.
 const DEEP_NS: u64 = 750_000_000;
-/// Tokens of a bucket: what goes out at once.
+/// Size of the token bucket, as time at the rate.
 const BURST_NS: u64 = 1_000_000;
 const PACKET: u64 = 1514;
-/// Packets that a queue holds at least.
+/// Minimum length of a queue in packets.
 const FEWEST_PACKETS: u64 = 2;
 const NONE: &str = "none";
-/// From so many bits per second on a rate is told in whole kilobits.
+/// Rates from this value on are printed in whole kilobits per second.
 const FINE: f64 = 1e6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,13 +32,13 @@ pub enum Means {
     FqCodel,
     /// A token bucket (TBF) with a short queue in bytes.
     Tbf,
-    /// The same with a queue as deep as those that are complained of: the rate alone.
+    /// The same with a deep queue: shows the effect of the rate alone.
     Deep,
 }
 
 impl Means {
     const ALL: [Self; 4] = [Self::Cake, Self::FqCodel, Self::Tbf, Self::Deep];
-    /// What is tried where a level names none, the best first.
+    /// Default methods, the best first.
     const USUAL: [Self; 3] = [Self::Cake, Self::FqCodel, Self::Tbf];
 
     pub const fn name(self) -> &'static str {
@@ -89,26 +89,26 @@ impl Shaper {
         self.cap == Cap::None
     }
 
-    /// Whether it is a share of a rate that must be known.
+    /// Returns whether it is a share of a rate that must be known.
     pub const fn is_share(&self) -> bool {
         matches!(self.cap, Cap::Share(_))
     }
 
-    /// The rate that it keeps on a link of this rate; `None` without a shaper or a known rate.
+    /// The shaped rate of a link with this rate; `None` without a shaper or a known rate.
     pub fn rate(&self, base: Option<BitRate>) -> Option<BitRate> {
         match self.cap {
             Cap::None => None,
             Cap::Rate(rate) => Some(rate),
             Cap::Share(share) => base.map(|base| {
                 let bits = base.0 as f64 * share;
-                // Whole kilobits, where that is fine enough.
+                // Whole kilobits, if that is precise enough.
                 let step = if bits >= FINE { 1000.0 } else { 1.0 };
                 BitRate(((bits / step).round() * step) as u64)
             }),
         }
     }
 
-    /// What may be put at the root for it, the best first: the first that this kernel has is taken.
+    /// Possible root disciplines, the best first: Assay uses the first one that the kernel supports.
     pub fn candidates(&self, base: Option<BitRate>) -> Vec<Discipline> {
         let Some(rate) = self.rate(base) else { return Vec::new() };
         let own = self.means.map_or_else(|| Means::USUAL.to_vec(), |means| vec![means]);
@@ -168,7 +168,7 @@ impl Discipline {
         self.rate.bytes_in(ns).max(FEWEST_PACKETS * PACKET)
     }
 
-    /// What brings it about on an interface that has none of its own.
+    /// Acts that set it on an interface without one.
     pub fn acts(self, namespace: Option<&str>, interface: &str) -> Vec<Act> {
         let words = self.words(interface, "add", HANDLE);
         let within = || within(namespace).into_iter();
@@ -179,9 +179,9 @@ impl Discipline {
         words.into_iter().map(act).collect()
     }
 
-    /// What one would type to have it for keeps, in one line.
+    /// Command that sets it permanently.
     pub fn typed(self, interface: &str) -> String {
-        // Not under the tool's own handle: it is not the tool's to take away.
+        // Not with Assay's handle, so that Assay does not remove it.
         let words = self.words(interface, "replace", "1:");
         let lines: Vec<String> = words.iter().map(|own| format!("tc {}", own.join(" "))).collect();
         lines.join(" && ")
@@ -219,7 +219,7 @@ fn joined<'w>(first: &[&'w str], more: &[&'w str]) -> Vec<&'w str> {
     [first, more].concat()
 }
 
-/// Discipline and handle after `root` in what `tc qdisc show` says of an interface.
+/// Discipline and handle after `root` in the output of `tc qdisc show`.
 pub fn root_of(shown: &str) -> Option<(&str, &str)> {
     shown.lines().find_map(|line| {
         let mut words = line.split_whitespace();
@@ -232,7 +232,7 @@ pub fn is_own(shown: &str) -> bool {
     root_of(shown).is_some_and(|(_, handle)| handle == HANDLE)
 }
 
-/// The kind of the tool's own root of an interface, where there is one.
+/// The kind of Assay's root discipline of an interface, if there is one.
 pub fn names_of_own(shown: &str) -> Option<&str> {
     root_of(shown).filter(|(_, handle)| *handle == HANDLE).map(|(kind, _)| kind)
 }

@@ -1,4 +1,4 @@
-//! Where the token lies that both ends of a link know.
+//! Location of the token shared by both ends of a link.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::system::{Locking, System};
 pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN";
 pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN_FILE";
 
-/// Whether a variable holds a token: no command of a study is given it, and so no result has it.
+/// Returns whether a variable contains a token: Assay does not pass it to commands, so results do not contain it.
 pub fn is_secret(variable: &str) -> bool {
     [TOKEN_VARIABLE, FLEET_TOKEN_VARIABLE].contains(&variable)
 }
 
-/// The token that the environment holds, or the file that it names.
+/// The token in the environment, or in the file that it names.
 pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     if let Some(text) = system.variable(TOKEN_VARIABLE) {
         return Token::new(&text).map_err(|why| format!("{TOKEN_VARIABLE}: {why}"));
@@ -28,7 +28,7 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     in_file(system, Path::new(&file))
 }
 
-/// The token of a fleet: from its own variable, or the file that is named there; none where neither is set.
+/// The token of a fleet, from its variable or the file that the other variable names; `None` if neither is set.
 pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
     if let Some(text) = system.variable(FLEET_TOKEN_VARIABLE) {
         return Token::new(&text).map(Some).map_err(|why| format!("{FLEET_TOKEN_VARIABLE}: {why}"));
@@ -37,7 +37,7 @@ pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
     file.map(|file| in_file(system, Path::new(&file))).transpose()
 }
 
-/// The token in a file that nobody else may read.
+/// Reads the token from a private file.
 pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
     let path = file.display();
     let locked = system.lock_file(file, Locking::Secret).map_err(|_| {

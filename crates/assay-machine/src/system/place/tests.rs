@@ -1,8 +1,7 @@
 use super::*;
 use crate::system::{Fake, machine};
 
-/// What makers, processors and kernels say in each place. The first line of a file is the place's
-/// name, the second what `virtualisation` says of it.
+/// Recorded files of each platform. The first line of a file is its name, the second the value of `virtualisation`.
 const PLACES: &[(&str, &str)] = &[
     ("bare-metal", include_str!("../../../tests/fixtures/places/bare-metal.txt")),
     ("amazon-metal", include_str!("../../../tests/fixtures/places/amazon-metal.txt")),

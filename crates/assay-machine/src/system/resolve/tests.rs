@@ -123,7 +123,7 @@ fn fuse_is_followed_by_its_source() {
     assert!(riddle.compression.reason().unwrap().starts_with("unknown"));
 }
 
-/// Its place in /dev says nothing: that is a file system in memory.
+/// Its path in /dev is irrelevant, because that is a file system in memory.
 #[test]
 fn fuse_programs_from_dev_fuse_are_unknown() {
     let fake = machines::machine("usb-stick");
@@ -200,8 +200,7 @@ fn mistakes_say_what_to_do() {
     assert!(failure("/root").message.contains("use sudo"));
 }
 
-/// Each call fails in turn: never a panic, and either a failure in one line or a site that says
-/// what is absent.
+/// Each call fails in turn: never a panic, and either a one-line error or a site with the absent values.
 #[test]
 fn every_call_may_fail() {
     for (machine, target) in machines::ALL {

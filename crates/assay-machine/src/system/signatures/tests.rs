@@ -100,7 +100,7 @@ fn no_failed_call_looks_like_a_blank_device() {
     }
 }
 
-/// The superblock says where it belongs: a file that contains one is not a copy.
+/// The superblock contains its own offset: a file with a superblock is not a copy.
 #[test]
 fn copies_of_btrfs_lie_where_they_say() {
     let place = 64 * MIB;

@@ -21,7 +21,7 @@ const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
 /// Bytes that the head of a volume takes.
 const HEAD: u64 = 16 << 20;
-/// Bytes by which a device is short that is encrypted in place: what lies on it makes room for the head.
+/// Bytes that in-place encryption takes from a device: existing data must leave room for the header.
 const SHIFT: u64 = 2 * HEAD;
 /// The smallest device on which there is room for anything.
 const SMALLEST: Bytes = Bytes(32 << 20);
@@ -32,15 +32,15 @@ const LABEL: &str = "LABEL";
 pub(in crate::factors) struct EncryptedDevices;
 
 struct Volume {
-    /// Cipher and bits of its key; none where cryptsetup chooses.
+    /// Cipher and key size in bits; `None` if cryptsetup chooses.
     cipher: Option<(String, String)>,
     sector: Option<Bytes>,
     flags: Vec<&'static str>,
-    /// Whether what lies on the device is encrypted.
+    /// Whether existing data on the device is encrypted in place.
     in_place: bool,
 }
 
-/// Options that are asked of what dm-crypt does not encrypt.
+/// A dm-crypt option without dm-crypt.
 struct Misplaced(&'static str);
 
 impl Layer for EncryptedDevices {
@@ -119,7 +119,7 @@ impl Volume {
         self.flags.iter().map(|flag| format!("--perf-{flag}"))
     }
 
-    /// The line that makes it. The key is random: it needs no time to be derived slowly.
+    /// Command that formats the volume. The key is random, so it needs no slow key derivation.
     fn format(&self, label: &str, device: &Path, key: Key) -> Act {
         let mut words = self.first_words();
         words.extend(["--batch-mode", "--type", "luks2", "--label", label].map(str::to_owned));
@@ -134,7 +134,7 @@ impl Volume {
         with_key(words, &[device.display().to_string(), name.to_owned()], key)
     }
 
-    /// Sees in the kernel's table that a volume is what was asked for; else how it is.
+    /// Checks in the kernel's table that a volume matches the request; the error describes the volume.
     fn see_named(&self, system: &dyn System, name: &str) -> Result<(), String> {
         let text = system
             .output_of(PROGRAM, &["status", name])
@@ -169,7 +169,7 @@ impl Volume {
     }
 }
 
-/// A line of cryptsetup that reads its key from standard input, what it is about last.
+/// A cryptsetup command with its key on standard input, and the device last.
 fn with_key(mut arguments: Vec<String>, about: &[String], key: Key) -> Act {
     arguments.extend(["--key-file", "-"].map(str::to_owned));
     arguments.extend_from_slice(about);
@@ -218,7 +218,7 @@ impl Recipe for Volume {
         let disk = Mark::now(system, &device.extent.device);
         let start = device.extent.range.start;
         let formatted = Undo::FileSystem { disk, start, label: label.clone() };
-        // What lies there is what is encrypted.
+        // In-place encryption preserves existing data.
         if !self.in_place {
             builder.discard(device, &file, formatted.clone())?;
         }

@@ -16,14 +16,14 @@ use crate::factors::layers::{
     Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish, missing_program,
 };
 
-/// Programs of which one mounts for others than the kernel.
+/// Programs that mount FUSE file systems; one is enough.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
-/// The directory in which encrypted files lie, in that of the file system.
+/// Directory of the encrypted files within the file system.
 const INSIDE: &str = "encrypted";
-/// A file of this name is made to see whether names are encrypted.
+/// Name of a test file that shows whether names are encrypted.
 const PLAIN: &str = "assay-plain-name";
 const WHY: &str = "assay encrypts directories only for measurements and discards their keys";
-/// Stands for the directory where files are seen in plain.
+/// Placeholder for the directory with decrypted files.
 const SHOWN: &str = "DIRECTORY";
 
 pub(in crate::factors) struct EncryptedDirectories;
@@ -76,7 +76,7 @@ fn without_file_system(level: &str) -> String {
     format!("{level} encrypts a directory of a filesystem; add filesystem = \"ext4\"")
 }
 
-/// Whether the name of a file in one directory is told as it is in another, or nothing of it at all.
+/// Checks that a directory hides the plain name of a file.
 fn is_hidden(system: &dyn System, directory: &Path, before: usize) -> Result<(), String> {
     let names = system
         .list(directory)
@@ -107,7 +107,7 @@ impl ByFileSystem {
         }
     }
 
-    /// Makes a file and looks at its name while the key is away.
+    /// Creates a file and checks its name while the key is absent.
     fn prove(builder: &mut Builder<'_, '_>, directory: &Path, key: &Key) -> Outcome<()> {
         let owned = directory.to_owned();
         let path = directory.join(PLAIN);
@@ -137,7 +137,7 @@ impl Recipe for ByFileSystem {
         if kind.encrypting.is_empty() {
             return Some(format!("{name} does not support fscrypt; use ext4 or f2fs"));
         }
-        // A module that is not loaded yet tells nothing.
+        // A module that is not loaded has no features file.
         let features = Path::new("/sys/fs").join(name).join("features");
         let told = system.status(&features).is_ok();
         let lacks = told && system.status(&features.join("encryption")).is_err();

@@ -1,5 +1,5 @@
-//! Encryption: one factor of which two layers choose. A device is encrypted below RAID and file system
-//! (dm-crypt), a directory above the file system (fscrypt, gocryptfs).
+//! Encryption: one factor for two layers. dm-crypt encrypts a device below RAID and file system; fscrypt and gocryptfs
+//! encrypt a directory above the file system.
 
 mod device;
 mod directory;
@@ -29,7 +29,7 @@ const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
 /// Flags of dm-crypt with which it does its work in place of handing it on, as cryptsetup names them.
 const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
-/// The factor by which a device is encrypted with what lay on it, and its level.
+/// Factor and level of in-place encryption of existing data.
 pub const CONVERSION: (&str, &str) = ("encryption_conversion", "in-place");
 
 pub(in crate::factors) static ENCRYPTION_FACTOR: Choice = Choice {
@@ -136,7 +136,7 @@ static QUEUES_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Whether a volume is new, or what lay on the device is encrypted.
+/// A new volume, or in-place encryption of existing data.
 static CONVERSION_FACTOR: Choice = Choice {
     about: About {
         name: CONVERSION.0,
@@ -158,7 +158,7 @@ static CONVERSION_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// A cipher and the bits of its key, where those are said.
+/// Splits a level into cipher and key size, if given.
 fn split_cipher(level: &str) -> (&str, Option<&str>) {
     level.split_once('/').map_or((level, None), |(cipher, bits)| (cipher, Some(bits)))
 }
@@ -167,14 +167,14 @@ fn sector(level: &str) -> Option<Bytes> {
     level.parse::<Bytes>().ok().filter(|bytes| SECTORS.contains(bytes))
 }
 
-/// The flags of a level, in their order; none where one is not known.
+/// The flags of a level, in order; `None` if one is unknown.
 fn queues(level: &str) -> Option<Vec<&'static str>> {
     let asked: Vec<&str> = level.split('+').collect();
     let own = QUEUES.into_iter().filter(|name| asked.contains(name));
     asked.iter().all(|one| QUEUES.contains(one)).then(|| own.collect())
 }
 
-/// Whether the kernel neither has a part nor a module for it that would be loaded when it is asked for.
+/// Returns whether the kernel has neither a built-in part nor a loadable module.
 fn kernel_lacks(system: &dyn System, module: &str) -> bool {
     let loaded = Path::new("/sys/module").join(module.replace('-', "_"));
     system.status(&loaded).is_err() && !has_module(system, module)
@@ -226,7 +226,7 @@ mod tests {
             let file = format!("/lib/modules/6.18.0/{list}");
             fake.put(&file, "kernel/drivers/md/dm-crypt.ko.xz: kernel/x.ko\n");
             assert!(!kernel_lacks(&fake, "dm-crypt"), "{list}");
-            // Something else may need it: that is no file of it.
+            // Another module may depend on it, which does not prove that its own file exists.
             fake.put(&file, "kernel/x.ko: kernel/drivers/md/dm-crypt.ko.xz\n");
             assert!(kernel_lacks(&fake, "dm-crypt"), "{list}");
         }

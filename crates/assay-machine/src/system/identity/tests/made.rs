@@ -1,4 +1,4 @@
-//! The consent for what a run made: it reaches no further than what the user named.
+//! Consent for created devices never exceeds the devices that the user named.
 
 use std::path::{Path, PathBuf};
 

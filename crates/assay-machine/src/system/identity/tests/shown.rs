@@ -1,4 +1,4 @@
-//! A device without a serial number that was exchanged after `assay plan` showed it.
+//! A device without a serial number that is replaced after `assay plan` showed it.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn refused(fake: &Fake, why: &str) {
     assert_eq!(failure.kind, Kind::Refused);
     let said = failure.message;
     assert!(said.contains(why) && said.contains("run assay plan"), "{said}");
-    // Looked at again, it is what was shown.
+    // Showing the device again renews the note.
     show(fake);
     judged(fake).unwrap();
 }
@@ -67,7 +67,7 @@ fn where_the_kernel_does_not_count_the_content_tells() {
     show(&fake);
     fake.put_marks(number_of((7, 4)), 0, "ext4 filesystem - -").unwrap();
     refused(&fake, "the contents differ");
-    // What the study itself wrote is no sign of another device.
+    // Writes of the study itself do not indicate another device.
     fake.put_marks(number_of((7, 4)), 0, "LVM2_member raid - -").unwrap();
     judged(&fake).unwrap();
 }

@@ -36,8 +36,8 @@ fn part(disk: &str, name: &str, number: &str, (at, start, size): (u32, u64, u64)
     )
 }
 
-/// Root on `sda1`; `sdb` with a GPT and two partitions that hold an ext4 and a FAT; `sdc` blank;
-/// `loop4` over a file; an NVMe drive with a LUKS partition; a zram device.
+/// Root on `sda1`; `sdb` with a GPT and two partitions with ext4 and FAT; `sdc` blank; `loop4` over a file; an NVMe
+/// drive with a LUKS partition; a zram device.
 pub(super) fn machine() -> Fake {
     let mut text = String::new();
     for (name, number, size) in [
@@ -127,7 +127,7 @@ pub(super) fn home(name: &str) -> String {
     format!("/sys/devices/virtual/block/{above}{name}")
 }
 
-/// What is wrong, with which device, what makes it so, and what must be said.
+/// Name of the situation, device, recorded files, and expected words.
 type Situation = (&'static str, (&'static str, &'static str), String, &'static str);
 
 #[rustfmt::skip]
@@ -268,7 +268,7 @@ fn what_was_not_named_in_full_is_a_mistake_that_tells_the_text() {
     assert!(give(&fake, ("/dev/sdc", "SERIAL-C+ext4")).is_ok());
 }
 
-/// A node that is missing, or that leads elsewhere, hides nothing of what lies on a partition.
+/// A missing or misleading node does not hide the content of a partition.
 #[test]
 fn partitions_are_read_with_and_without_their_nodes() {
     let fake = machine();
@@ -301,8 +301,7 @@ fn the_right_text_is_consent_in_any_order() {
     assert_eq!(give(&fake, B).unwrap_err().kind, Kind::Refused);
 }
 
-/// The walls of `consent`: a reading that fails must never look like "not in use". Each call that
-/// consent makes fails once, in each situation.
+/// Failing reads never look like "not in use". Each call of `consent` fails once, in each situation.
 #[test]
 fn no_failure_turns_a_refusal_into_consent() {
     for (name, device, setup, _) in refused().iter().chain(&mistaken()) {
