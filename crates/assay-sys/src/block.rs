@@ -12,12 +12,12 @@ pub fn block_device_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
     const BLKGETSIZE64: ioctl::Opcode = opcode::read::<usize>(0x12, 114);
     // SAFETY: the request is BLKGETSIZE64, for which the kernel writes one u64.
     let request = unsafe { Getter::<BLKGETSIZE64, u64>::new() };
-    // SAFETY: the request holds the u64 that the kernel writes to.
+    // SAFETY: the request contains the u64 that the kernel writes to.
     Ok(unsafe { ioctl::ioctl(device, request) }?)
 }
 
-/// Tells an open block device that a byte range holds nothing (`BLKDISCARD`); start and length are multiples
-/// of its logical block. Fails with `EOPNOTSUPP` where the device has no discard, `ENOTTY` on anything else.
+/// Discards a byte range of an open block device (`BLKDISCARD`); start and length are multiples of its logical block
+/// size. Fails with `EOPNOTSUPP` if the device does not support discards, and with `ENOTTY` on anything else.
 pub fn discard(device: BorrowedFd<'_>, range: Range<u64>) -> io::Result<()> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);
     let argument = [range.start, range.end.saturating_sub(range.start)];

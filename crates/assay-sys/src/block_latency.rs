@@ -13,9 +13,9 @@ use std::io;
 pub enum BlockClass {
     /// Fetches bytes.
     Read,
-    /// Stores bytes; where the device is told to put them on the medium itself, it is [`Self::Fua`].
+    /// Stores bytes; with forced unit access it is [`Self::Fua`].
     Write,
-    /// Asks for what was written to be put on the medium.
+    /// Flushes the volatile write cache.
     Flush,
     /// Gives bytes back to the device.
     Discard,
@@ -26,11 +26,11 @@ pub enum BlockClass {
 }
 
 impl BlockClass {
-    /// All of them, in the order in which they are counted.
+    /// All classes, in the order of the counts.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::WriteZeroes, Self::Fua];
 
-    /// As records and tables write it.
+    /// Name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -47,7 +47,7 @@ impl BlockClass {
 const PER_OCTAVE: u64 = 32;
 /// Everything below this falls into the first bucket, nanoseconds.
 const LOWEST_NS: u64 = 256;
-/// Doublings above it that are told apart: up to 137 seconds.
+/// Number of resolved powers of two above it: up to 137 seconds.
 const OCTAVES: u64 = 29;
 /// Buckets of a latency.
 pub const LATENCY_BUCKETS: usize = (OCTAVES * PER_OCTAVE) as usize + 2;
@@ -64,7 +64,7 @@ pub const fn latency_bucket(ns: u64) -> usize {
     if index >= LATENCY_BUCKETS as u64 { LATENCY_BUCKETS - 1 } else { index as usize }
 }
 
-/// Where a bucket begins, nanoseconds; it ends where the next one begins.
+/// Lower bound of a bucket, nanoseconds; equals the upper bound of the previous bucket.
 pub const fn latency_bucket_from_ns(index: usize) -> u64 {
     if index == 0 {
         return 0;
@@ -88,8 +88,8 @@ impl Default for LatencyTotals {
     }
 }
 
-/// Bytes of the kernel's memory for requests that are handed out: some 350,000 of them (48 bytes each, with the
-/// ring's own), which is as many as may end in a second where a reader comes once a second.
+/// Bytes of kernel memory for recorded requests: about 350,000 of them (48 bytes each, including the ring's header),
+/// enough for one second if the reader runs once per second.
 const ROOM_BYTES: u32 = 16 << 20;
 
 /// Devices that a program in the kernel has room for.
@@ -100,13 +100,13 @@ pub const MOST_TRACED: usize = 64;
 pub struct ClassTotals {
     /// Requests.
     pub requests: u64,
-    /// Those of them that failed.
+    /// Failed requests.
     pub failed: u64,
     /// Bytes moved (of a discard: given back).
     pub bytes: u64,
-    /// From the arrival in the block layer (limits, tags, schedulers included) until the end.
+    /// From the arrival in the block layer (including limits, tags, schedulers) to the end.
     pub queued: LatencyTotals,
-    /// From the hand-over to the driver until the end; bio-based devices (zram, device mapper) have none.
+    /// From the submission to the driver to the end; empty for bio-based devices (zram, device mapper).
     pub issued: LatencyTotals,
 }
 
@@ -115,7 +115,7 @@ pub struct ClassTotals {
 pub enum TraceMeans {
     /// Counted by a program in the kernel: needs BTF, and the right to load programs.
     Bpf,
-    /// The same, and each request is handed out as well ([`BlockTrace::requests`]).
+    /// The same, and records each request ([`BlockTrace::requests`]).
     BpfRequests,
     /// Read from the kernel's trace, event by event: needs tracefs, and the right to read it.
     Tracefs,
@@ -124,25 +124,25 @@ pub enum TraceMeans {
 /// One request that ended, as it was handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// Index among the devices that were asked for.
+    /// Index in the list of requested devices.
     pub device: u16,
-    /// What it asked for.
+    /// Class of the request.
     pub class: BlockClass,
-    /// When it arrived in the block layer, nanoseconds of the monotonic clock; none where nobody saw it.
+    /// Arrival in the block layer, nanoseconds of the monotonic clock; `None` if not observed.
     pub arrived_ns: Option<u64>,
-    /// When it was handed to the driver for the last time; none of bio-based devices, and where nobody saw it.
+    /// Last submission to the driver; `None` for bio-based devices, and if not observed.
     pub issued_ns: Option<u64>,
     /// When its last bytes had ended.
     pub ended_ns: u64,
-    /// Bytes from the start of the whole disk; 0 where neither its arrival nor its hand-over was seen.
+    /// Bytes from the start of the whole disk; 0 if neither arrival nor submission was observed.
     pub offset_bytes: u64,
-    /// Bytes asked for (of a discard: given back); of a flush none.
+    /// Requested bytes (for a discard: freed); 0 for a flush.
     pub bytes: u32,
-    /// What else was asked for, and how it ended.
+    /// Further flags of the request, and its result.
     pub flags: RequestFlags,
 }
 
-/// What else was asked for with a request, and how it ended.
+/// Further flags of a request, and its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFlags(
     /// The bits below.
@@ -152,14 +152,14 @@ pub struct RequestFlags(
 impl RequestFlags {
     /// Somebody waits for it (`REQ_SYNC`).
     pub const SYNC: u8 = 1;
-    /// It is about metadata (`REQ_META`).
+    /// Metadata (`REQ_META`).
     pub const META: u8 = 2;
-    /// It is read ahead of who may want it (`REQ_RAHEAD`).
+    /// Readahead (`REQ_RAHEAD`).
     pub const READ_AHEAD: u8 = 8;
-    /// It failed.
+    /// The request failed.
     pub const FAILED: u8 = 16;
 
-    /// Whether one of these bits is set.
+    /// Returns whether one of these bits is set.
     pub const fn has(self, bits: u8) -> bool {
         self.0 & bits != 0
     }
@@ -171,20 +171,20 @@ pub type DeviceTotals = [ClassTotals; 6];
 /// What was counted since the tracing began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockTotals {
-    /// One entry a device, in the order in which they were asked for.
+    /// One entry per device, in the order of the request.
     pub devices: Vec<DeviceTotals>,
-    /// Requests of which nobody saw the beginning: they had begun before the tracing, or the room
-    /// for beginnings was shared. They are counted, with the time since they were made a request.
+    /// Requests without an observed beginning, because they began before the tracing or the table was full. They count,
+    /// with the time since they became a request.
     pub unseen_beginnings: u64,
-    /// Requests that were counted and not handed out, because there was no room for them.
+    /// Requests that were counted but not recorded, for lack of memory.
     pub unrecorded: u64,
-    /// Events that were lost; where there are any, no count is whole.
+    /// Lost events; if there are any, all counts are incomplete.
     pub lost_events: u64,
-    /// What is not in the latencies here, a sentence each.
+    /// Requests missing from the latencies, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Counts requests from its beginning until it is dropped.
+/// Counts requests until dropped.
 #[derive(Debug)]
 pub struct BlockTrace(Means);
 
@@ -196,7 +196,7 @@ enum Means {
 }
 
 impl BlockTrace {
-    /// Begins to count requests of whole disks (major, minor). The error says in one line why it cannot.
+    /// Counts requests of whole disks (major, minor). The error is one line with the reason.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
         tracefs::remove_stale();
         match means {
@@ -237,7 +237,7 @@ fn begin_bpf(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<BlockTrace
 
 #[cfg(not(all(feature = "bpf", target_pointer_width = "64")))]
 fn begin_bpf(_: &[(u32, u32)], _: Option<u32>) -> io::Result<BlockTrace> {
-    // Why, of two reasons: what was asked for when it was built, or what the machine is.
+    // Of two reasons: build options, or properties of the machine.
     let text = if cfg!(feature = "bpf") {
         "this build has no BPF program, which exists only for 64-bit machines"
     } else {

@@ -1,26 +1,26 @@
-//! Programs that do not outlive this process, and one that does.
+//! Programs that end with this process, and one that survives it.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 
-/// Makes a program end with the thread that starts it: no `mkfs` may write during a recovery.
+/// Kills a program when the thread that started it ends, so no `mkfs` writes during a recovery.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
     let parent = rustix::process::getpid();
     let set = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the call: then nobody would send the signal any more.
+        // The parent may have ended before the call; then no signal would arrive.
         if getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec only three system calls are made; nothing allocates or locks.
+    // SAFETY: the child makes only three system calls between fork and exec; it neither allocates nor locks.
     unsafe { command.pre_exec(set) }
 }
 
-/// Makes a program lead a session of its own, so that it outlives the group and terminal of its parent.
+/// Starts a program in a new session, so that it survives its parent's group and terminal.
 pub fn in_own_session(command: &mut Command) -> &mut Command {
     let lead = || Ok(setsid().map(|_| ())?);
-    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    // SAFETY: the child makes only one system call between fork and exec; it neither allocates nor locks.
     unsafe { command.pre_exec(lead) }
 }
 

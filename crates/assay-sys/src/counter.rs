@@ -1,5 +1,4 @@
-//! Counters that the kernel keeps for the programs that a thread starts (`perf_event_open`): of what their
-//! processors do, and of what happens to them.
+//! Performance counters (`perf_event_open`) of the programs that a thread starts: hardware and software events.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,30 +13,30 @@ pub struct CountedEvent {
     config: u64,
 }
 
-/// Events of the processor that have one name on all of them.
+/// Generic hardware events, available under the same name on all CPUs.
 const HARDWARE: u32 = 0;
 
 impl CountedEvent {
-    /// Cycles of the processor, whatever its frequency is.
+    /// CPU cycles, independent of the frequency.
     pub const CYCLES: Self = Self { kind: HARDWARE, config: 0 };
     /// Instructions that were completed.
     pub const INSTRUCTIONS: Self = Self { kind: HARDWARE, config: 1 };
-    /// What the last cache, mostly, did not have.
+    /// Misses of the last-level cache on most CPUs.
     pub const CACHE_MISSES: Self = Self { kind: HARDWARE, config: 3 };
 }
 
-/// What a counter says.
+/// Reading of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Events.
     pub count: u64,
-    /// Processor time of what was to be counted, nanoseconds, all its threads together.
+    /// CPU time of the counted programs, nanoseconds, all threads together.
     pub enabled_ns: u64,
-    /// The part of it in which the counter ran: there are fewer counters than may be asked for.
+    /// The part of it in which the counter ran: the kernel multiplexes counters if there are too few.
     pub running_ns: u64,
 }
 
-/// A counter that is open.
+/// An open counter.
 #[derive(Debug)]
 pub struct Counter(File);
 
@@ -62,14 +61,14 @@ const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
-/// What stands behind the count when it is read.
+/// Values after the count in a reading.
 const TIME_ENABLED: u64 = 1;
 const TIME_RUNNING: u64 = 1 << 1;
 const CLOSE_ON_EXEC: c_ulong = 1 << 3;
 
 impl Counter {
-    /// Opens one for every program that this thread, and threads that it makes, start from now on, with all
-    /// their descendants. It begins with the new program; set-user-ID programs are not counted.
+    /// Opens a counter for all programs that this thread, and its new threads, start from now on, with all descendants.
+    /// It starts at exec; set-user-ID programs are not counted.
     pub fn open(event: CountedEvent, in_kernel: bool) -> io::Result<Self> {
         let outside = if in_kernel { 0 } else { EXCLUDE_KERNEL };
         let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HYPERVISOR | outside;
@@ -82,8 +81,8 @@ impl Counter {
             ..Attributes::default()
         };
         let (this_thread, any_processor, no_group): (c_int, c_int, c_int) = (0, -1, -1);
-        // SAFETY: the pointer is to a struct of this frame that says how many bytes it has; the kernel reads
-        // those, and writes at most its own idea of that number. All else are plain numbers.
+        // SAFETY: the pointer is to a struct of this frame that contains its size; the kernel reads that many bytes and
+        // writes at most the size field. The other arguments are plain numbers.
         let opened = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -101,7 +100,7 @@ impl Counter {
         Ok(Self(File::from(unsafe { OwnedFd::from_raw_fd(opened as RawFd) })))
     }
 
-    /// What was counted until now. Who has ended is in it without being waited for.
+    /// Returns the count so far. It includes processes that ended, even if not yet waited for.
     pub fn read(&self) -> io::Result<Count> {
         let mut bytes = [0; 24];
         (&self.0).read_exact(&mut bytes)?;
@@ -123,10 +122,10 @@ mod tests {
 
     use super::*;
 
-    /// What the kernel counts itself, on every processor: page faults.
+    /// A software event of the kernel, available on every CPU: page faults.
     const PAGE_FAULTS: CountedEvent = CountedEvent { kind: 1, config: 2 };
 
-    /// A counter on the same way that events of processors take.
+    /// Opens a counter in the same way as hardware events.
     fn opened() -> Option<Counter> {
         let opened = Counter::open(PAGE_FAULTS, true);
         match opened.or_else(|_| Counter::open(PAGE_FAULTS, false)) {
@@ -138,7 +137,7 @@ mod tests {
         }
     }
 
-    /// What is counted of so many programs, one after the other, below a shell.
+    /// Counts page faults of so many programs, one after the other, below a shell.
     fn faults(programs: usize) -> Option<Count> {
         let counter = opened()?;
         let script = "/bin/true; ".repeat(programs) + ":";

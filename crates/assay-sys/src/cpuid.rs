@@ -1,7 +1,7 @@
 //! What a hypervisor calls itself in the processor's registers.
 
-/// Names that hypervisors give themselves by CPUID, each once; none without the instruction or a hypervisor.
-/// One that imitates another shows both names, the second one 256 leaves on.
+/// Signatures of hypervisors by CPUID, each once; empty without the instruction or a hypervisor. A hypervisor that
+/// imitates another has both signatures, the second one 256 leaves later.
 pub fn hypervisor_signatures() -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in leaves().filter_map(signature) {
@@ -12,7 +12,7 @@ pub fn hypervisor_signatures() -> Vec<String> {
     found
 }
 
-/// The text of twelve bytes; none where they are no text.
+/// The text of twelve bytes; `None` if they are not text.
 fn signature(bytes: [u8; 12]) -> Option<String> {
     let text: String = bytes
         .into_iter()
@@ -26,7 +26,7 @@ fn signature(bytes: [u8; 12]) -> Option<String> {
 
 #[cfg(target_arch = "x86_64")]
 fn leaves() -> impl Iterator<Item = [u8; 12]> {
-    /// The first leaf of a hypervisor, and how far others lie behind it.
+    /// The first leaf of hypervisors, and the distance of further ones.
     const FIRST: u32 = 0x4000_0000;
     const STEP: u32 = 0x100;
     const MOST: u32 = 4;
@@ -43,8 +43,8 @@ fn leaves() -> impl Iterator<Item = [u8; 12]> {
 
 #[cfg(target_arch = "x86_64")]
 fn leaf(number: u32) -> [u32; 4] {
-    // SAFETY: every x86-64 processor has the instruction; it reads registers and changes nothing else.
-    // (Newer compilers know that and need no `unsafe`.)
+    // SAFETY: every x86-64 CPU has the instruction; it reads registers and changes nothing else. (Newer compilers do
+    // not require `unsafe`.)
     #[allow(unused_unsafe)]
     let told = unsafe { core::arch::x86_64::__cpuid(number) };
     [told.eax, told.ebx, told.ecx, told.edx]
@@ -73,7 +73,7 @@ mod tests {
         let flagged = cpuinfo.lines().any(|line| {
             line.starts_with("flags") && line.split(' ').any(|flag| flag == "hypervisor")
         });
-        // A hypervisor may be silent; without one nobody speaks.
+        // A hypervisor may have no signature; without a hypervisor there is none.
         assert!(flagged || hypervisor_signatures().is_empty());
     }
 }

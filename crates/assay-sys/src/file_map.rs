@@ -1,4 +1,4 @@
-//! Where a file's bytes lie (FIEMAP).
+//! Extents of a file (FIEMAP).
 
 use std::io;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::ioctl::{self, Updater, opcode};
 
-/// Extents asked for at a time.
+/// Extents per call.
 const PAGE: usize = 128;
 const SYNC: u32 = 0x1;
 const LAST: u32 = 0x1;
@@ -75,8 +75,8 @@ impl MappedExtent {
     }
 }
 
-/// Extents that touch a byte range of an open file, in order; holes have none. Dirty pages are written first,
-/// so that delayed allocation has happened. Fails with `EOPNOTSUPP` where the file system does not tell.
+/// Returns the extents in a byte range of an open file, in order; holes have none. Writes dirty pages first, to force
+/// delayed allocation. Fails with `EOPNOTSUPP` if the file system does not support it.
 pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
     let mut found = Vec::new();
     let mut start = range.start;
@@ -106,8 +106,8 @@ fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExt
         },
         extents: [RawExtent::default(); PAGE],
     };
-    // SAFETY: the request is FIEMAP, whose argument is this struct: `room` says truly how many
-    // extents follow the header, and the kernel writes no more than those.
+    // SAFETY: the request is FIEMAP, whose argument is this struct: `room` is the number of extents after the header,
+    // and the kernel writes at most that many.
     unsafe {
         ioctl::ioctl(file, Updater::<FIEMAP, Request>::new(&mut request))?;
     }

@@ -7,10 +7,10 @@ use rustix::ioctl::{self, Opcode, Updater};
 
 /// Bytes of a master key.
 pub const FSCRYPT_KEY_BYTES: usize = 64;
-/// Bytes of what the kernel calls a key by.
+/// Length of the kernel's identifier of a key.
 const IDENTIFIER_BYTES: usize = 16;
 
-/// `FS_IOC_SET_ENCRYPTION_POLICY`: its number tells the size of version 1 for either version.
+/// `FS_IOC_SET_ENCRYPTION_POLICY`: its number contains the size of version 1 for both versions.
 const SET_POLICY: Opcode = 0x800c_6613;
 /// `FS_IOC_GET_ENCRYPTION_POLICY_EX`.
 const GET_POLICY: Opcode = 0xc009_6616;
@@ -25,7 +25,7 @@ const KEY_STATUS: Opcode = 0xc080_661a;
 const BY_IDENTIFIER: u32 = 2;
 /// `FSCRYPT_POLICY_V2`.
 const VERSION: u8 = 2;
-/// `FSCRYPT_MODE_AES_256_XTS`, of what files hold.
+/// `FSCRYPT_MODE_AES_256_XTS`, for file contents.
 const AES_256_XTS: u8 = 1;
 /// `FSCRYPT_MODE_AES_256_CTS`, of their names.
 const AES_256_CTS: u8 = 4;
@@ -106,9 +106,9 @@ pub type KeyIdentifier = [u8; IDENTIFIER_BYTES];
 pub struct DirectoryPolicy {
     /// What the kernel calls its key by: no secret.
     pub key: KeyIdentifier,
-    /// Whether files are encrypted by AES-256-XTS and their names by AES-256-CTS, version 2.
+    /// Whether the policy is AES-256-XTS for files and AES-256-CTS for names, version 2.
     pub is_usual: bool,
-    /// Whether the kernel has its key now, and all of it.
+    /// Whether the kernel has its complete key.
     pub has_key: bool,
 }
 
@@ -116,10 +116,9 @@ fn specifier(identifier: KeyIdentifier) -> Specifier {
     Specifier { kind: BY_IDENTIFIER, identifier, ..Specifier::default() }
 }
 
-/// Encrypts an open directory, which is empty or has this very key: gives the key to its file system, and says
-/// that all that is made below is encrypted by it (AES-256-XTS, names by AES-256-CTS). Fails with `EOPNOTSUPP`
-/// on a file system that was made without `encrypt`, `ENOTTY` on one that cannot, `ENOTEMPTY`, and `EEXIST`
-/// where it has another key.
+/// Encrypts an open directory that is empty or has this key: adds the key to its file system, and sets the policy for
+/// all new files below (AES-256-XTS, names with AES-256-CTS). Fails with `EOPNOTSUPP` on a file system created without
+/// `encrypt`, `ENOTTY` on one without support, `ENOTEMPTY`, and `EEXIST` if it has another key.
 pub fn encrypt_directory(
     directory: BorrowedFd<'_>,
     key: &[u8; FSCRYPT_KEY_BYTES],
@@ -132,10 +131,10 @@ pub fn encrypt_directory(
         reserved: [0; 7],
         raw: *key,
     };
-    // SAFETY: the request reads the struct with as many bytes behind it as `raw_size` says, which are
-    // part of it, and writes the identifier into it; it lives until the call returns.
+    // SAFETY: the request reads the struct and the `raw_size` bytes after it, which are part of it, and writes the
+    // identifier into it; it lives until the call returns.
     let added = unsafe { ioctl::ioctl(directory, Updater::<ADD_KEY, AddKey>::new(&mut add)) };
-    // Not to be left behind in memory; `black_box` keeps the store.
+    // Erases the key from memory; `black_box` prevents the compiler from dropping the store.
     add.raw = [0; FSCRYPT_KEY_BYTES];
     std::hint::black_box(&add.raw);
     added?;
@@ -147,7 +146,7 @@ pub fn encrypt_directory(
         identifier: add.specifier.identifier,
         ..Policy::default()
     };
-    // SAFETY: the request reads a policy of the version that its first byte tells: this struct.
+    // SAFETY: the request reads a policy of the version in its first byte: this struct.
     unsafe { ioctl::ioctl(directory, Updater::<SET_POLICY, Policy>::new(&mut policy))? };
     Ok(())
 }
@@ -161,9 +160,9 @@ pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<Director
     Ok(Some(DirectoryPolicy { key: policy.identifier, is_usual, has_key }))
 }
 
-/// Takes a key away from the file system of an open file, which is not encrypted by it itself: it would be in
-/// use. From then on nobody reads what that key encrypts. Fails with `EBUSY` while files below are open: tried
-/// again, it goes on.
+/// Removes a key from the file system of an open file, which must not be encrypted by the key: otherwise the key is in
+/// use. Afterwards nobody can read files encrypted with it. Fails with `EBUSY` while files below are open; a repeated
+/// call continues.
 pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<()> {
     if status(file, identifier)? == ABSENT {
         return Ok(());
@@ -177,7 +176,7 @@ pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result
 
 fn policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
     let mut asked = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
-    // SAFETY: the request writes a policy of at most `size` bytes into the struct behind it.
+    // SAFETY: the request writes a policy of at most `size` bytes into the struct behind the pointer.
     let told =
         unsafe { ioctl::ioctl(directory, Updater::<GET_POLICY, GetPolicy>::new(&mut asked)) };
     match told {

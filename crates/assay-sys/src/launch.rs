@@ -1,5 +1,5 @@
-//! Starting a program at next to no cost: what can be made beforehand is made beforehand, and the new
-//! process borrows this one's memory until it becomes the program.
+//! Starts a program at minimal cost: prepares everything in advance, and the new process shares this one's memory until
+//! exec.
 
 mod into_group;
 
@@ -22,9 +22,9 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 const STACK_BYTES: usize = 64 << 10;
 /// No page of any machine is larger.
 const GUARD_BYTES: usize = 64 << 10;
-/// The kernel's own limit is 64; the C library keeps some for itself and refuses them.
+/// The kernel's limit is 64; the C library reserves and rejects some.
 const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
-/// Runs what is executable, but says not by what.
+/// Runs executable files without an interpreter line.
 const SHELL: &CStr = c"/bin/sh";
 const NOT_STARTED: c_int = 127;
 
@@ -39,32 +39,31 @@ pub struct Owner<'a> {
     pub groups: &'a [u32],
 }
 
-/// A program to be started in a process group of its own, without a terminal. Not in a session of its own: the
-/// kernel may give each session its own share of the processors (`sched_autogroup_enabled`), and on a busy
-/// machine a program that begins with one is started late.
+/// A program to start in a new process group, without a terminal. Not in a new session: the kernel may give each
+/// session its own share of the CPUs (`sched_autogroup_enabled`), and on a busy machine such a program starts late.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// Where it may lie: the first that can be started is.
+    /// Candidate paths: the first one that can be started wins.
     pub paths: &'a [CString],
-    /// Its words, its own name first.
+    /// Its arguments, beginning with its name.
     pub words: &'a [CString],
     /// Its environment, `NAME=value` each.
     pub environment: &'a [CString],
-    /// Where it runs; other paths are relative to this.
+    /// Working directory; other paths are relative to it.
     pub directory: &'a CStr,
-    /// What it reads; nothing where there is none.
+    /// Standard input; empty if there is none.
     pub input: Option<&'a CStr>,
     /// `/dev/null`, open for reading and writing.
     pub null: BorrowedFd<'a>,
-    /// The terminal of this process (`/dev/tty`), where it has one: the program loses it.
+    /// The terminal of this process (`/dev/tty`), if it has one: the program is detached from it.
     pub terminal: Option<BorrowedFd<'a>>,
     /// Where it complains.
     pub complaint: BorrowedFd<'a>,
-    /// Where it prints; what it prints is lost where there is none.
+    /// Standard output; discarded if there is none.
     pub output: Option<BorrowedFd<'a>>,
-    /// Whose it is, where that is not this process's user.
+    /// User of the program, if different from this process's.
     pub owner: Option<Owner<'a>>,
-    /// The control group that it is born in.
+    /// Control group in which it starts.
     pub group: Option<GroupEntry<'a>>,
 }
 
@@ -73,7 +72,7 @@ pub struct Launch<'a> {
 pub enum GroupEntry<'a> {
     /// Version 1: its list of `tasks`, open for writing.
     Tasks(BorrowedFd<'a>),
-    /// Version 2: its directory. To write into its list would hold all of the machine's processes up.
+    /// Version 2: its directory. Writing to its process list would stall all processes of the machine.
     Directory(BorrowedFd<'a>),
 }
 
@@ -82,13 +81,13 @@ pub enum GroupEntry<'a> {
 pub enum Step {
     /// A process, its group, its limits, its signals.
     Process,
-    /// To enter the control group.
+    /// Entering the control group.
     Group,
-    /// To become another user's.
+    /// Changing the user.
     Owner,
-    /// To enter the directory.
+    /// Changing the directory.
     Directory,
-    /// To open what it reads.
+    /// Opening its standard input.
     Input,
     /// What it reads would be a terminal.
     Terminal,
@@ -101,7 +100,7 @@ pub enum Step {
 pub struct NotStarted {
     /// Where on the way.
     pub step: Step,
-    /// What the kernel said.
+    /// The kernel's error.
     pub error: io::Error,
 }
 
@@ -112,9 +111,9 @@ pub struct Launched {
     pub began: Instant,
     /// Its id, and that of its process group.
     pub process: Pid,
-    /// By this it is waited for.
+    /// Handle to wait for it.
     pub handle: OwnedFd,
-    /// Given back later: what is done right after the start takes time from the program.
+    /// Freed later, because work right after the start would slow down the program.
     _stack: Stack,
 }
 
@@ -143,7 +142,7 @@ impl Launch<'_> {
         let dumpable = dumpable_behavior();
         let (began, started) = held_back(|| (Instant::now(), clone(&stack, &plan)));
         if self.owner.is_some() && matches!(dumpable, Ok(DumpableBehavior::Dumpable)) {
-            // The kernel took it from the memory that was shared meanwhile, to keep the new owner out.
+            // The kernel cleared this flag of the shared memory to protect the new owner.
             let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
         }
         let into_group = matches!(self.group, Some(GroupEntry::Directory(_)));
@@ -152,32 +151,32 @@ impl Launch<'_> {
         let Some((step, errno)) = plan.failed.get() else {
             return Ok(Launched { began, process, handle, _stack: stack });
         };
-        // It has ended or is about to; nobody else knows of it.
+        // It has ended or is about to; nothing else waits for it.
         let _ = reap_when_ended(process);
         Err(NotStarted { step, error: errno.into() })
     }
 }
 
-/// What a process used that has ended.
+/// Resource usage of an ended process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time outside the kernel, of it and of those that it waited for.
+    /// User CPU time of the process and its waited-for children.
     pub user_ns: u64,
-    /// Processor time inside the kernel, of it and of those that it waited for.
+    /// System CPU time of the process and its waited-for children.
     pub system_ns: u64,
-    /// The most resident memory of the largest of them, at least that of this process at the start.
+    /// Maximum resident memory of the largest process, at least that of this process at the start.
     pub largest_bytes: u64,
-    /// Page faults of all threads, of it and of those that it waited for, that nothing was read for.
+    /// Page faults without I/O of the process and its waited-for children, all threads.
     pub minor_faults: u64,
-    /// Those that something was read from storage for.
+    /// Page faults with I/O.
     pub major_faults: u64,
-    /// How often one of all those threads gave its processor up, to wait.
+    /// Voluntary context switches of all these threads.
     pub voluntary_switches: u64,
     /// How often it was taken from one.
     pub involuntary_switches: u64,
 }
 
-/// Takes a child away that has ended, with what it used; none while it runs.
+/// Reaps an ended child and returns its resource usage; `None` while it runs.
 pub fn reap(process: Pid) -> io::Result<Option<Usage>> {
     wait(process, libc::WNOHANG)
 }
@@ -186,14 +185,14 @@ fn reap_when_ended(process: Pid) -> io::Result<Option<Usage>> {
     wait(process, 0)
 }
 
-/// The kernel's `struct rusage`. By its own call: on 32 bits the C library may give back nothing.
+/// The kernel's `struct rusage`, from the raw call: the C library may return nothing on 32 bits.
 #[repr(C)]
 #[derive(Default)]
 struct RawUsage {
     user: [c_long; 2],
     system: [c_long; 2],
     largest_kib: c_long,
-    /// Three sizes, which Linux does not keep.
+    /// Three sizes, unused on Linux.
     sizes: [c_long; 3],
     minor_faults: c_long,
     major_faults: c_long,
@@ -232,7 +231,7 @@ fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
     }))
 }
 
-/// Of a `timeval`: seconds and microseconds.
+/// Converts a `timeval` of seconds and microseconds.
 const fn nanoseconds(time: [c_long; 2]) -> u64 {
     time[0] as u64 * 1_000_000_000 + time[1] as u64 * 1000
 }
@@ -242,7 +241,7 @@ pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
     let mut groups: Vec<libc::gid_t> = vec![0; 64];
     loop {
         let mut count = groups.len() as c_int;
-        // SAFETY: the name ends with a zero byte and `count` says how many ids there is room for.
+        // SAFETY: the name ends with a zero byte and `count` is the capacity for IDs.
         let found = unsafe {
             libc::getgrouplist(user.as_ptr(), group, groups.as_mut_ptr(), &raw mut count)
         };
@@ -251,7 +250,7 @@ pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
             groups.truncate(count);
             return groups;
         }
-        // It said how many there are; no user is in more than the kernel takes.
+        // The call returned the required number; the kernel limits the groups of a user.
         if groups.len() >= 1 << 16 {
             return vec![group];
         }
@@ -259,7 +258,7 @@ pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
     }
 }
 
-/// All that is done between the two: made before, and only looked at there.
+/// Data of the child between clone and exec: prepared in advance, read-only there.
 struct Plan<'a> {
     launch: &'a Launch<'a>,
     words: &'a [*const c_char],
@@ -273,7 +272,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// What the child does: no allocation, no lock, only calls of the kernel; other threads go on meanwhile.
+    /// Runs in the child: no allocation, no lock, only system calls, because other threads continue.
     fn carry_out(&self) -> (Step, Errno) {
         match self.before_program() {
             Ok(()) => (Step::Program, self.become_program()),
@@ -293,7 +292,7 @@ impl Plan<'_> {
         if let Some(owner) = self.launch.owner {
             self.hand_over(owner).map_err(at(Step::Owner))?;
         }
-        // After that, because another user's it is taken away.
+        // Only now, because changing the user clears it.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
         if getppid() != Some(self.parent) {
             return Err((Step::Process, Errno::SRCH));
@@ -305,13 +304,13 @@ impl Plan<'_> {
         duplicate(output.as_raw_fd(), 1).map_err(at(Step::Process))?;
         duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(at(Step::Process))?;
         for signal in self.signals {
-            // SAFETY: the kernel's own way with a signal needs nothing of this process.
+            // SAFETY: the default action of a signal uses no state of this process.
             unsafe { libc::signal(*signal, libc::SIG_DFL) };
         }
         Ok(())
     }
 
-    /// Gives up this process's terminal: a session of its own has none, if nothing else helps.
+    /// Detaches from this process's terminal: if nothing else helps, with a new session.
     fn leave_terminal(&self) -> Result<(), Errno> {
         // SAFETY: the request takes no argument; it changes the calling process alone.
         let is_left = self.launch.terminal.is_none_or(|terminal| unsafe {
@@ -329,9 +328,9 @@ impl Plan<'_> {
         set_thread_res_uid(user, user, user)
     }
 
-    /// Tries each path as a shell would; comes back only when none could be started.
+    /// Tries each path as a shell does; returns only if none can be started.
     fn become_program(&self) -> Errno {
-        // SAFETY: an empty set is made and then used; this is the only thread of this process.
+        // SAFETY: the set is initialized before its use; this is the only thread of this process.
         unsafe {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
@@ -341,7 +340,7 @@ impl Plan<'_> {
         for path in self.launch.paths {
             let mut error = execute(path, self.words.as_ptr(), self.environment);
             if error == Errno::NOEXEC {
-                // A script that does not say by what it runs.
+                // A script without an interpreter line.
                 self.script[1].set(path.as_ptr());
                 error = execute(SHELL, self.script.as_ptr().cast(), self.environment);
             }
@@ -355,7 +354,7 @@ impl Plan<'_> {
     }
 }
 
-/// Opens what is read: without waiting for a writer, because this process waits meanwhile.
+/// Opens the standard input without waiting for a writer, because the parent is blocked.
 fn open_input(path: &CStr) -> Result<RawFd, (Step, Errno)> {
     let at = |error| (Step::Input, error);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -366,12 +365,12 @@ fn open_input(path: &CStr) -> Result<RawFd, (Step, Errno)> {
     if unsafe { libc::isatty(file.as_raw_fd()) } == 1 {
         return Err((Step::Terminal, Errno::NOTTY));
     }
-    // It stays open until it becomes the program.
+    // It stays open until exec.
     Ok(std::os::fd::IntoRawFd::into_raw_fd(file))
 }
 
 fn duplicate(from: RawFd, to: RawFd) -> Result<(), Errno> {
-    // SAFETY: plain numbers; what was open as `to` in the child is closed, in the child alone.
+    // SAFETY: plain numbers; closes `to` in the child only.
     if unsafe { libc::dup2(from, to) } == to { Ok(()) } else { Err(last_error()) }
 }
 
@@ -389,7 +388,7 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
-/// Signals that this process catches or ignores: only those need to be put back.
+/// Signals that this process catches or ignores: only those must be reset.
 fn unusual_signals() -> Vec<c_int> {
     let is_unusual = |signal: &c_int| {
         // SAFETY: all zeros is a value of this plain struct; the call only asks and fills it.
@@ -402,7 +401,7 @@ fn unusual_signals() -> Vec<c_int> {
     SIGNALS.filter(is_unusual).collect()
 }
 
-/// Holds signals back meanwhile: a handler that ran in the child would run in this process's memory.
+/// Blocks signals during `act`: a handler in the child would run in this process's memory.
 fn held_back<T>(act: impl FnOnce() -> T) -> T {
     // SAFETY: the sets are filled before they are used, and belong to this frame.
     unsafe {
@@ -422,9 +421,9 @@ fn clone(stack: &Stack, plan: &Plan<'_>) -> io::Result<(Pid, OwnedFd)> {
     let mut handle: c_int = -1;
     let argument: *const Plan<'_> = plan;
     let argument: *mut c_void = argument.cast_mut().cast();
-    // SAFETY: the child runs `child` on a stack of its own with a guard below it, while this thread
-    // waits (CLONE_VFORK): nothing it looks at goes away, and nobody else writes to it. Signals are
-    // held back. `handle` is where CLONE_PIDFD puts its descriptor.
+    // SAFETY: the child runs `child` on a separate stack with a guard page, while this thread waits (CLONE_VFORK): the
+    // data it reads stays alive, and nothing else writes to it. Signals are blocked. CLONE_PIDFD writes its descriptor
+    // to `handle`.
     let id = unsafe {
         if let Some(GroupEntry::Directory(group)) = plan.launch.group {
             let wanted = into_group::Wanted {
@@ -447,25 +446,25 @@ fn clone(stack: &Stack, plan: &Plan<'_>) -> io::Result<(Pid, OwnedFd)> {
 }
 
 extern "C" fn child(argument: *mut c_void) -> c_int {
-    // SAFETY: `clone` was given a plan that lives until the parent goes on, which is after this.
+    // SAFETY: `clone` got a plan that lives until the parent continues, which is after this.
     let plan = unsafe { &*argument.cast::<Plan<'_>>() };
     plan.failed.set(Some(plan.carry_out()));
-    // SAFETY: ends this process at once, without what the parent wants done at its own end.
+    // SAFETY: exits this process at once, without the parent's exit handlers.
     unsafe { libc::_exit(NOT_STARTED) }
 }
 
-/// Memory for the child to run on, with a guard below: what overflows it ends the child alone.
+/// Stack of the child, with a guard page: an overflow kills only the child.
 #[derive(Debug)]
 struct Stack(*mut c_void);
 
-// SAFETY: plain memory that nobody else has.
+// SAFETY: plain memory with this owner only.
 unsafe impl Send for Stack {}
 
 impl Stack {
     fn new() -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::STACK | MapFlags::POPULATE;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: new memory where the kernel likes; then its lower part becomes the guard.
+        // SAFETY: new memory at an address chosen by the kernel; its lower part becomes the guard.
         unsafe {
             let all = GUARD_BYTES + STACK_BYTES;
             let base = rustix::mm::mmap_anonymous(std::ptr::null_mut(), all, access, flags)?;
@@ -488,7 +487,7 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: exactly what `new` mapped; the child that ran on it has memory of its own by now.
+        // SAFETY: unmaps exactly the mapping of `new`; the child has its own memory by now.
         let _ = unsafe { rustix::mm::munmap(self.0, GUARD_BYTES + STACK_BYTES) };
     }
 }

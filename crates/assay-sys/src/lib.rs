@@ -1,12 +1,12 @@
-//! The raw kernel calls that rustix lacks, each one safe function with its own test.
+//! The raw kernel calls that rustix lacks, each as one safe function with a test.
 //!
-//! Errors are the kernel's own, unchanged. Sizes and offsets are in bytes.
+//! Errors are the kernel's, unchanged. Sizes and offsets are in bytes.
 //!
-//! Here belongs a call that needs `unsafe`, and what the kernel answers. When it is made, and what follows from its answer,
-//! does not: that is `assay_runner::real` and what stands above it.
+//! This crate contains calls that need `unsafe`, and their results. `assay_runner::real` and the layers above decide
+//! when to call and how to use the results.
 //!
-//! The types to know: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program that is started), [`Counter`]
-//! (of such programs), [`LoopOptions`], [`MappedExtent`].
+//! Main types: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program to start), [`Counter`] (of such programs),
+//! [`LoopOptions`], [`MappedExtent`].
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
 
-/// Bytes that are there or not as one.
+/// Granularity of data and holes, bytes.
 const PAGE: usize = 4096;
 
 /// A file of zeros that exists only in memory and ends with its handle.
@@ -17,7 +17,7 @@ pub fn memory_file(bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file in memory with the same bytes; what was never written, or holds zeros, takes no room in it.
+/// Copies a file into memory; holes and zeros take no space.
 pub fn memory_copy(file: &File) -> io::Result<File> {
     let bytes = file.metadata()?.len();
     let copy = memory_file(bytes)?;
@@ -26,7 +26,7 @@ pub fn memory_copy(file: &File) -> io::Result<File> {
         let end = next(file, SeekFrom::Hole(start))?.unwrap_or(bytes);
         let mut written = vec![0; (end - start) as usize];
         file.read_exact_at(&mut written, start)?;
-        // What was overwritten with zeros is a hole in the copy: pages that nobody needs cost most of its time.
+        // Zero pages become holes in the copy, because unneeded pages cost most of its time.
         for (offset, page) in (start..).step_by(PAGE).zip(written.chunks(PAGE)) {
             if page.iter().any(|byte| *byte != 0) {
                 copy.write_all_at(page, offset)?;
@@ -37,7 +37,7 @@ pub fn memory_copy(file: &File) -> io::Result<File> {
     Ok(copy)
 }
 
-/// Where a file goes on from a place; none where nothing follows.
+/// Next data or hole from an offset; `None` at the end.
 fn next(file: &File, from: SeekFrom) -> io::Result<Option<u64>> {
     match seek(file, from) {
         Ok(place) => Ok(Some(place)),

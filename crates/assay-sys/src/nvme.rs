@@ -1,4 +1,4 @@
-//! The health log of an NVMe device (log page 2), which nothing but an ioctl tells.
+//! The health log of an NVMe device (log page 2), available only by ioctl.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -33,9 +33,8 @@ struct AdminCommand {
     result: u32,
 }
 
-/// Asks an open NVMe device (`/dev/nvme0` or `/dev/nvme0n1`) for its health log. Fails with `ENOTTY` on what
-/// is no NVMe device and `EACCES` without the right to ask (root); a status of the device's own becomes an
-/// error that names it.
+/// Reads the health log of an open NVMe device (`/dev/nvme0` or `/dev/nvme0n1`). Fails with `ENOTTY` on other devices
+/// and `EACCES` without privileges (root); a status of the device becomes an error with its name.
 pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     let mut page = [0_u8; PAGE_BYTES];
     let mut command = AdminCommand {
@@ -48,8 +47,8 @@ pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     };
     // Words to read, less one, above the number of the page.
     command.words_10_to_15[0] = HEALTH | ((PAGE_BYTES as u32 / 4 - 1) << 16);
-    // SAFETY: the request is NVME_IOCTL_ADMIN_CMD, whose argument is this struct; a reading command
-    // with 512 bytes of data fills `page`, which lives until the call returns, and nothing else.
+    // SAFETY: the request is NVME_IOCTL_ADMIN_CMD, whose argument is this struct; a read command with 512 bytes of data
+    // fills only `page`, which lives until the call returns.
     let status = unsafe { ioctl::ioctl(device, Asks(&mut command))? };
     if status == 0 {
         return Ok(page);
@@ -57,11 +56,11 @@ pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     Err(io::Error::other(format!("the device returned status {status:#x}")))
 }
 
-/// The call with its result, which is the device's status.
+/// The call with its result: the device's status.
 struct Asks<'a>(&'a mut AdminCommand);
 
-// SAFETY: the opcode reads and writes the struct that the pointer leads to, and what is returned is
-// the plain number that the call gave.
+// SAFETY: the opcode reads and writes the struct behind the pointer, and the output is the plain number returned by the
+// call.
 unsafe impl ioctl::Ioctl for Asks<'_> {
     type Output = i32;
     const IS_MUTATING: bool = true;

@@ -1,4 +1,4 @@
-//! Which pages of a file lie in the page cache.
+//! Pages of a file in the page cache.
 
 use std::io;
 use std::ops::Range;
@@ -13,15 +13,15 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// Bytes mapped at a time: little address space on 32-bit machines, a short answer on all.
 const PIECE: u64 = 64 << 20;
 
-/// What `cachestat` counts, in pages.
+/// Counts of `cachestat`, in pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCount {
-    /// In the cache.
+    /// Cached pages.
     pub cached: u64,
-    /// Of these, not yet written back.
+    /// Cached pages not yet written back.
     pub dirty: u64,
-    /// Of these, being written back.
+    /// Cached pages under writeback.
     pub writeback: u64,
     /// Evicted some time ago.
     pub evicted: u64,
@@ -71,8 +71,8 @@ pub fn resident_pages(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<(u6
 fn resident_in_piece(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<u64> {
     let mapping = Mapping::new(file, offset, length)?;
     let mut pages = vec![0_u8; length.div_ceil(page_size())];
-    // SAFETY: the mapping is `length` bytes from a page boundary, and `pages` has one byte for
-    // each of its pages; nothing is read through the mapping.
+    // SAFETY: the mapping is `length` bytes from a page boundary, and `pages` has one byte per page; nothing reads
+    // through the mapping.
     let result = unsafe { libc::mincore(mapping.start.as_ptr(), length, pages.as_mut_ptr()) };
     if result != 0 {
         return Err(io::Error::last_os_error());
@@ -80,7 +80,7 @@ fn resident_in_piece(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Re
     Ok(pages.iter().filter(|page| *page & 1 != 0).count() as u64)
 }
 
-/// A mapping that is never read through, so that a file that shrinks cannot raise a signal.
+/// A mapping for queries only: without reads, a shrinking file cannot raise a signal.
 struct Mapping {
     start: NonNull<libc::c_void>,
     length: usize,
@@ -88,7 +88,7 @@ struct Mapping {
 
 impl Mapping {
     fn new(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
-        // SAFETY: the kernel chooses the address, so that nothing existing is mapped over.
+        // SAFETY: the kernel chooses the address, so no existing mapping is replaced.
         let start =
             unsafe { mmap(null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, offset) }?;
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;

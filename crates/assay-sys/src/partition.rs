@@ -1,4 +1,4 @@
-//! Partitions that only the kernel knows of: nothing is written to the disk (`BLKPG`).
+//! Partitions that exist only in the kernel: nothing is written to the disk (`BLKPG`).
 
 use std::io;
 use std::ops::Range;
@@ -30,9 +30,9 @@ struct Argument {
     data: *const Partition,
 }
 
-/// Adds a partition over a byte range of an open disk, whole sectors, until it is removed or the machine
-/// restarts. Fails with `EBUSY` where another partition has the number or overlaps, `EINVAL` on a disk without
-/// partitions (a loop device that was not set up for them).
+/// Adds a partition over a byte range of an open disk, in whole sectors, until removed or the next boot. Fails with
+/// `EBUSY` if the number is used or the range overlaps, `EINVAL` on a disk without partitions (a loop device without
+/// partition support).
 pub fn add_partition(disk: BorrowedFd<'_>, number: u32, range: Range<u64>) -> io::Result<()> {
     let partition = Partition {
         start: range.start as i64,
@@ -43,7 +43,7 @@ pub fn add_partition(disk: BorrowedFd<'_>, number: u32, range: Range<u64>) -> io
     call(disk, ADD, &partition)
 }
 
-/// Removes a partition from the kernel's view of an open disk; `EBUSY` while it is in use.
+/// Removes a partition from the kernel's view of an open disk; `EBUSY` while in use.
 pub fn remove_partition(disk: BorrowedFd<'_>, number: u32) -> io::Result<()> {
     call(disk, REMOVE, &Partition { number: number as i32, ..Partition::default() })
 }
@@ -55,8 +55,8 @@ fn call(disk: BorrowedFd<'_>, operation: i32, partition: &Partition) -> io::Resu
         length: size_of::<Partition>() as i32,
         data: std::ptr::from_ref(partition),
     };
-    // SAFETY: the request is BLKPG, whose argument is this struct, only read, as is the partition
-    // that it points to; both live until the call returns.
+    // SAFETY: the request is BLKPG, whose argument is this struct with a pointer to the partition; both are only read
+    // and live until the call returns.
     unsafe {
         let request = Setter::<BLKPG, Argument>::new(argument);
         ioctl::ioctl(disk, request)?;

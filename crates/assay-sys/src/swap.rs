@@ -1,16 +1,16 @@
-//! Swap: an area is given to the kernel, and taken back.
+//! Activates and deactivates swap areas.
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The area has a priority of its own.
+/// Flag: the area has an explicit priority.
 const PREFER: libc::c_int = 0x8000;
 /// The highest priority.
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
 
-/// Lets the kernel swap to a file or device that holds the mark of swap.
+/// Activates a file or device with a swap signature.
 pub fn swap_on(path: &Path, priority: u16) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let flags = PREFER | libc::c_int::from(priority.min(MOST_SWAP_PRIORITY));
@@ -19,7 +19,7 @@ pub fn swap_on(path: &Path, priority: u16) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes it back: what lies in it comes back to memory first.
+/// Deactivates an area: the kernel first moves its pages to memory.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path ends with a zero byte and is only read.
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn what_is_no_swap_is_refused() {
         let nothing = Path::new("/no/such/file");
-        // Without root the kernel does not even look.
+        // Without root the kernel does not check the path.
         let expected = [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied];
         assert!(expected.contains(&swap_on(nothing, 5).unwrap_err().kind()));
         assert!(expected.contains(&swap_off(nothing).unwrap_err().kind()));

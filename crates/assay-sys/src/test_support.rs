@@ -2,14 +2,14 @@
 
 use std::fs::File;
 
-/// A file that goes away when dropped.
+/// A file that is removed on drop.
 pub struct Scratch {
     pub file: File,
     _folder: assay_testkit::Scratch,
 }
 
 impl Scratch {
-    /// Makes one on the drive of the temporary directory: what is asked of files in general.
+    /// Creates a file on the drive of the temporary directory, for tests of files in general.
     pub fn new(name: &str) -> Self {
         Self::within(assay_testkit::Scratch::on_drive(name).unwrap())
     }

@@ -14,16 +14,16 @@ use super::{
     LatencyTotals, MOST_TRACED, RequestFlags, btf,
 };
 
-/// The built program; a test holds it against its source.
+/// The built program; a test compares it with its source.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/block_latency.bpf.o");
 
 /// What the kernel counts places in.
 const SECTOR_BYTES: u64 = 512;
 
-/// Where the kernel keeps its type information.
+/// The kernel's type information.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Programs and their trace points. Those that count come last, when beginnings are already seen.
+/// Programs and their tracepoints. The counting ones come last, so that beginnings are already observed.
 const PROGRAMS: [(&str, &str); 6] = [
     ("bio_queued", "block_bio_queue"),
     ("bio_remapped", "block_bio_remap"),
@@ -33,7 +33,7 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("bio_ended", "block_bio_complete"),
 ];
 
-/// Programs whose missed runs are requests that were not counted.
+/// Programs whose missed runs are uncounted requests.
 const COUNTING: [&str; 2] = ["request_ended", "bio_ended"];
 
 /// The optional one, and the kernel's function that it watches.
@@ -59,7 +59,7 @@ struct Latencies {
     buckets: [u64; LATENCY_BUCKETS],
 }
 
-// SAFETY: nothing but numbers of 64 bits: no padding, and every pattern of bits is a value.
+// SAFETY: only 64-bit integers: no padding, and every bit pattern is valid.
 unsafe impl aya::Pod for Totals {}
 
 /// Bytes of one request as the kernel hands it out (`struct ended`).
@@ -71,7 +71,7 @@ pub struct Trace {
     loaded: Ebpf,
     devices: usize,
     notes: Vec<String>,
-    /// Where requests are handed out, if they are.
+    /// Ring buffer of recorded requests, if requested.
     ring: Option<Ring>,
 }
 
@@ -185,7 +185,7 @@ fn load(
         .map_err(|error| plain(&error))
 }
 
-/// Attaches every program; what could not be watched is told.
+/// Attaches every program; returns notes on those that failed.
 fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec<String>> {
     let mut notes = Vec::new();
     if let Err(error) = attach_held_back(loaded, types, flag_is_known) {
@@ -259,14 +259,14 @@ fn add(into: &mut ClassTotals, value: &Totals) {
     }
 }
 
-/// A number that the kernel tells of a program.
+/// Returns a number from the kernel's program info.
 fn fact(loaded: &Ebpf, name: &str, what: &str) -> Option<u64> {
     let descriptor = loaded.program(name)?.fd().ok()?.as_fd().as_raw_fd();
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
     text.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')?.trim().parse().ok())
 }
 
-/// An error in one line, with what to do where it is the right that is missing.
+/// Formats an error in one line, with a hint if a privilege is missing.
 fn plain(error: &(dyn Error + 'static)) -> io::Error {
     let text = deepest(error);
     let mut cause = Some(error);

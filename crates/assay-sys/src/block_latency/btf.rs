@@ -1,7 +1,7 @@
-//! The one thing of the kernel's type information that relocation cannot find: a value of an
-//! enumeration without a name.
+//! Finds a value in the kernel's type information that relocation does not support: an enumerator of an anonymous
+//! enumeration.
 
-/// Words that follow a type, by its kind: a fixed number, or so many to each member.
+/// Words after a type, by its kind: a fixed number, or a number per member.
 fn extra_words(kind: u32, members: usize) -> Option<usize> {
     match kind {
         1 | 14 | 17 => Some(1),
@@ -31,7 +31,7 @@ pub fn enumerator(btf: &[u8], name: &str) -> Option<u32> {
     value(types, u32::try_from(at).ok()?)
 }
 
-/// The value of the enumerator whose name begins there in the strings.
+/// The value of the enumerator whose name is at this offset in the strings.
 fn value(types: &[u8], name_at: u32) -> Option<u32> {
     let mut at = 0;
     while at + 12 <= types.len() {

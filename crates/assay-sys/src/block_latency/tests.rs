@@ -27,19 +27,18 @@ fn buckets_follow_each_other_and_hold_what_falls_into_them() {
     assert_eq!(latency_bucket(1_000), latency_bucket(1_007));
 }
 
-/// Waits for this test's turn: a program that another test starts holds everything open that is open
-/// here, for a moment.
+/// Waits for this test's turn: a child started by another test has all our open files for a moment.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same where devices can be made; says so where not.
+/// The same if devices can be created; otherwise prints the reason.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     have(&[Need::Root]).then(alone)
 }
 
-/// Undoes something, again and again while it is still held by a program that was just started.
+/// Repeats an undo step while a program that was just started still uses the object.
 fn insist(what: &str, mut undo: impl FnMut() -> bool) {
     for _ in 0..50 {
         if undo() {
@@ -135,7 +134,7 @@ fn counts(totals: &BlockTotals) -> Vec<(u64, u64)> {
     totals.devices[0].iter().map(|class| (class.requests, class.bytes)).collect()
 }
 
-/// The sums lie within what the buckets allow: both sides cut them at the same places.
+/// The sums agree with the buckets: both truncate latencies in the same way.
 fn sums_lie_in_their_buckets(latencies: &LatencyTotals) {
     let all = latencies.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
     let (mut least, mut most) = (0, 0);
@@ -155,7 +154,7 @@ fn hold_together(class: &ClassTotals, is_bio_based: bool) {
     sums_lie_in_their_buckets(&class.issued);
 }
 
-/// Tracefs, mounted where only this test looks.
+/// Tracefs at a private mount point.
 struct Tracefs(PathBuf);
 
 impl Tracefs {
@@ -185,7 +184,7 @@ impl Drop for Tracefs {
     }
 }
 
-/// Whether a program can be loaded here; says so when not.
+/// Starts a BPF trace; `None`, with a message, if programs cannot be loaded.
 fn begin_bpf_here(devices: &[(u32, u32)]) -> Option<BlockTrace> {
     match BlockTrace::begin(devices, TraceMeans::Bpf) {
         Ok(trace) => Some(trace),
@@ -263,12 +262,12 @@ fn a_program_hands_out_every_request_with_its_place() {
     found.clear();
     trace.requests(&mut |request| found.push(request)).unwrap();
     assert!(found.is_empty(), "each is told once");
-    // Who did not ask for them is told none.
+    // Without a request for records, there are none.
     let mut plain = BlockTrace::begin(&[disk.number()], TraceMeans::Bpf).unwrap();
     assert!(plain.requests(&mut |_| {}).is_err());
 }
 
-/// The trace of one that is read from tracefs.
+/// The trace of a tracefs reader.
 fn read(trace: &BlockTrace) -> &tracefs::Trace {
     match &trace.0 {
         Means::Tracefs(inner) => inner,
@@ -291,14 +290,14 @@ fn the_trace_counts_what_was_done_to_a_loop_device() {
     assert!(!place.exists());
 }
 
-/// A compressed device in memory, of its own.
+/// A zram device.
 struct Zram {
     number: String,
     device: Option<File>,
 }
 
 impl Zram {
-    /// None where the kernel has none; says so.
+    /// `None`, with a message, if the kernel has no zram.
     fn new() -> Option<Self> {
         let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
             skip("the kernel has no zram");
@@ -323,7 +322,7 @@ fn zram_counts_are_exact(zram: &Zram, trace: &mut BlockTrace) {
     known_work(zram.device.as_ref().unwrap(), 7);
     let after = trace.read().unwrap();
     let block = BLOCK as u64;
-    // It has no volatile cache, so that the kernel answers flushes by itself.
+    // It has no volatile cache, so the kernel completes flushes itself.
     let expected = [(41, 41 * block), (23, 23 * block), (0, 0), (5, 5 << 16), (0, 0), (0, 0)];
     assert_eq!(counts(&after), expected);
     assert_eq!((after.unseen_beginnings, after.lost_events), (0, 0));
@@ -403,7 +402,7 @@ fn a_device_that_goes_away_under_way_stops_nothing() {
     }
 }
 
-/// Large writes are cut into several requests; what is cut off keeps the time of the whole.
+/// Large writes are split into several requests, with the arrival of the whole bio.
 #[test]
 fn parts_of_a_large_bio_arrive_with_it() {
     let Some(_turn) = turn() else { return };
@@ -432,7 +431,7 @@ fn rings_that_are_too_small_are_found_out() {
     let Some(tracefs) = Tracefs::new("overrun-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
     let inner = read(&trace);
-    // The reader waits meanwhile for what this holds.
+    // The reader waits during this call.
     inner.while_nobody_reads(|instance| {
         fs::write(instance.join("buffer_size_kb"), "4").unwrap();
         for index in 0..2_000_u64 {
@@ -467,7 +466,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     assert_eq!(there, [false, false, true, true]);
 }
 
-/// Whether or not a program can be loaded: another means is no reason to leave it.
+/// Works without BPF, too: stale traces are removed by either method.
 #[test]
 fn what_was_left_is_removed_by_whatever_means_one_begins() {
     let Some(_turn) = turn() else { return };
@@ -530,7 +529,7 @@ fn buckets_of_the_program_are_those_of_the_reader() {
     assert_eq!(theirs, ours);
 }
 
-/// What matters of an object: sections of programs, maps, types and constants, byte by byte.
+/// Relevant parts of an object: sections of programs, maps, types and constants.
 fn sections(path: &Path) -> Vec<(String, String)> {
     let list = Command::new("llvm-objdump").arg("-h").arg(path).output().unwrap();
     let names = String::from_utf8(list.stdout).unwrap();
@@ -551,7 +550,7 @@ fn sections(path: &Path) -> Vec<(String, String)> {
     names.filter(wanted).map(dump).collect()
 }
 
-/// By what the object was built, and of what.
+/// Compiler and source hash of the object.
 fn built_with(folder: &Path) -> [String; 2] {
     let text = fs::read_to_string(folder.join("block_latency.built-with.txt")).unwrap();
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -568,8 +567,8 @@ fn the_built_program_is_as_old_as_its_source() {
     assert_eq!(hash, text_hash(&sources()), "the source changed: run `cargo xtask bpf`");
 }
 
-/// Other compilers make other instructions of the same text: only the one that built the object can
-/// say whether it is stale. (`cargo xtask bpf` builds it, and writes down with what.)
+/// Compilers generate different instructions, so only the recorded compiler can check whether the object is stale
+/// (`cargo xtask bpf` builds it and records its compiler).
 #[test]
 fn the_built_program_is_that_of_its_source() {
     if !have(&[Need::Program("clang"), Need::Program("llvm-objdump")]) {
@@ -596,7 +595,7 @@ fn the_built_program_is_that_of_its_source() {
     assert_eq!(ours, theirs, "run `cargo xtask bpf`");
 }
 
-/// Of the texts that the object is built of (FNV-1a), so that a change is noticed without a compiler.
+/// Hash of the source files (FNV-1a), which detects changes without a compiler.
 fn text_hash(folder: &Path) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for name in ["block_latency.bpf.c", "latency_bucket.h"] {

@@ -1,8 +1,8 @@
-//! Requests seen through the kernel's trace, where no program can be loaded: an instance of its own
-//! below tracefs, with the block events of the watched devices alone, read by a thread.
+//! Requests from the kernel's trace, if BPF programs cannot be loaded: a tracefs instance with the block events of the
+//! watched devices, read by a thread.
 //!
-//! Times are those of the text, whole microseconds. More is lost than by a program: each event passes
-//! through a ring of its processor, and what does not fit is counted as lost.
+//! Times in the text are whole microseconds. More events are lost than with BPF: each event passes through a ring of
+//! its CPU, which counts overflow as lost.
 
 mod events;
 
@@ -20,28 +20,28 @@ use events::{Matcher, Watched};
 
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Events that tell of requests; those of bios that end are needed for bio-based devices alone.
+/// Events of requests; completions of bios only for bio-based devices.
 const EVENTS: [&str; 5] =
     ["block_bio_remap", "block_bio_queue", "block_split", "block_rq_issue", "block_rq_complete"];
 const BIO_ENDED: &str = "block_bio_complete";
 
-/// Rings of all processors together, and of each at least, in KiB.
+/// Total size of the rings, and minimum size of each, in KiB.
 const RINGS_KIB: usize = 65_536;
 const RING_KIB: usize = 1_024;
 
-/// Processors that are on: those that have a ring with room.
+/// Online CPUs: those with an allocated ring.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// How long the reader rests with nothing to read: a ring holds several times what comes meanwhile.
+/// Pause of the reader while there is nothing to read: a ring holds several times the events of this time.
 const REST: Duration = Duration::from_millis(5);
 
-/// How long a reading waits until the reader has come so far.
+/// Time limit for the reader to catch up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How an instance is named: this, the process, and a running number.
 const PREFIX: &str = "assay-";
 
-/// A trace under way; its instance is removed when it is dropped.
+/// A running trace; its instance is removed on drop.
 #[derive(Debug)]
 pub struct Trace {
     instance: Instance,
@@ -54,7 +54,7 @@ pub struct Trace {
 struct Shared {
     matcher: Mutex<Matcher>,
     stop: AtomicBool,
-    /// Why the reader ended, where it did by itself.
+    /// Why the reader ended, if it failed.
     failed: Mutex<Option<String>>,
 }
 
@@ -95,14 +95,14 @@ impl Trace {
         &self.instance.0
     }
 
-    /// Does something with the instance while its reader is held up.
+    /// Runs `act` with the instance while its reader pauses.
     #[cfg(test)]
     pub(super) fn while_nobody_reads(&self, act: impl FnOnce(&Path)) {
         let _held = self.shared.matcher();
         act(&self.instance.0);
     }
 
-    /// Everything that was counted so far. Fails if the trace is gone or its reader does not catch up.
+    /// All counts so far. Fails if the trace is gone or its reader does not catch up.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         self.marks += 1;
         let mark = events::mark(self.marks);
@@ -126,7 +126,7 @@ impl Trace {
 impl Drop for Trace {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // Nothing more comes, so that the reader soon rests.
+        // No more events arrive, so the reader soon pauses.
         let _ = self.instance.write("tracing_on", "0");
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -143,7 +143,7 @@ impl Shared {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the trace until it is told to stop.
+    /// Reads the trace until stopped.
     fn follow(&self, mut pipe: File) {
         let mut bytes = vec![0; 1 << 16];
         let mut rest = Vec::new();
@@ -165,7 +165,7 @@ impl Shared {
         }
     }
 
-    /// Hands whole lines over and keeps what has no end yet.
+    /// Passes complete lines on and retains the incomplete rest.
     fn take_lines(&self, rest: &mut Vec<u8>) {
         let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
         let mut matcher = self.matcher();
@@ -177,14 +177,14 @@ impl Shared {
 }
 
 impl Instance {
-    /// One whose trace is open, which is what keeps others from removing it.
+    /// Creates an instance with an open trace, which prevents others from removing it.
     fn new(root: &Path) -> io::Result<(Self, File)> {
         let mut tries = 3;
         loop {
             let instance = Self::make(root)?;
             tries -= 1;
             match instance.pipe() {
-                // Another process took it for one that was left behind.
+                // Another process took the instance for a stale one.
                 Err(_) if tries > 0 && !instance.0.exists() => {}
                 pipe => return pipe.map(|pipe| (instance, pipe)),
             }
@@ -205,14 +205,14 @@ impl Instance {
     /// Clock, rings, and the events with their filters; the events last.
     fn set_up(&self, watched: &[Watched]) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
-        // The size is that of each ring, and every processor has one, whichever we may run on.
+        // The size applies to each ring, and every CPU has one, independent of our affinity.
         let online = fs::read_to_string(ONLINE).unwrap_or_default();
         let ring = ring_kib(processors(&online));
         self.write("buffer_size_kb", &ring.to_string())?;
         let bio_based = watched.iter().any(|device| device.bio_based).then_some(BIO_ENDED);
         let all = EVENTS.iter().copied().chain(bio_based);
         for event in all.clone() {
-            // Without a filter it is slower, and just as right.
+            // Without a filter the result is the same, only slower.
             let _ = self.write(&format!("events/block/{event}/filter"), &filter(watched));
         }
         for event in all {
@@ -249,7 +249,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A child that another thread has just started holds our files until it is a program of its own.
+        // A child just started by another thread has our open files until its exec.
         for _ in 0..20 {
             if fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -271,14 +271,14 @@ fn root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
 
-/// Removes what killed processes left behind: its events would go on costing every request something.
+/// Removes instances of killed processes: their events would slow down every request.
 pub fn remove_stale() {
     if let Some(root) = root() {
         remove_stale_below(root);
     }
 }
 
-/// The same with the place of tracefs. The kernel refuses to remove a trace that is open.
+/// The same, with the path of tracefs. The kernel does not remove an open trace.
 pub(super) fn remove_stale_below(root: &Path) {
     let Ok(entries) = fs::read_dir(root.join("instances")) else { return };
     for entry in entries.flatten() {
@@ -290,7 +290,7 @@ pub(super) fn remove_stale_below(root: &Path) {
     }
 }
 
-/// Processors in a list such as `0-3,8`; at least one.
+/// Number of CPUs in a list such as `0-3,8`; at least one.
 fn processors(list: &str) -> usize {
     let count = |range: &str| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));

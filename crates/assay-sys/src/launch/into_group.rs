@@ -1,5 +1,5 @@
-//! A child that is born in a control group of version 2 (`clone3`, Linux 5.7). The C library has no call
-//! for that which gives the child a stack of its own.
+//! Starts a child in a control group of version 2 (`clone3`, Linux 5.7). The C library has no call for this with a
+//! separate stack.
 
 use std::ffi::c_void;
 use std::io;
@@ -12,7 +12,7 @@ pub const FLAG: u64 = 0x2_0000_0000;
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub flags: u64,
-    /// Where the descriptor of the child goes.
+    /// Address for the descriptor of the child.
     pub handle: u64,
     pub child_id: u64,
     pub parent_id: u64,
@@ -25,18 +25,18 @@ pub struct Wanted {
     pub group: u64,
 }
 
-/// Makes a child that calls `super::child`; gives its id, to the parent alone.
+/// Creates a child that calls `super::child`; returns its ID, in the parent only.
 ///
 /// # Safety
-/// As for `clone`: the stack is the child's alone, what the argument leads to lives until it has become
-/// another program, and the flags make this thread wait until then.
+/// As for `clone`: only the child uses the stack, the data behind the argument lives until exec, and the flags block
+/// this thread until then.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub unsafe fn clone(wanted: &Wanted, argument: *mut c_void) -> io::Result<i32> {
     let wanted_bytes = size_of::<Wanted>();
     let wanted: *const Wanted = wanted;
     let result: isize;
-    // SAFETY: all registers are the child's too, but for the result and the stack pointer. It calls a
-    // function that never comes back, with nothing on its stack; the parent skips that.
+    // SAFETY: the child gets all registers except the result and the stack pointer. It calls a function that never
+    // returns, with an empty stack; the parent skips that call.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(
@@ -78,10 +78,10 @@ pub unsafe fn clone(wanted: &Wanted, argument: *mut c_void) -> io::Result<i32> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result as i32)) } else { Ok(result as i32) }
 }
 
-/// Elsewhere programs are not born in such groups.
+/// Other architectures do not support this.
 ///
 /// # Safety
-/// Nothing is asked of the caller.
+/// There are no requirements.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub unsafe fn clone(_: &Wanted, _: *mut c_void) -> io::Result<i32> {
     Err(io::ErrorKind::Unsupported.into())

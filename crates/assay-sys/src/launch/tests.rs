@@ -10,7 +10,7 @@ fn texts(words: &[&str]) -> Vec<CString> {
     words.iter().map(|word| CString::new(*word).unwrap()).collect()
 }
 
-/// A launch with room for what it borrows.
+/// A launch with owned data.
 struct Given {
     paths: Vec<CString>,
     words: Vec<CString>,
@@ -63,7 +63,7 @@ impl Given {
         self.launch().start()
     }
 
-    /// Runs it to its end: its exit code and what it complained of.
+    /// Runs it to its end; returns exit code and standard error.
     fn run(self) -> (Option<i32>, String) {
         let launched = self.start().unwrap();
         self.ended(&launched)
@@ -192,7 +192,7 @@ fn what_runs_is_not_reaped_and_what_ended_tells_what_it_used() {
     assert!(reap(launched.process).is_err(), "it is gone");
 }
 
-/// What a script used, with what it waited for.
+/// Resource usage of a script, including its waited-for children.
 fn used(script: &str) -> Usage {
     let launched = Given::shell(script).start().unwrap();
     reap_when_ended(launched.process).unwrap().unwrap()
@@ -202,7 +202,7 @@ fn used(script: &str) -> Usage {
 fn faults_and_switches_of_what_was_waited_for_are_counted() {
     let (one, many) = (used(":"), used(&"/bin/true; ".repeat(40)));
     assert!(one.minor_faults > 0, "{one:?}");
-    // A new program has pages of its own, and who waits for it gives the processor up.
+    // A new program touches new pages, and waiting for it gives up the CPU.
     assert!(many.minor_faults > 3 * one.minor_faults, "{one:?} {many:?}");
     let waits = |usage: Usage| usage.voluntary_switches + usage.involuntary_switches;
     assert!(waits(many) >= waits(one) + 20, "{one:?} {many:?}");
@@ -217,7 +217,7 @@ fn usage_is_as_large_as_the_kernels() {
 fn a_script_without_a_first_line_is_the_shells() {
     let scratch = assay_testkit::Scratch::new("launch").unwrap();
     let path = scratch.path().join("script");
-    // Written by another process: nobody else may have it open for writing when it is started.
+    // Another process writes the file, because a file open for writing cannot be started.
     let made = format!("echo 'echo \"$1\" >&2' > {0} && chmod 755 {0}", path.display());
     assert_eq!(Given::shell(&made).run().0, Some(0));
     let path = path.to_str().unwrap();
@@ -250,7 +250,7 @@ fn root_hands_a_program_over_and_stays_root() {
     assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::Dumpable);
 }
 
-/// A control group of version 2, wherever that is; removed when dropped.
+/// A control group of version 2; removed on drop.
 struct Group(std::path::PathBuf);
 
 impl Group {

@@ -1,4 +1,4 @@
-//! The text of the kernel's block events, and which of them belong to one request.
+//! Parses the kernel's block events and matches them to requests.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::Path;
 use super::super::latency_bucket;
 use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals, LatencyTotals};
 
-/// Beginnings kept of one device and operation: more are those of bios that never ended, and are forgotten.
+/// Maximum number of pending arrivals per device and operation: more belong to bios that never end, and are dropped.
 const MOST_ARRIVALS: usize = 1 << 16;
 
-/// What is written into the trace to know how far it was read.
+/// Marker written into the trace to find the reading position.
 const MARK: &str = "assay-mark ";
 
 /// A whole disk.
@@ -69,7 +69,7 @@ struct Event<'a> {
     failed: bool,
 }
 
-/// What the letters of an event say.
+/// Meaning of the letters of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flags {
     class: BlockClass,
@@ -105,9 +105,9 @@ fn event(line: &str) -> Option<Event<'_>> {
     let mut words = text.split(' ');
     let device = number(words.next()?, ',')?;
     let flags = flags(words.next()?)?;
-    // Bytes and a command, which may have spaces, stand before the sector of requests.
+    // The bytes and the command of a request, which may contain spaces, precede its sector.
     let place = text.find(" + ").or_else(|| text.find(" / "))?;
-    // Flushes have no place: it is 0 in one event and -1 in another.
+    // Flushes have no offset: it is 0 in one event and -1 in another.
     let sector = match flags.class {
         BlockClass::Flush => 0,
         _ => text[..place].rsplit(' ').next()?.parse().ok()?,
@@ -129,7 +129,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
 struct Arrival {
     at_ns: u64,
     sectors: u64,
-    /// Presence before it was queued, which is still to come.
+    /// The arrival precedes a queue event that is still pending.
     early: bool,
 }
 
@@ -137,7 +137,7 @@ struct Arrival {
 #[derive(Debug, Default)]
 struct Arrivals {
     by_sector: BTreeMap<u64, VecDeque<Arrival>>,
-    /// Of all sectors together.
+    /// Number of all sectors.
     count: usize,
 }
 
@@ -171,7 +171,7 @@ struct Issue {
 /// Device and letter of the operation.
 type Queue = (usize, u8);
 
-/// Puts events together and counts what ended.
+/// Matches events to requests and counts completions.
 #[derive(Debug)]
 pub struct Matcher {
     devices: HashMap<(u32, u32), usize>,
@@ -247,7 +247,7 @@ impl Matcher {
     }
 
     fn arrive(&mut self, queue: Queue, event: &Event<'_>, early: bool) {
-        // An empty flush becomes a request when it is issued: nothing would ever take this one.
+        // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
         }
@@ -262,11 +262,11 @@ impl Matcher {
         }
     }
 
-    /// A bio goes on as two: the second one arrived when the first did.
+    /// Splits a bio: the second part arrived with the first.
     fn cut(&mut self, queue: Queue, event: &Event<'_>) {
         let Some(all) = self.arrivals.get_mut(&queue) else { return };
         let second = event.sectors;
-        // Device mapper shows the rest alone.
+        // Device mapper shows only the rest.
         if second == event.sector {
             return;
         }
@@ -278,7 +278,7 @@ impl Matcher {
         all.add(second, rest);
     }
 
-    /// Takes the arrival at a sector, and those of what was merged behind it.
+    /// Takes the arrival at a sector, and those of bios merged behind it.
     fn arrived(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
         let all = self.arrivals.get_mut(&queue)?;
         let end = sector.saturating_add(sectors.max(1));
@@ -299,7 +299,7 @@ impl Matcher {
         let place = (queue, event.sector);
         let again = self.issues.get_mut(&place).filter(|_| !is_flush).and_then(VecDeque::front_mut);
         if let Some(issue) = again {
-            // It was put back by the driver, and is handed over once more.
+            // The driver requeued the request and issues it again.
             issue.at_ns = event.at_ns;
             return;
         }

@@ -7,7 +7,7 @@ fn matcher(bio_based: bool) -> Matcher {
     Matcher::new(&[Watched { numbers: vec![DEVICE, (259, 3)], bio_based }])
 }
 
-/// Takes events that come a microsecond apart; each is `name: text`.
+/// Counts of events a microsecond apart; each is `name: text`.
 fn taken(bio_based: bool, events: &[&str]) -> BlockTotals {
     let mut matcher = matcher(bio_based);
     for (index, event) in events.iter().enumerate() {
@@ -97,7 +97,7 @@ fn parts_and_merged_bios_find_their_arrivals() {
             "block_split: 7,0 R 0 / 16 [fio]",
             "block_bio_queue: 7,0 R 24 + 8 [fio]",
             "block_rq_issue: 7,0 R 8192 () 0 + 16 none,0,0 [fio]",
-            // The rest was merged with the bio behind it.
+            // The rest was merged with the next bio.
             "block_rq_issue: 7,0 R 8192 () 16 + 16 none,0,0 [fio]",
             "block_rq_complete: 7,0 R () 0 + 16 none,0,0 [0]",
             "block_rq_complete: 7,0 R () 16 + 16 none,0,0 [0]",
@@ -194,7 +194,7 @@ fn bios_count_themselves_where_a_device_makes_no_requests() {
         "block_bio_queue: 7,0 W 8 + 8 [fio]",
         "block_bio_queue: 7,0 W 64 + 8 [fio]",
         "block_bio_complete: 7,0 W 8 + 8 [0]",
-        // Used up: what is left begins behind it.
+        // Used up: the rest begins after it.
         "block_bio_complete: 7,0 W 72 + 0 [0]",
     ];
     let write = |bio_based| of(&taken(bio_based, &events), BlockClass::Write).clone();
