@@ -1,5 +1,5 @@
-//! What every page and document of the program must be: no value outside of its own interval, no two values
-//! with one name that differ, and no sentence more certain than the rows that it rests on.
+//! Invariants of every page and document: values are within their intervals, equal names have equal values, and no
+//! sentence is more certain than its rows.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 /// Rounding of sums in another order.
 const NEAR: f64 = 1e-9;
-/// Numbers of texts have three digits: two of them may be rounded apart.
+/// Printed numbers have three digits, so two of them may differ by rounding.
 const ROUNDED: f64 = 0.01;
-/// What stands before an interval in a sentence.
+/// Text before an interval in a sentence.
 const INTERVAL: &str = "95% CI ";
 
 /// Keys of numbers, each with those of its intervals.
@@ -57,7 +57,7 @@ fn ends_of(ends: &Value) -> Option<[f64; 2]> {
     Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?])
 }
 
-/// Every number with an interval of its own, wherever it stands.
+/// Checks every number with an interval.
 fn intervals(value: &Value, at: &str) -> Result<usize, String> {
     match value {
         Value::Array(all) => {
@@ -95,7 +95,7 @@ fn value_of(cell: &Map<String, Value>) -> Option<f64> {
     ["mean", "geometric_mean", "median"].iter().find_map(|key| cell.get(*key)?.as_f64())
 }
 
-/// A mean and percentiles lie within the histogram that they are of, and in their order.
+/// Checks that mean and percentiles are within their histogram, and in order.
 fn histogram(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
     let number = |key: &str| own.get(key).and_then(Value::as_f64);
     let Some(buckets) = own.get("histogram").and_then(Value::as_array) else { return Ok(0) };
@@ -125,7 +125,7 @@ fn key(one: &Value, arm: &str, metric: &str) -> Key {
     (workload.to_owned(), one[arm].to_string(), metric.to_owned())
 }
 
-/// The rows that are told of: the second copy of the baseline is for the noise floor alone.
+/// Reported rows: without the A/A control, which serves the noise floor only.
 fn arms(cells: &[Value]) -> impl Iterator<Item = &Value> {
     cells.iter().filter(|cell| cell["control"] != Value::Bool(true))
 }
@@ -137,11 +137,11 @@ fn rows(cells: &[Value]) -> BTreeMap<Key, &Map<String, Value>> {
     named.collect()
 }
 
-/// One number has one value wherever it stands.
+/// Checks that a number has the same value everywhere.
 fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
     let rows = rows(cells);
     let mut seen = 0;
-    // Bytes are whole where they are told, and a mean of them is not.
+    // Bytes may be rounded in text, but a mean of bytes is not an integer.
     let room = |told: &Value| if told.is_u64() { 0.5 } else { 0.0 };
     let mut same = |what: &str, told: &Value, key: &Key, n: Option<u64>| -> Result<(), String> {
         let room = room(told);
@@ -157,7 +157,7 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
     for one in list(document, "comparisons") {
         let metric = one["metric"].as_str().unwrap_or_default();
         let keys = ["configuration", "baseline"].map(|arm| key(one, arm, metric));
-        // Of other trials than the rows sum up they have another name.
+        // Values over other trials than those of the row have another name.
         for (at, key) in keys.iter().enumerate() {
             same("a mean", &one["means"][at], key, None)?;
         }
@@ -192,7 +192,7 @@ pub(crate) fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
     document[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// What rests on numbers that are not trusted says so.
+/// Checks that statements about untrusted numbers say so.
 fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
     let suspect = |workload: &Value, metric: &Value| {
         arms(cells).any(|cell| {
@@ -245,17 +245,17 @@ fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// A number with its unit, as it is told.
+/// A number with its unit, as printed.
 #[derive(Clone, Debug, PartialEq)]
 struct Told {
     number: f64,
     unit: String,
-    /// Half of what its last digit counts.
+    /// Half of its last digit.
     room: f64,
 }
 
 impl Told {
-    /// Of a number and perhaps a unit, and nothing else.
+    /// Parses a number with an optional unit.
     fn of(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let digits = number.replace(',', "");
@@ -265,7 +265,7 @@ impl Told {
         (!unit.contains(' ')).then_some(Self { number: parsed, unit, room })
     }
 
-    /// In the smallest unit of its kind, with the name of that.
+    /// Converts to the smallest unit of its kind, with the unit's name.
     fn plain(&self, unit: &str) -> (f64, f64, String) {
         let (factor, kind) = factor(if self.unit.is_empty() { unit } else { &self.unit });
         (self.number * factor, self.room * factor, kind)
@@ -288,7 +288,7 @@ fn factor(unit: &str) -> (f64, String) {
     }
 }
 
-/// Each value of a text that stands before its interval in brackets.
+/// Checks each value before an interval in brackets.
 fn text_of(text: &str) -> Result<usize, String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut seen = 0;
@@ -317,7 +317,7 @@ fn text_of(text: &str) -> Result<usize, String> {
         }
         let [low, high] = ends.map(|(end, room, _)| (end, room));
         seen += 1;
-        // Two roundings to as many digits keep their order; in other units they may be half a digit apart.
+        // Rounding to equally many digits preserves the order; in different units half a digit is tolerated.
         let room = |end: (f64, f64)| room.max(end.1).min(ROUNDED * end.0.abs());
         if value < low.0 - room(low) || value > high.0 + room(high) {
             let from = before.char_indices().rev().nth(80).map_or(0, |(at, _)| at);
@@ -331,7 +331,7 @@ fn text_of(text: &str) -> Result<usize, String> {
     Ok(seen)
 }
 
-/// Whether a ratio precedes its interval: `ratio 1.68, 95% CI 1.41-1.99`.
+/// Checks a ratio before its interval: `ratio 1.68, 95% CI 1.41-1.99`.
 fn ratio_holds(before: &str, rest: &str) -> Result<bool, String> {
     let ratio = before.strip_suffix(", ").and_then(|before| before.rsplit_once("ratio "));
     let Some(ratio) = ratio.and_then(|(_, ratio)| Told::of(ratio)) else { return Ok(false) };
@@ -351,8 +351,8 @@ fn ratio_holds(before: &str, rest: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The number that an interval in brackets is of: right before it, else the last of its sentence that is told in
-/// times or per cent; these first where the interval has no unit, since then what stands before it may be a level.
+/// The number of an interval in brackets: right before it, or the last ratio or percentage of its sentence; these first
+/// if the interval has no unit, because the text before it may be a level.
 fn value_before(text: &str, bare: bool) -> Option<Told> {
     let words: Vec<&str> = text.split(' ').collect();
     let last = |count: usize| words[words.len().saturating_sub(count)..].join(" ");
@@ -421,7 +421,7 @@ mod tests {
         };
         assert_eq!(of(15.0, 19.0), Ok(3));
         assert!(of(9.0, 19.0).is_err() && of(15.0, 12.0).is_err());
-        // Of a few requests there is no 99%.
+        // A few requests have no p99.
         let bucket = json!({"from_ns": 10, "to_ns": 20, "count": 3});
         let few = json!({"count": 3, "p50_ns": 14.0, "p99_ns": null, "histogram": [bucket]});
         assert_eq!(document_of(&few), Ok(1));

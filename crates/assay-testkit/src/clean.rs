@@ -1,17 +1,16 @@
-//! What a clean check must not say: judged from its findings, for the machine tests and for
-//! `cargo xtask clean-checks`.
+//! Checks that a clean check triggers no trust rule, for the machine tests and `cargo xtask clean-checks`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What one check said against its numbers: rule -> workloads, by trust.
+/// Triggered rules of one check: rule -> workloads, by trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spoken {
     pub cells: usize,
     /// Rules that made cells invalid, with the cells.
     pub invalid: BTreeMap<String, Vec<String>>,
-    /// Rules that stand beside suspect cells, with the cells.
+    /// Rules of suspect cells, with the cells.
     pub suspect: BTreeMap<String, Vec<String>>,
     pub told: BTreeSet<String>,
 }
@@ -29,7 +28,7 @@ impl Spoken {
             };
             let name = format!("{} {}", word(&cell["workload"]), word(&cell["metric"]));
             let because = cell["reasons"].as_array().unwrap_or(&none).iter();
-            // A note beside the reason takes nothing away.
+            // A note has no effect on trust.
             for because in because.filter(|because| because["trust"] != "trusted") {
                 into.entry(word(&because["rule"])).or_default().push(name.clone());
                 let (workload, text) = (word(&cell["workload"]), word(&because["text"]));
@@ -42,8 +41,8 @@ impl Spoken {
         spoken
     }
 
-    /// Whether something is suspect for a reason that the tool itself must not give on a quiet
-    /// device; other processes (`foreign-io`) and the hypervisor (`steal`) are not its fault.
+    /// Returns whether something is suspect for a reason that must not occur on a quiet device; other processes
+    /// (`foreign-io`) and the hypervisor (`steal`) are exempt.
     pub fn is_falsely_suspect(&self) -> bool {
         self.suspect.keys().any(|rule| !["foreign-io", "steal"].contains(&rule.as_str()))
     }
@@ -65,12 +64,12 @@ impl Spoken {
     }
 }
 
-/// How many of so many clean checks may show a false suspect: 2 of 50, rounded up.
+/// Maximum number of clean checks with a false suspect: 2 of 50, rounded up.
 pub fn allowed(checks: usize) -> usize {
     (checks * 2).div_ceil(50)
 }
 
-/// Why a series of clean checks is not clean, if it is not.
+/// Returns why a series of clean checks fails; `None` if it passes.
 pub fn fault(checks: &[Spoken]) -> Option<String> {
     let empty = checks.iter().filter(|spoken| spoken.cells == 0).count();
     let invalid = checks.iter().filter(|spoken| !spoken.invalid.is_empty()).count();

@@ -1,4 +1,4 @@
-//! A repository of git in a folder, with an author of its own.
+//! A git repository in a folder, with a fixed author.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Done, call};
 
-/// What is set whatever the machine's own settings are.
+/// Options that override the machine's settings.
 const SET: &str = "-c user.name=Name -c user.email=name@example.org -c commit.gpgsign=false \
                    -c init.defaultBranch=main -c protocol.file.allow=always -c core.hooksPath=/dev/null";
 

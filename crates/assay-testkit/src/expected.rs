@@ -1,12 +1,12 @@
-//! Texts that a test holds against files. `UPDATE_EXPECT=1` writes the files anew, and the test fails all the same: what
-//! was written is to be read before anyone believes it. Where `CI` is set nothing is written at all.
+//! Compares texts with files. `UPDATE_EXPECT=1` rewrites the files, and the test fails anyway, so that someone reads
+//! the changes. If `CI` is set, nothing is written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const UPDATE: &str = "UPDATE_EXPECT";
 
-/// Texts held against files; fails when dropped where one differs, with all that do.
+/// Texts compared with files; on drop, fails with all differences.
 #[derive(Debug)]
 pub struct Expected {
     update: bool,
@@ -26,7 +26,7 @@ impl Expected {
         Self { update, wrong: Vec::new() }
     }
 
-    /// Holds a text against its file. The first line that differs is told.
+    /// Compares a text with its file. Reports the first different line.
     pub fn hold(&mut self, path: impl AsRef<Path>, found: &str) {
         let path = path.as_ref();
         let expected = fs::read_to_string(path).unwrap_or_default();
@@ -63,8 +63,8 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     fs::write(path, text)
 }
 
-/// JSON as `serde_json::to_string_pretty` writes it, with as much on a line as fits: a fixture is read a row at a time.
-/// Objects of a list begin lines of their own, and what fits on one line stands on one.
+/// Reformats JSON from `serde_json::to_string_pretty`: values that fit share a line, and objects in a list begin new
+/// lines, so a fixture can be read row by row.
 pub fn filled(pretty: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -98,7 +98,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The lines of an object or a list of which each value has been filled.
+/// Lines of an object or list with formatted values.
 fn closed(block: Vec<String>) -> Vec<String> {
     let whole = on_one_line(&block);
     if fits(&whole) {
@@ -134,7 +134,7 @@ fn on_one_line(block: &[String]) -> String {
     format!("{first}{}{}", values.join(" "), last.trim_start())
 }
 
-/// The first line that differs, or that one of them ends before the other.
+/// Describes the first different line, or a missing one.
 fn difference(expected: &str, found: &str) -> String {
     let mut pairs = expected.lines().zip(found.lines()).zip(1..);
     match pairs.find(|((wanted, own), _)| wanted != own) {
@@ -194,7 +194,7 @@ mod tests {
              {{\"n\": 2, \"t\": \"{x}\"}}\n  ],\n  \"e\": {{\"f\": null}}\n}}\n"
         );
         assert_eq!(filled(&text), expected);
-        // As the fixtures have it, so that writing them again changes nothing.
+        // In the format of the fixtures, so that rewriting changes nothing.
         assert_eq!(filled("[\n  1,\n  2\n]"), "[1, 2]\n");
         assert_eq!(filled("{}"), "{}\n");
     }

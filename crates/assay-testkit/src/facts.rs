@@ -1,4 +1,4 @@
-//! What a table of measurements is read with: machine, load, date.
+//! Context of a table of measurements: machine, load, date.
 
 use std::fs;
 

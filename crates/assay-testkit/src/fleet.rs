@@ -1,4 +1,4 @@
-//! The ranks of a fleet as processes of this machine, each with a home of its own.
+//! The ranks of a fleet as local processes, each with a separate home.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::Done;
 use crate::process::{Assay, Running};
 
 const TOKEN: &str = "a token of sixteen letters and more";
-/// By which launchers tell ranks: a test that runs below one is none of its ranks.
+/// Variables of launchers: a test inside of a launcher must not become one of its ranks.
 const LAUNCHERS: [&str; 5] =
     ["SLURM_PROCID", "SLURM_NTASKS", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"];
 
@@ -25,12 +25,12 @@ pub struct Rank {
 #[derive(Clone, Debug)]
 pub struct Ranks {
     study: String,
-    /// Where rank 0 listens; some port of this machine that is free, where none is named.
+    /// Address of rank 0; a free local port by default.
     address: Option<String>,
     all: Vec<Rank>,
 }
 
-/// An address of this machine at which nobody listens now.
+/// A free local address.
 pub fn free_address() -> Done<String> {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr());
     listener.map(|own| own.to_string()).map_err(|error| error.to_string())
@@ -60,7 +60,7 @@ impl Ranks {
         Self { study: study.display().to_string(), address: None, all }
     }
 
-    /// The same with an address where rank 0 listens.
+    /// The same, with an address for rank 0.
     #[must_use]
     pub fn at(self, address: &str) -> Self {
         Self { address: Some(address.to_owned()), ..self }
@@ -94,12 +94,12 @@ impl Ranks {
         results(self.home(rank)).into_iter().find(|path| is_of_one(path) == Some(true))
     }
 
-    /// What rank 0 kept of all.
+    /// Merged result of rank 0.
     pub fn whole(&self) -> Option<PathBuf> {
         results(self.home(0)).into_iter().find(|path| is_of_one(path) == Some(false))
     }
 
-    /// How many trials a rank has kept of its own, as whole lines.
+    /// Number of complete trial lines of a rank.
     pub fn kept(&self, rank: usize) -> usize {
         self.own(rank).map_or(0, |path| trials(&path).matches('\n').count())
     }
@@ -109,7 +109,7 @@ pub fn trials(result: &Path) -> String {
     fs::read_to_string(result.join("trials.jsonl")).unwrap_or_default()
 }
 
-/// Whether a result is that of one rank or of all of them; none of what is neither, or not written yet.
+/// Returns whether a result is of one rank (true) or of all; `None` for others, and if not written yet.
 fn is_of_one(result: &Path) -> Option<bool> {
     let text = fs::read_to_string(result.join("environment.json")).ok()?;
     let environment: Value = serde_json::from_str(&text).ok()?;

@@ -1,7 +1,6 @@
-//! Readers that are given damaged texts: a plain mutation loop over what is well formed.
+//! Readers of damaged texts: a plain mutation loop over valid inputs.
 //!
-//! The input with a number follows from the seed, the reader's name and the number alone, so that
-//! any of them can be made again.
+//! Seed, reader name and number determine an input, so each can be reproduced.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::Done;
 
 pub const LONGEST: usize = 1 << 18;
-/// An input that takes longer is a finding; far above what a busy machine makes of a short one.
+/// Time limit per input; slower ones are findings. Far above the time of a short input on a busy machine.
 pub const SLOW: Duration = Duration::from_secs(20);
 pub const HANGS: Duration = Duration::from_secs(60);
 const MOST_PANICS: usize = 10;
@@ -56,7 +55,7 @@ pub struct Ran {
     pub findings: Vec<Finding>,
 }
 
-/// The numbers that an input is made by (splitmix64).
+/// The random numbers of an input (splitmix64).
 struct Draw(u64);
 
 impl Draw {
@@ -251,7 +250,7 @@ fn nest(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     bytes.splice(at..at, opening.repeat(times).into_bytes());
 }
 
-/// Has a reader read so many inputs in a thread, which goes on if it hangs: then end the process.
+/// Runs a reader on so many inputs in a thread; if the reader hangs, the caller must end the process.
 pub fn run(reader: &Reader, count: u64, seed: u64) -> Done<Ran> {
     let (sender, receiver) = mpsc::channel();
     let own = reader.clone();

@@ -1,14 +1,13 @@
-//! Whether what was counted follows a law: Pearson's chi-square, as a number that is read alike for any number of
-//! cells.
+//! Goodness of fit: Pearson's chi-square, as a number that is comparable for any number of cells.
 
-/// Draws that a cell expects at least; those that expect fewer are one cell together.
+/// Minimum expected draws per cell; smaller cells are merged.
 const FEWEST: f64 = 10.0;
 
-/// Standard deviations by which chi-square is off, by the approximation of Wilson and Hilferty (1931): what follows
-/// the law is above 4.5 once in some three hundred thousand times.
+/// Standard deviations of chi-square from its expectation (approximation of Wilson and Hilferty, 1931): data of the
+/// distribution exceeds 4.5 once in about 300,000 cases.
 ///
 /// # Panics
-/// There are no two cells to compare.
+/// There are fewer than two cells.
 pub fn off(counts: &[u64], probabilities: &[f64]) -> f64 {
     let draws = counts.iter().sum::<u64>() as f64;
     let (mut chi_square, mut cells) = (0.0, 0_u32);
@@ -41,8 +40,8 @@ mod tests {
     #[test]
     fn what_follows_the_law_is_near_and_what_does_not_is_far() {
         let probabilities = [1.0 / 11.0; 11];
-        // Chi-square of 17.98 with ten degrees of freedom: a twentieth is above 18.31, that is 1.645 of the normal
-        // law.
+        // Chi-square of 17.98 with ten degrees of freedom: 5% is above 18.31, which is 1.645 in the normal
+        // distribution.
         let counts = [113, 87, 114, 86, 113, 87, 114, 86, 113, 87, 100];
         let found = off(&counts, &probabilities);
         assert!((found - 1.598).abs() < 0.001, "{found}");

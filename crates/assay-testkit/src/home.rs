@@ -1,4 +1,4 @@
-//! A home for results that goes away with the test, and the program that keeps them there.
+//! A temporary home for results, and the program that writes them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::process::{Assay, Ended};
 use crate::{Scratch, schema};
 
-/// Others may measure in memory meanwhile, and are waited for.
+/// Waits for other tests that measure in memory.
 pub const WAIT: &str = "--wait=10m";
-/// No command of these tests takes longer, with what it waits for.
+/// Time limit of commands in these tests, including waits.
 pub const LIMIT: Duration = Duration::from_secs(700);
 
 pub struct Home {
@@ -46,21 +46,21 @@ impl Home {
         self.assay.run(words, LIMIT).unwrap()
     }
 
-    /// Standard output of what must end well.
+    /// Standard output of a command that must succeed.
     pub fn text(&self, words: &[&str]) -> String {
         let ended = self.run(words);
         assert_eq!(ended.code, 0, "assay {}: {}", words.join(" "), ended.stderr);
         ended.stdout
     }
 
-    /// The same as one JSON document, which is as its schema says.
+    /// The same as one JSON document, checked against its schema.
     pub fn json(&self, words: &[&str]) -> Value {
         let document = serde_json::from_str(&self.text(words)).unwrap();
         schema::fits(&document).unwrap_or_else(|why| panic!("assay {}: {why}", words.join(" ")));
         document
     }
 
-    /// Checks that a command is refused without a word on standard output, and returns what it says.
+    /// Checks that a command fails without standard output; returns its error message.
     pub fn told(&self, code: i32, words: &[&str]) -> String {
         let ended = self.run(words);
         let shown = words.join(" ");
@@ -70,7 +70,7 @@ impl Home {
         ended.stderr
     }
 
-    /// The same for what is told in a few lines, as one line.
+    /// The same for a multi-line message, joined to one line.
     pub fn refused(&self, code: i32, words: &[&str]) -> String {
         let told = self.told(code, words);
         assert!(told.lines().count() <= 3, "assay {}: {told}", words.join(" "));

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 pub type Done<T> = Result<T, String>;
 
-/// Where programs lie that an ordinary user's `PATH` does not name.
+/// Directories of programs outside of a user's `PATH`.
 const BESIDE: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Runs a program to its end and returns what it printed.
+/// Runs a program to its end and returns its output.
 pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     let shown = format!("{program} {}", arguments.join(" "));
     let output = Command::new(program)

@@ -1,5 +1,4 @@
-//! Results that somebody else made and did not mean well: what is shown of them must be harmless,
-//! and what is not shown must say why.
+//! Hostile results: reports of them must be harmless, and rejections must name the reason.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 /// Text that would do something on a page that did not escape it.
 pub const SCRIPT: &str = "</title></pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
-/// What of it must never stand on a page.
+/// Markup that must never appear on a page.
 pub const ALIVE: [&str; 2] = ["<script>alert", "<img src=x"];
 /// Bytes of a label that is too long.
 pub const LONG: usize = 10 << 20;
@@ -19,7 +18,7 @@ pub const LONG: usize = 10 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Shown,
-    /// It is refused, with this word in the reason.
+    /// Assay refuses it, with this word in the reason.
     Refused(&'static str),
 }
 
@@ -32,7 +31,7 @@ pub struct Hostile {
 
 type Change = fn(&Path);
 
-/// Everything that is tried: what it is, what becomes of it, and how a good result is changed.
+/// All cases: name, expected outcome, and change of a good result.
 const CASES: &[(&str, Expect, Change)] = &[
     ("a script in the title and the notes", Expect::Shown, |bundle| {
         let label = serde_json::json!({ "title": SCRIPT, "notes": [SCRIPT, SCRIPT] });
@@ -173,7 +172,7 @@ const CASES: &[(&str, Expect, Change)] = &[
     }),
 ];
 
-/// Makes every hostile result beside a good one: `depth.toml`, workload `read`, factor `queue_depth`.
+/// Creates all hostile results from a good one: `depth.toml`, workload `read`, factor `queue_depth`.
 pub fn make(results: &Path, good: &Path) -> Vec<Hostile> {
     let one = |(index, (what, expect, change)): (usize, &(&'static str, Expect, Change))| {
         let id = format!("20250101-000000-{index:04}");
@@ -198,7 +197,7 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The documents in which each number in turn is replaced by one that nobody measures, with the change.
+/// Copies of a document with one number replaced by an implausible one, with a description.
 pub fn odd_numbers(document: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     numbers(document, &mut String::new(), &mut places);

@@ -7,7 +7,7 @@ pub fn exported(json: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let mut export = Vec::new();
     for line in json.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let fields: BTreeMap<String, String> = serde_json::from_slice(line)?;
-        // The journal's own fields stand first.
+        // The journal's fields come first.
         for (name, value) in fields.iter().rev() {
             export.extend(format!("{name}={value}\n").into_bytes());
         }

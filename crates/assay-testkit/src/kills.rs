@@ -16,7 +16,7 @@ use crate::{Done, LoopDevice, Scratch, call, create_image};
 
 /// No run and no recovery takes longer.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Settings of the device that the study changes, with values that are nobody's default.
+/// Device settings that the study changes, with unusual values.
 const SETTINGS: [(&str, &str); 3] =
     [("scheduler", "mq-deadline"), ("read_ahead_kb", "192"), ("nr_requests", "96")];
 
@@ -44,24 +44,24 @@ io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 
 pub struct Kills {
     pub killed: u32,
     pub ended: u32,
-    /// Kills after which something had to be put back.
+    /// Kills after which something had to be restored.
     pub put_back: u32,
-    /// Things that were put back, over all of them.
+    /// Restored changes in total.
     pub things: u32,
-    /// Finished trials that had to be there afterwards, over all of them; none where nobody counts them.
+    /// Finished trials that had to be stored, in total; `None` if not counted.
     pub trials: Option<u32>,
-    /// Studies that were gone on with, where some are.
+    /// Resumed studies; `None` if the test resumes none.
     pub resumed: Option<u32>,
 }
 
-/// A loop device whose settings are not the defaults, and a home for the program.
+/// A loop device with unusual settings, and a home for the program.
 struct Site {
     device: LoopDevice,
     assay: Assay,
     scratch: Scratch,
 }
 
-/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
+/// Kills `count` runs of the program at moments drawn from `seed`; an error names the leftovers.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let site = Site::new(program)?;
     rounds::cleared(&site.assay, site.killed(count, seed, tell))
@@ -129,7 +129,7 @@ impl Site {
         Ok(lines.join("\n"))
     }
 
-    /// Whether no file system of the study can be seen on the device.
+    /// Returns whether no file system of the study is on the device.
     fn is_blank(&self) -> Done<bool> {
         for offset in ["0", "67108864"] {
             let found = std::process::Command::new("blkid")
@@ -148,7 +148,7 @@ impl Site {
         let path = self.scratch.path().join("study.toml");
         fs::write(&path, STUDY.replace("START", start)).map_err(|error| error.to_string())?;
         let path = path.display().to_string();
-        // Every third run makes a loop device and its file by itself.
+        // Every third run creates a loop device and its file.
         if number.is_multiple_of(3) {
             return Ok(["run", &path, "--scratch", "--quiet"].map(str::to_owned).to_vec());
         }
@@ -203,7 +203,7 @@ impl Site {
         entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path())).collect()
     }
 
-    /// Whether the result that came about since holds every trial of its plan.
+    /// Returns whether the new result contains every trial of its plan.
     fn is_complete(&self, known: &[PathBuf]) -> Done<bool> {
         let Some((id, trials)) = self.finished(known)? else { return Ok(false) };
         let path = self.assay.home().join("results").join(id).join("plan.json");
@@ -221,13 +221,13 @@ impl Site {
         };
         let text = fs::read_to_string(bundle.join("trials.jsonl")).unwrap_or_default();
         let id = bundle.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Killed while the bundle itself was being made: it holds no trial.
+        // Killed while creating the bundle: it contains no trial.
         let whole = ["study.toml", "plan.json", "environment.json"];
         let complete = whole.iter().all(|name| bundle.join(name).exists());
         Ok(complete.then(|| (id, text.matches('\n').count() as u32)))
     }
 
-    /// The finished trials are read again; some studies are gone on with to their end.
+    /// Reads the finished trials again; resumes some studies to their end.
     fn nothing_is_lost(&self, id: &str, trials: u32, number: u32, kills: &mut Kills) -> Done<()> {
         let ended = self.assay.run(&["show", id, "--json"], LIMIT)?;
         if trials > 1 {
@@ -257,7 +257,7 @@ fn lines_with(file: &str, own: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(own)).map(str::to_owned).collect()
 }
 
-/// Loop devices whose file contains a text, sorted.
+/// Loop devices with a text in their backing file's name, sorted.
 fn loops_with(own: &str) -> Done<Vec<String>> {
     let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
     let mut loops: Vec<String> =
@@ -280,7 +280,7 @@ fn swap_areas() -> Vec<String> {
     areas.map(|area| format!("swap {area}")).collect()
 }
 
-/// Settings of the kernel's memory; what is no text, or may not be read, is none of ours.
+/// The kernel's memory settings; skips unreadable and binary files.
 fn kernel_settings() -> Vec<String> {
     let files = fs::read_dir("/proc/sys/vm").into_iter().flatten().flatten();
     let texts = files.filter_map(|file| {
@@ -292,11 +292,11 @@ fn kernel_settings() -> Vec<String> {
     texts
 }
 
-/// Numbers for the moments; nothing depends on their quality (xorshift).
+/// Random numbers for the moments; their quality does not matter (xorshift).
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
-    /// From 0 up to 1.
+    /// From 0 (inclusive) to 1.
     pub(crate) fn share(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,7 +1,6 @@
-//! What a kind of work keeps in its folder for tests of other crates, each as JSON: `rare.json` has work that
-//! no study is shipped with, `told.json` what findings have of its own, `spelled.json` which of its parameters
-//! have names as levels (each letter counts) and how amounts that no example has are written, and
-//! `journal.json` how a journal tells that a trial began and that it ended, where trials are recorded.
+//! Test data of a workload kind for tests of other crates, in its folder, as JSON: `rare.json` (workloads of no shipped
+//! study), `told.json` (its findings), `spelled.json` (parameters with case-sensitive names as levels, and spellings of
+//! amounts without an example) and `journal.json` (journal lines at the begin and end of a recorded trial).
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use crate::Done;
 
-/// Where the layers stand, from the top of the workspace.
+/// File of the layers, relative to the workspace.
 pub const PATH: &str = "crates/layers.txt";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Crate {
 pub struct Layers {
     /// From the top.
     pub layers: Vec<Vec<Room>>,
-    /// Used by all, using nothing.
+    /// Modules that all may use, and that use none.
     pub leaves: Vec<Room>,
     /// User and used, forbidden although below.
     pub never: Vec<(String, String)>,
@@ -73,7 +73,7 @@ impl Layers {
         Some(())
     }
 
-    /// The layer of a room, from the top; nothing for leaves and for what is no room.
+    /// Layer of a module, from the top; `None` for leaves and unknown names.
     pub fn of(&self, room: &str) -> Option<usize> {
         self.layers.iter().position(|layer| layer.iter().any(|one| one.name == room))
     }

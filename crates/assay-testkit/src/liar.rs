@@ -1,9 +1,7 @@
-//! A device that lies about its size: a loop device over the one file of a file system of our own (FUSE),
-//! which keeps less than it says.
+//! A device with a false size: a loop device over the only file of a FUSE file system that stores less than it claims.
 //!
-//! The server speaks the kernel's protocol itself (`include/uapi/linux/fuse.h`): one directory, one file,
-//! reads and writes without any cache between. What it keeps lies in memory, block by block, so that a file
-//! of a terabyte takes what was written to it.
+//! The server implements the kernel's protocol (`include/uapi/linux/fuse.h`): one directory, one file, uncached reads
+//! and writes. It stores blocks in memory, so a file of a terabyte takes only the written space.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,18 +17,18 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::{Done, LoopDevice, Scratch};
 
-/// What it does beyond what it keeps.
+/// Behavior beyond the stored size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// Nothing: it keeps whatever it says.
+    /// Honest: stores everything it claims.
     None,
-    /// An address is one of those before.
+    /// Wraps around to its beginning.
     Wraps,
-    /// Writes are taken and forgotten; what was there before is read.
+    /// Drops writes: reads return the old data.
     Drops,
     /// Writes are taken, and zeros are read.
     Zeroes,
-    /// What is written first is kept; what is written there later is taken and forgotten.
+    /// Retains the first write to a block and drops later ones.
     Keeps,
 }
 
@@ -40,14 +38,14 @@ pub struct Character {
     /// Bytes that it has: whole sectors.
     pub held: u64,
     pub lie: Lie,
-    /// Bytes that are written fast, and what each MiB costs after them.
+    /// Bytes of fast writes, and the delay per MiB after them.
     pub slow_after: Option<(u64, Duration)>,
-    /// Time without a write after which as many are written fast again.
+    /// Idle time after which the fast writes are available again.
     pub rests: Option<Duration>,
 }
 
 impl Character {
-    /// A device that says `claimed` and keeps `held` bytes.
+    /// A device that claims `claimed` and stores `held` bytes.
     pub const fn new(claimed: u64, held: u64, lie: Lie) -> Self {
         Self { claimed, held, lie, slow_after: None, rests: None }
     }
@@ -81,12 +79,12 @@ const NOT_DONE_HERE: i32 = -38;
 /// Past the page cache, each read and write for itself.
 const DIRECT_IO: u32 = 1;
 
-/// Sectors by their number; what was never written is noise, as on a card that was used.
+/// Sectors by number; unwritten ones are noise, as on a used card.
 struct Card {
     character: Character,
     sectors: HashMap<u64, [u8; SECTOR]>,
     written: Arc<AtomicU64>,
-    /// Bytes since its cache was empty, and when the last of them came.
+    /// Bytes since its cache was empty, and the time of the last write.
     cached: (u64, Instant),
 }
 
@@ -95,7 +93,7 @@ impl Card {
         Self { character, sectors: HashMap::new(), written, cached: (0, Instant::now()) }
     }
 
-    /// Where a sector lies; none where nothing does.
+    /// Physical sector of an address; `None` if there is none.
     fn place(&self, sector: u64) -> Option<u64> {
         let held = self.character.held / SECTOR as u64;
         match self.character.lie {
@@ -153,7 +151,7 @@ impl Card {
     }
 }
 
-/// What lay there before.
+/// Old data of a sector.
 fn noise(sector: u64) -> [u8; SECTOR] {
     let mut bytes = [0; SECTOR];
     for (index, chunk) in bytes.chunks_exact_mut(8).enumerate() {
@@ -197,7 +195,7 @@ fn attributes(node: u64, size: u64) -> Vec<u8> {
     bytes
 }
 
-/// The answer to a request: its body, or an error; none where the kernel wants none.
+/// The answer to a request: its body, or an error; `None` if the kernel expects none.
 fn answer(card: &mut Card, request: &Request<'_>) -> Option<Result<Vec<u8>, i32>> {
     let size = card.character.claimed;
     Some(match request.code {
@@ -240,7 +238,7 @@ fn serve(mut kernel: File, mut card: Card) {
     loop {
         let length = match kernel.read(&mut bytes) {
             Ok(length) => length,
-            // A request that was taken back, or a signal.
+            // An aborted request, or a signal.
             Err(error) if matches!(error.raw_os_error(), Some(2 | 4)) => continue,
             Err(_) => return,
         };
@@ -254,12 +252,12 @@ fn serve(mut kernel: File, mut card: Card) {
         told.extend(error.to_le_bytes());
         told.extend(request.unique.to_le_bytes());
         told.extend(body);
-        // The asker may be gone by now.
+        // The requester may have ended.
         let _ = kernel.write_all(&told);
     }
 }
 
-/// A loop device over a file that may lie; all of it is gone when this is dropped.
+/// A loop device over a file with a false size; removed on drop.
 #[derive(Debug)]
 pub struct Liar {
     device: Option<LoopDevice>,
@@ -270,18 +268,18 @@ pub struct Liar {
 }
 
 impl Liar {
-    /// What is missing for it on this machine, if anything.
+    /// Returns the requirement that this machine lacks; `None` if there is none.
     pub fn missing() -> Option<String> {
         let opened = File::options().read(true).write(true).open("/dev/fuse");
         opened.err().map(|error| format!("/dev/fuse: {error}"))
     }
 
-    /// Makes one that is read past the page cache.
+    /// Creates one with direct I/O.
     pub fn new(character: Character) -> Done<Self> {
         Self::on(character, LoopDevice::over)
     }
 
-    /// Makes one whose loop device goes through the page cache.
+    /// Creates one whose loop device uses the page cache.
     pub fn buffered(character: Character) -> Done<Self> {
         Self::on(character, LoopDevice::buffered)
     }
@@ -345,7 +343,7 @@ mod tests {
         Card::new(character, Arc::new(AtomicU64::new(0)))
     }
 
-    /// What a sector returns after it was written with ones and then with twos.
+    /// Content of a sector after writes of ones and then twos.
     fn twice(lie: Lie, sector: u64) -> u8 {
         let mut card = card(lie);
         for byte in [1, 2] {

@@ -1,15 +1,13 @@
-//! A small laboratory on the real machine: file systems in files, loop devices, a slow lane.
+//! A small lab on the real machine: file systems in files, loop devices, a slow device.
 //!
-//! Used by the tests of all crates and by xtask; not shipped. Everything made here lies in a new
-//! directory of its own and is taken down again when its guard is dropped, in the opposite order,
-//! also when a test panics. The directory lies in memory where there is room: a drive that others
-//! measure or write to is then neither waited for nor disturbed.
+//! Used by the tests of all crates and by xtask; not shipped. Everything is in a new directory and removed in reverse
+//! order when its guard is dropped, even if a test panics. The directory is in memory if there is room, so tests do not
+//! compete for a drive.
 //!
-//! Here belongs what tests of several crates are made with. Machines of text do not: they lie beside the trait that
-//! they follow, in `assay-machine`.
+//! This crate contains helpers for tests of several crates. Fake machines are next to their trait, in `assay-machine`.
 //!
-//! The types to know: [`Scratch`] (a directory of its own), [`LoopDevice`], [`volume::Volume`],
-//! [`process::Assay`] (the program under test), [`needs::Need`] (what a test cannot do without).
+//! Main types: [`Scratch`] (a directory), [`LoopDevice`], [`volume::Volume`], [`process::Assay`] (the program under
+//! test), [`needs::Need`] (requirements of a test).
 
 #![forbid(unsafe_code)]
 
@@ -50,27 +48,27 @@ use rustix::fs::OFlags;
 
 pub use host::{Done, call, has, is_root};
 
-/// The turn of whoever changes settings of this machine, until this is dropped: of two studies one refuses.
+/// Lock for changing settings of this machine, held until dropped: the second of two studies would refuse to run.
 pub fn turn() -> Done<fs::File> {
     let path = Path::new("/run/assay-lab.lock");
     let taken = fs::File::create(path).and_then(|file| file.lock().map(|()| file));
     taken.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Whether the running kernel knows a file system, as a module that `mount` would load or at once.
+/// Returns whether the running kernel has a file system, built in or as a loadable module.
 pub fn kernel_knows(filesystem: &str) -> bool {
     fs::read_to_string("/proc/filesystems")
         .is_ok_and(|text| text.lines().any(|line| line.split('\t').next_back() == Some(filesystem)))
 }
 
-/// Where files in memory lie on every Linux.
+/// Directory in memory on every Linux.
 const MEMORY: &str = "/dev/shm";
-/// More than any test keeps there at a time.
+/// More than any test stores there at a time.
 const ROOM: u64 = 6 << 30;
 
 fn has_room(place: &Path) -> bool {
     let free = rustix::fs::statvfs(place).map_or(0, |space| space.f_bavail * space.f_frsize);
-    // What lies there is memory that others may want.
+    // Its files take memory that others may need.
     free.min(available_memory().unwrap_or_default()) >= ROOM
 }
 
@@ -80,20 +78,20 @@ fn available_memory() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }
 
-/// A new directory of our own, removed with its content when dropped.
+/// A new directory, removed with its content on drop.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes one, in memory where there is room for that; `name` is part of its name.
+    /// Creates one, in memory if there is room; `name` is part of its name.
     pub fn new(name: &str) -> Done<Self> {
         let memory = Path::new(MEMORY);
         if has_room(memory) { Self::below(memory, name) } else { Self::on_drive(name) }
     }
 
-    /// Makes one below the temporary directory, for what measures the drive there.
+    /// Creates one below the temporary directory, for measurements of that drive.
     pub fn on_drive(name: &str) -> Done<Self> {
         Self::below(&std::env::temp_dir(), name)
     }
@@ -111,7 +109,7 @@ impl Scratch {
         &self.path
     }
 
-    /// A home for results that root acts on: nobody else can write to a directory above it.
+    /// A home for results that root acts on: only root can write to the directories above.
     pub fn home(&self) -> Done<PathBuf> {
         let path = self.out_of_reach().join("home");
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -213,7 +211,7 @@ impl LoopDevice {
         Self::over(image)
     }
 
-    /// Makes a device over an existing file that goes through the page cache.
+    /// Creates a device over an existing file, through the page cache.
     pub fn buffered(image: PathBuf) -> Done<Self> {
         Self::attached(image, &["--direct-io=off"])
     }
@@ -235,12 +233,12 @@ impl LoopDevice {
         Ok(Self { device: device.trim().to_owned(), image })
     }
 
-    /// Takes over a device that was made with other options.
+    /// Takes over a device with other options.
     pub fn taken(device: &str, image: PathBuf) -> Self {
         Self { device: device.to_owned(), image }
     }
 
-    /// Waits until nothing holds it: mount name spaces of other tests hold what was mounted then.
+    /// Waits until it is unused: mount namespaces of other tests may contain its mounts.
     pub fn wait_until_free(&self) -> Done<()> {
         let mut last = String::new();
         for _ in 0..1200 {
@@ -275,15 +273,15 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Calls a program that undoes something until it succeeds, and says where it never does.
+/// Runs an undo program until it succeeds; prints an error if it never does.
 fn insist(program: &str, arguments: &[&str]) {
     if let Err(error) = patiently(program, arguments) {
         complain(&error);
     }
 }
 
-/// Calls a program until it succeeds, for some seconds: a process that was just ended may still hold a mount or a
-/// device for a moment, as the kernel takes down its rings later.
+/// Repeats a program until it succeeds, for some seconds: an ended process may still use a mount or device for a
+/// moment, because the kernel removes its rings later.
 pub fn patiently(program: &str, arguments: &[&str]) -> Done<()> {
     let mut last = String::new();
     for _ in 0..50 {

@@ -17,11 +17,11 @@ use crate::process::{Assay, Ended};
 use crate::slow::SlowLane;
 use crate::{Done, LoopDevice, Mounted, Scratch, call, create_image, insist};
 
-/// No study of these takes longer.
+/// Time limit of these studies.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Bytes per second that hold nobody back.
+/// A limit in bytes per second that has no effect.
 pub const FREE: u32 = 4_000_000_000;
-/// Bytes per second that are less than the readers ask for.
+/// Bytes per second below the demand of the readers.
 pub const TIGHT: u32 = 1_500_000;
 /// What readers ask for: requests of 16 KiB per second.
 const ASKED: &str = "--rate_iops=400";
@@ -29,7 +29,7 @@ const NO_ROLLBACK: &str = ", rollback_threshold = \"off\"";
 /// Restoring may take this long after a kill.
 pub const PUT_BACK: Duration = Duration::from_secs(2);
 
-/// A process that works until it is dropped.
+/// A process that works until dropped.
 #[derive(Debug)]
 struct Worker(Child);
 
@@ -61,7 +61,7 @@ impl Drop for Production {
 }
 
 impl Production {
-    /// A file system on a partition in memory; nobody works on it yet.
+    /// A file system on a partition in memory, without processes.
     pub fn new(program: &Path) -> Done<Self> {
         let scratch = Scratch::new("live")?;
         let home = scratch.folder("home", 0o755, None)?;
@@ -79,7 +79,7 @@ impl Production {
         Ok(site)
     }
 
-    /// With a reader and a writer at work; the reader asks for what it is told to.
+    /// Starts a reader and a writer; the reader gets these arguments.
     pub fn at_work(program: &Path, reader: &[&str]) -> Done<Self> {
         let mut site = Self::new(program)?;
         let plain = ["--rw=randread", "--iodepth=1"];
@@ -151,7 +151,7 @@ impl Production {
         Ok(path.display().to_string())
     }
 
-    /// What a study finds, and the exit code.
+    /// Runs a study; returns its findings and exit code.
     pub fn run(&self, study: &str, seed: u64) -> Done<(Value, i32)> {
         let (place, seed) = (self.directory().display().to_string(), seed.to_string());
         let words = ["run", study, &place, "--json", "--quiet", "--seed", &seed];
@@ -159,7 +159,7 @@ impl Production {
         Ok((ended.json()?, ended.code))
     }
 
-    /// For how long the limit stood at a level without a break, at most, until something is over.
+    /// Longest continuous time of the limit at a level, until something is over.
     fn longest_at(&self, per_second: u32, over: &AtomicBool) -> Duration {
         let file = self.lane.limit("read_bps_device");
         let level = format!(" {per_second}");
@@ -210,7 +210,7 @@ impl Production {
     }
 }
 
-/// The verdict on a class against the baseline, with all that is said of it.
+/// Verdict of a class against the baseline, with its comparison.
 pub fn verdict<'a>(found: &'a Value, class: &str) -> Done<(&'a str, &'a Value)> {
     let name = format!("live, {class}");
     let all = list(found, "comparisons");
@@ -219,12 +219,12 @@ pub fn verdict<'a>(found: &'a Value, class: &str) -> Done<(&'a str, &'a Value)> 
     Ok((own["verdict"].as_str().unwrap_or("none"), own))
 }
 
-/// Whether the rule on loads took a verdict.
+/// Returns whether the rule on loads withheld a verdict.
 pub fn is_unequal(comparison: &Value) -> bool {
     list(comparison, "note_facts").iter().any(|note| note["kind"] == "unequal-load")
 }
 
-/// A level that holds the reader back is found worse for its class.
+/// A level that throttles the reader is worse for its class.
 pub fn throttled(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let factor = site.limits(&[FREE, TIGHT])?;
@@ -233,7 +233,7 @@ pub fn throttled(program: &Path) -> Done<String> {
     Ok(format!("a level that holds readers back: {}", reads_are("worse", &found)?))
 }
 
-/// What is told of reads, for which a study has this verdict, or none on a busy machine.
+/// Text on reads of a study with this verdict, or without one on a busy machine.
 fn reads_are(wanted: &str, found: &Value) -> Done<String> {
     let (reads, told) = verdict(found, "reads")?;
     if reads != wanted && !(reads == "inconclusive" && is_busy()) {
@@ -242,7 +242,7 @@ fn reads_are(wanted: &str, found: &Value) -> Done<String> {
     Ok(told["text"].as_str().unwrap_or_default().to_owned())
 }
 
-/// With the limit of harm its first period ends early, and the study goes on without it.
+/// The limit of harm ends its first period early, and the study continues without the level.
 pub fn taken_back(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
@@ -273,7 +273,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let has_ratio = own
         .iter()
         .any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
-    // What stood for longer than the period lasted stood until it was put back.
+    // A level that lasted longer than its period stayed until it was restored.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
     let whole = others >= if is_calm { 3 } else { 1 } && !has_ratio && site.condition() == before;
@@ -288,7 +288,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     Ok(format!("rolled back; {others} periods of the others ran: {}", told.unwrap_or_default()))
 }
 
-/// In a race it leaves with its first period, whatever the looks say.
+/// In a race it leaves after its first period, independent of the interim analyses.
 pub fn raced(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
@@ -315,7 +315,7 @@ pub fn raced(program: &Path) -> Done<String> {
     Ok(race["text"].to_string())
 }
 
-/// Of so many studies of identical levels, those whose classes have a winner.
+/// Number of studies of identical levels in which a class has a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;
     let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "5 s", "500 ms", "")?;
@@ -336,11 +336,11 @@ pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done
     Ok(winners)
 }
 
-/// Production asks for twice as much under one of two levels that do nothing: no verdict may stand.
+/// The load doubles under one of two levels without effect: there must be no verdict.
 pub fn doubled(program: &Path) -> Done<String> {
     let mut site = Production::at_work(program, &["--rate_iops=110"])?;
     site.work("second", &["--rw=randread", "--iodepth=1", "--rate_iops=110"])?;
-    // Slots of the limit are waited for, so that latency follows the load.
+    // The limit is saturated, so that latency follows the load.
     site.set_limit(16_384 * 260)?;
     let level = site.setting("read_ahead_kb");
     let second = site.workers.last().ok_or("there is no second reader")?.0.id().to_string();
@@ -379,7 +379,7 @@ pub fn closed_loop(program: &Path) -> Done<String> {
     Ok(format!("a closed loop, faster and busier: {}", reads_are("better", &found)?))
 }
 
-/// The shipped study, short, by a line as people are told to type it: it is of `/srv`.
+/// A short run of the shipped study, with a line from the documentation for `/srv`.
 pub fn preset(program: &Path, line: &str) -> Done<Value> {
     let site = Production::at_work(program, &[ASKED])?;
     let place = site.directory().display().to_string();
@@ -391,7 +391,7 @@ pub fn preset(program: &Path, line: &str) -> Done<Value> {
     if site.condition() == before { Ok(found) } else { Err(site.condition()) }
 }
 
-/// What a user without rights sees, and what he is told where he may not change anything.
+/// Findings for an unprivileged user, and the refusal of changes.
 pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
@@ -404,7 +404,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     Ok((found, refused.stderr))
 }
 
-/// Asked once, a study puts everything back itself; asked three times, the watching process does.
+/// After one signal a study restores everything; after three signals, the watchdog does.
 pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
@@ -432,7 +432,7 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
     Ok(())
 }
 
-/// The drive is pulled within a period, and another gets its name and must keep its setting.
+/// The drive is removed within a period, and another one gets its name: its setting must not change.
 pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let scratch = Scratch::new("pulled")?;
     let assay = Assay::new(program, &scratch.folder("home", 0o755, None)?);
@@ -462,8 +462,8 @@ pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     Ok((ended, now()))
 }
 
-/// Kills so many studies at random moments, their whole group: everything must be put back in time by
-/// the process that watches, and nobody else be touched. The longest that it took.
+/// Kills so many studies at random moments with their process group: the watchdog must restore everything in time and
+/// touch nothing else. Returns the longest time.
 pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Duration> {
     use std::os::unix::process::CommandExt;
     let mut site = Production::at_work(program, &[ASKED])?;

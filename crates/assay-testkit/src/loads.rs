@@ -1,4 +1,4 @@
-//! Loads of a loop device whose requests are recorded, and the same played again on it.
+//! Recorded loads on a loop device, and their replay.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,14 +13,14 @@ use crate::{Done, LoopDevice, Mounted, call, has, patiently};
 pub const MEBIBYTES: u64 = 256;
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What goes on while requests are recorded.
+/// Load during the recording of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Reads and writes of two sizes anywhere on the device, by fio.
     Mix,
-    /// Rows that are inserted one by one, each in a process and a transaction of its own, by SQLite.
+    /// SQLite inserts rows one by one, each in a new process and transaction.
     Inserts,
-    /// A tree of small files that is packed, unpacked and taken away, by tar.
+    /// tar packs, unpacks and deletes a tree of small files.
     Tree,
 }
 
@@ -43,12 +43,12 @@ impl Load {
         Some(format!("needs the program {missing}"))
     }
 
-    /// Records so many seconds of it under its name, and leaves a device that carries nothing.
+    /// Records so many seconds of it under its name, and leaves an unused device.
     pub fn record(self, assay: &Assay, device: &LoopDevice, seconds: u64) -> Done<Value> {
         let site = self.begin(device, assay.home())?;
         let recorded = record(assay, device, seconds, self.name(), site)?;
         let to = format!("of={}", device.device());
-        // All of it: the copies of a file system's superblock are found far behind its first.
+        // The whole device, because superblock copies are far behind the first one.
         let count = format!("count={MEBIBYTES}");
         call("dd", &["if=/dev/zero", &to, "bs=1M", &count, "conv=fsync,notrunc"])?;
         device.wait_until_free()?;
@@ -73,7 +73,7 @@ impl Load {
                  insert into rows values(random(), hex(randomblob(300)))'; done"
             )
         } else {
-            // What is packed lies beside the device: of it only what is unpacked and packed again is seen.
+            // The source tree is on another device: the recording shows unpacking and repacking only.
             let beside = scratch.join("tree");
             let beside = beside.display();
             let make = format!(
@@ -90,10 +90,10 @@ impl Load {
     }
 }
 
-/// Whatever could be made later is made at once, so that nothing but the load writes.
+/// Initializes everything at once, so that only the load writes.
 const NOT_LATER: &str = "lazy_itable_init=0,lazy_journal_init=0";
 
-/// What works, and on what; the work ends first.
+/// The load and its file system; the load ends first.
 struct Site {
     work: Running,
     _mount: Option<Mounted>,
@@ -103,7 +103,7 @@ fn shell(words: &str) -> Done<Running> {
     Running::start(Command::new("sh").args(["-c", words]))
 }
 
-/// Records what a line of the shell does to a device.
+/// Records the requests of a shell command to a device.
 pub fn record_line(
     assay: &Assay,
     device: &LoopDevice,

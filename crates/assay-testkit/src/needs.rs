@@ -1,7 +1,7 @@
-//! What a test needs of the machine, and how it says that it cannot run here.
+//! Requirements of tests, and how a test reports that it cannot run here.
 //!
-//! A test whose needs are not met prints `SKIP name: reason` to standard error, past the capture of the test
-//! harness, and returns. Tests marked `#[ignore = "nightly: ..."]` run in `.ci/nightly` only.
+//! A test without its requirements prints `SKIP name: reason` to standard error, past the capture of the test harness,
+//! and returns. Tests marked `#[ignore = "nightly: ..."]` run in `.ci/nightly` only.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,13 +12,13 @@ use crate::{has, is_root};
 
 /// The file to which reasons are appended, one line a test.
 pub const LIST: &str = "ASSAY_SKIPS";
-/// Set to [`IN_FULL`]: tests that sample their cases take all of them (`.ci/nightly`).
+/// Set to [`IN_FULL`], tests run all of their cases instead of a sample (`.ci/nightly`).
 pub const COUNTS: &str = "ASSAY_COUNTS";
 pub const IN_FULL: &str = "in-full";
 
 #[derive(Clone, Copy, Debug)]
 pub enum Need {
-    /// Devices and mounts of our own.
+    /// Creating devices and mounts.
     Root,
     Program(&'static str),
     Volume(Filesystem),
@@ -38,7 +38,7 @@ impl Need {
     }
 }
 
-/// Whether all of it is there; says what is not.
+/// Returns whether all requirements are met; prints the missing ones.
 pub fn have(needs: &[Need]) -> bool {
     let missing = needs.iter().find_map(|need| need.missing());
     if let Some(reason) = &missing {
@@ -47,17 +47,17 @@ pub fn have(needs: &[Need]) -> bool {
     missing.is_none()
 }
 
-/// Says that the running test does nothing (more) here, past the capture of the test harness.
+/// Reports that the running test is skipped, past the capture of the test harness.
 pub fn skip(reason: &str) {
     let line = format!("{}: {}\n", running(), one_line(reason));
-    // A reason that cannot be told must not fail a test.
+    // A failed print must not fail the test.
     let _ = std::io::stderr().write_all(format!("SKIP {line}").as_bytes());
     let Some(list) = std::env::var_os(LIST) else { return };
     let list = OpenOptions::new().append(true).create(true).open(list);
     let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
 }
 
-/// Whether others keep the processors: twice as much wants to run as there are of them, for a minute.
+/// Returns whether twice as many threads as CPUs are runnable, over a minute.
 pub fn is_crowded() -> bool {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -69,7 +69,7 @@ fn is_crowd(loadavg: &str, processors: usize) -> bool {
     load.is_some_and(|load| load > 2.0 * processors as f64)
 }
 
-/// Whether the processors are waited for: in most of the last minute something wanted to run.
+/// Returns whether something waited for a CPU during most of the last minute.
 pub fn is_pressed() -> bool {
     is_pressure(&std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default())
 }
@@ -79,7 +79,7 @@ fn is_pressure(text: &str) -> bool {
     percent.and_then(|percent| percent.parse::<f64>().ok()).is_some_and(|percent| percent > 50.0)
 }
 
-/// Whether others have the processors, by what the kernel says: who says it again and again elsewhere is wrong.
+/// Returns whether other processes use the CPUs.
 pub fn is_busy() -> bool {
     is_crowded() || is_pressed()
 }
@@ -89,12 +89,12 @@ pub fn count(usual: u32, full: u32) -> u32 {
     if is_in_full() { full } else { usual }
 }
 
-/// Whether a test takes the case at this index: each case in full, else one in so many.
+/// Returns whether a test takes the case at this index: every one in full, else one in `one_in`.
 pub fn is_sampled(index: u64, one_in: u64) -> bool {
     is_in_full() || index.is_multiple_of(one_in)
 }
 
-/// The seeds or widths below `all` that a test takes: all in full, else the first part of so many.
+/// The seeds or widths below `all` for a test: all in full, else the first of `parts` parts.
 pub fn sample(all: u64, parts: u64) -> Range<u64> {
     0..if is_in_full() { all } else { all / parts }
 }

@@ -14,7 +14,7 @@ pub const NOBODY: u32 = 65_534;
 
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// Exit code; 128 + the signal where a signal ended it.
+    /// Exit code; 128 + the signal if a signal ended it.
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -22,7 +22,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Standard output as one JSON document, which is as its schema says.
+    /// Standard output as one JSON document, checked against its schema.
     pub fn json(&self) -> Done<serde_json::Value> {
         let document = serde_json::from_str(&self.stdout)
             .map_err(|error| format!("no JSON ({error}); exit {}; {}", self.code, self.stderr))?;
@@ -31,7 +31,7 @@ impl Ended {
     }
 }
 
-/// A program that runs; it is ended, by its id, when dropped before its end.
+/// A running program; killed on drop.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -47,7 +47,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Starts a command whose standard output is read while it runs.
+    /// Starts a command, with its standard output for reading while it runs.
     pub fn start_reading(command: &mut Command) -> Done<(Self, ChildStdout)> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
@@ -86,7 +86,7 @@ impl Running {
         crate::call("kill", &["-s", name, &self.id().to_string()]).map(drop)
     }
 
-    /// Waits until a condition holds; an error when the program ends or the limit passes first.
+    /// Waits until a condition holds; fails if the program ends or the limit passes first.
     pub fn until(&mut self, limit: Duration, mut condition: impl FnMut() -> bool) -> Done<()> {
         while self.started.elapsed() < limit {
             if condition() {
@@ -100,7 +100,7 @@ impl Running {
         Err(format!("what was waited for did not happen in {limit:?}"))
     }
 
-    /// Waits for its end; a program that is still running at the limit is killed and an error.
+    /// Waits for its end; kills the program at the limit and fails.
     pub fn end(mut self, limit: Duration) -> Done<Ended> {
         let status = loop {
             match self.child.try_wait() {
@@ -117,7 +117,7 @@ impl Running {
             from.and_then(|reader| reader.join().ok()).unwrap_or_default()
         };
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
-        // Whatever is printed is no more certain than it can be.
+        // No output may be more certain than its numbers.
         certain::all_of(&stdout)?;
         Ok(Ended { code: code(status), stdout, stderr, time })
     }
@@ -126,7 +126,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.has_ended() {
-            // Ours alone: the id cannot have been given away before it is waited for.
+            // Our own child: the ID is not reused before the wait.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -141,7 +141,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Done<Ended> {
 fn gather(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came until an error is what there is to show.
+        // Output before an error is still useful.
         let _ = from.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
@@ -152,7 +152,7 @@ fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-/// How to start the program under test: as whom, with which home, from where.
+/// How to start the program under test: user, home and path.
 #[derive(Clone, Debug)]
 pub struct Assay {
     program: PathBuf,
@@ -167,16 +167,16 @@ impl Assay {
         Self { program, home, user: None, around: Vec::new() }
     }
 
-    /// As an ordinary user: a copy of the program within reach, and a home of that user.
+    /// As an ordinary user: a readable copy of the program, and a home of that user.
     pub fn as_nobody(&self, folder: &Path) -> Done<Self> {
         self.as_user(folder, NOBODY)
     }
 
-    /// The same with a user id of its own: memory locked by all processes of one user counts together.
+    /// The same with a separate user ID: memory locked by all processes of one user counts together.
     pub fn as_user(&self, folder: &Path, user: u32) -> Done<Self> {
         let program = folder.join("assay");
         if !program.exists() {
-            // In a process: what another thread starts would inherit a file open for writing (ETXTBSY).
+            // In a child process: a thread's child would inherit a file open for writing (ETXTBSY).
             let [from, to] = [&self.program, &program].map(|path| path.display().to_string());
             call("cp", &[&from, &to])?;
         }
@@ -198,7 +198,7 @@ impl Assay {
         &self.home
     }
 
-    /// The command with arguments, in an environment that says nothing else.
+    /// The command with arguments, in a minimal environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut words: Vec<String> = self.around.clone();
         if let Some(user) = self.user {
@@ -216,7 +216,7 @@ impl Assay {
         command
     }
 
-    /// Runs it with arguments to its end. A page that it wrote is no more certain than it can be.
+    /// Runs it to its end. Checks that its page is not more certain than its numbers.
     pub fn run(&self, arguments: &[&str], limit: Duration) -> Done<Ended> {
         let ended = run(&mut self.command(arguments), limit)?;
         let into = arguments.iter().position(|&word| word == "-o");

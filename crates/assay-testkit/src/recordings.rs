@@ -1,5 +1,5 @@
-//! Recorded devices (`crates/assay-machine/tests/fixtures/signatures`): what programs that make filesystems, arrays and
-//! partition tables leave.
+//! Recorded devices (`crates/assay-machine/tests/fixtures/signatures`) with the signatures of programs that create
+//! filesystems, arrays and partition tables.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Done;
 
-/// A device of which only the bytes that matter were recorded; all others are zero.
+/// A device with recorded bytes; all others are zero.
 #[derive(Debug)]
 pub struct Recording {
     pub length: u64,
@@ -52,7 +52,7 @@ impl Recording {
         Ok(names)
     }
 
-    /// Writes the device into a file from a byte on; the file becomes longer if it is too short.
+    /// Writes the device into a file from an offset on; extends the file if it is too short.
     pub fn write(&self, file: &File, start: u64) -> std::io::Result<()> {
         if file.metadata()?.len() < start + self.length {
             file.set_len(start + self.length)?;

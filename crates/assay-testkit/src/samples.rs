@@ -1,4 +1,4 @@
-//! What pages show of reports: samples of their text, and the words of a picture.
+//! Samples of report texts for documentation pages, and words of a picture.
 
 use crate::Done;
 
@@ -9,7 +9,7 @@ pub const REPORTS: &str = "crates/assay-report/tests/fixtures/findings";
 /// Lines of a page that a picture shows.
 const SHOWN: usize = 40;
 
-/// A page whose samples are current: a block that begins with "```text REPORT last N" has the last N lines of a report.
+/// Updates the samples of a page: a block that begins with "```text REPORT last N" gets the last N lines of a report.
 pub fn refreshed(page: &str, report: impl Fn(&str) -> Done<String>) -> Done<String> {
     let mut lines = Vec::new();
     let mut is_sample = false;

@@ -1,5 +1,5 @@
-//! Just enough JSON Schema to judge our own: the keywords that the schemas of study files and of documents use, and no
-//! other; and the schemas of documents, as they lie in the tree.
+//! A minimal JSON Schema validator: only the keywords in the schemas of study files and documents. Also the document
+//! schemas of the repository.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
@@ -14,14 +14,14 @@ pub fn folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/reference/schemas"].iter().collect()
 }
 
-/// The schema of a format; none where it has none.
+/// The schema of a format; `None` if it has none.
 pub fn of_format(format: &str) -> Option<Value> {
     let name = format.strip_prefix("assay-")?.replace('/', "-");
     let text = fs::read_to_string(folder().join(format!("{name}.schema.json"))).ok()?;
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// A document that says a format is as the schema of that says.
+/// Checks a document against the schema of its format.
 pub fn fits(document: &Value) -> Done<()> {
     let schema = document["format"].as_str().and_then(of_format);
     match schema.and_then(|schema| complaint(&schema, document)) {
@@ -30,10 +30,10 @@ pub fn fits(document: &Value) -> Done<()> {
     }
 }
 
-/// Keywords that say nothing about a value.
+/// Keywords without constraints.
 const WORDS: [&str; 6] = ["$schema", "$defs", "title", "description", "deprecated", "default"];
 
-/// What is wrong with a value; nothing where it fits.
+/// Returns the error of a value; `None` if it is valid.
 pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
     judged(schema, schema, value)
 }
@@ -148,7 +148,7 @@ fn is(name: &str, value: &Value) -> bool {
     }
 }
 
-/// What a limit of a number, a list or an object is about.
+/// The quantity that a limit of a number, list or object applies to.
 fn size(keyword: &str, value: &Value) -> Option<f64> {
     if keyword.ends_with("Items") {
         return value.as_array().map(|list| list.len() as f64);

@@ -1,5 +1,4 @@
-//! A device or a machine made worse: throttled by a control group, shared with busy neighbours,
-//! frozen again and again.
+//! A degraded device or machine: throttled by a control group, shared with busy neighbors, frozen repeatedly.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -67,7 +66,7 @@ fn controller() -> Done<Controller> {
         let words: Vec<&str> = line.split(' ').collect();
         let is_it = words.get(2) == Some(&"cgroup")
             && words.get(3).is_some_and(|options| options.split(',').any(|word| word == "blkio"));
-        // That of another lane goes with it.
+        // A lane of another test is removed with that test.
         let is_it = is_it && !words[1].contains("/assay-lab-");
         is_it.then(|| PathBuf::from(words[1]))
     });
@@ -87,7 +86,7 @@ fn throttles(root: &Path) -> Done<()> {
     if file.exists() { Ok(()) } else { Err("the kernel has no blkio throttling".to_owned()) }
 }
 
-/// How long something stood still, at least and at most: beside busy processors each call takes its time.
+/// Shortest and longest possible duration of a stall: on busy CPUs each call takes time.
 #[derive(Clone, Copy, Debug)]
 pub struct Standstill {
     pub least: Duration,
@@ -95,7 +94,7 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// Freezes the file system of this directory once, after a while, for so long.
+    /// Freezes the file system of this directory once, after a delay, for a time.
     pub fn of(directory: &Path, after: Duration, frozen: Duration) -> Done<Self> {
         let directory = directory.display().to_string();
         thread::sleep(after);
@@ -115,7 +114,7 @@ impl Standstill {
     }
 }
 
-/// Something that goes on beside a measurement until it is dropped, in threads of the test process.
+/// Background activity during a measurement, in threads of the test process, until dropped.
 #[derive(Debug)]
 pub struct Neighbour {
     stop: Arc<AtomicBool>,
@@ -123,7 +122,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Repeats some work in so many threads, until it is no longer possible.
+    /// Repeats some work in so many threads until it fails.
     fn repeating(count: usize, work: impl Fn() -> bool + Clone + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let begin = |_| {

@@ -7,7 +7,7 @@ use rustix::fs::StatVfs;
 
 use crate::{Done, LoopDevice, Mounted, Scratch, call, has, kernel_knows};
 
-/// No blocks for root, and nothing left to initialise after the mount, while others measure.
+/// No blocks for root, and no initialization after the mount, while other tests measure.
 const EXT4: [&str; 6] = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Filesystem {
     Xfs,
     Btrfs,
     Tmpfs,
-    /// In memory, without holes: a loop device over its files takes no discards.
+    /// In memory, without holes: a loop device over its files does not support discards.
     Ramfs,
     /// Over an ext4 on a loop device.
     Overlay,
@@ -37,7 +37,7 @@ impl Filesystem {
         }
     }
 
-    /// What is missing for it on this machine, if anything.
+    /// Returns the requirement that this machine lacks; `None` if there is none.
     pub fn missing(self) -> Option<String> {
         let (programs, kernel): (&[&str], &str) = match self {
             Self::Ext4 => (&["losetup", "mkfs.ext4"], "ext4"),
@@ -56,7 +56,7 @@ impl Filesystem {
     }
 }
 
-/// A mounted file system of our own; taken down from the top when dropped.
+/// A mounted file system; removed from the top down on drop.
 #[derive(Debug)]
 pub struct Volume {
     // Dropped in this order.
@@ -103,7 +103,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// A btrfs of two loop devices of this many MiB each, its data kept by a profile (`raid1`).
+    /// A btrfs on two loop devices of this many MiB each, with a data profile (`raid1`).
     pub fn btrfs_of_two(profile: &str, mebibytes: u64) -> Done<Self> {
         let mut volume = Self::nothing_yet(Scratch::new("btrfs-of-two")?);
         let second = LoopDevice::new(volume.scratch.path().join("second"), mebibytes)?;
@@ -133,7 +133,7 @@ impl Volume {
         self.device.as_ref().ok_or_else(|| "this volume has no device of its own".to_owned())
     }
 
-    /// The second loop device below, where there are two.
+    /// The second loop device, if there are two.
     pub fn second(&self) -> Done<&LoopDevice> {
         self.second.as_ref().ok_or_else(|| "this volume has no second device".to_owned())
     }

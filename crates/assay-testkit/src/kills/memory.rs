@@ -10,12 +10,12 @@ use crate::process::Assay;
 use crate::{Done, Scratch, turn};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
-/// Where groups with the memory controller lie, of either version.
+/// Directories of control groups with the memory controller, both versions.
 const GROUPS: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
-/// What names a group, or a file, as the program's own.
+/// Name prefixes of the program's groups and files.
 const OWN: [&str; 2] = ["assay-", ".assay-"];
 
-/// All kinds of swap, and a setting; sets of which each swaps, small so that nobody else suffers.
+/// All kinds of swap, and a setting; each working set swaps, but is small to spare other processes.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Killed at any moment"
@@ -40,13 +40,13 @@ struct Site {
     place: PathBuf,
 }
 
-/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
+/// Kills `count` runs of the program at moments drawn from `seed`; an error names the leftovers.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let _turn = turn()?;
     let site = Site::new(program)?;
     let place = site.place.display().to_string();
     let study = site.scratch.path().join("study.toml").display().to_string();
-    // Tests beside measure that drive as well.
+    // Concurrent tests measure that drive as well.
     let words = ["run", &study, &place, "--quiet", "--wait", "2min"].map(str::to_owned);
     let condition = || Ok(site.condition());
     let victim = Victim { assay: &site.assay, runs: vec![words.to_vec()], condition: &condition };
@@ -82,13 +82,13 @@ impl Site {
     }
 }
 
-/// Whose a group of this name is: the program's, or that of a test beside (`assay_testkit::slow`).
+/// Returns the process ID in a group name of the program, or of a concurrent test (`assay_testkit::slow`).
 fn process_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("assay-")?;
     rest.strip_prefix("lab-").unwrap_or(rest).split('-').next()
 }
 
-/// Groups of the program's own that have nobody in them: those of others who measure now are not ours.
+/// Groups of the program without processes, except those of other running programs.
 fn groups_below(folder: &Path, own: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! A study of a link in name spaces of its own, killed at random moments: afterwards `assay restore` must
-//! leave no name space, no discipline and no process.
+//! A network study in namespaces, killed at random moments: afterwards `assay restore` must leave no namespace,
+//! discipline or process.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::rounds::{self, Victim};
 use crate::process::Assay;
 use crate::{Done, Scratch, call, turn};
 
-/// A link, shaped and not: short, because what is killed need not be long.
+/// A link with and without shaping; short trials are enough.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "A link, killed at any moment"
@@ -24,7 +24,7 @@ name    = "link"
 network = { peer = "local", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
 "#;
 
-/// Kills `count` runs of the program at moments drawn from `seed`. An error says what was left.
+/// Kills `count` runs of the program at moments drawn from `seed`. An error names the leftovers.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let _turn = turn()?;
     let scratch = Scratch::new("kills-network")?;

@@ -1,4 +1,4 @@
-//! Kills at random moments, whatever is killed: a run, `kill -9`, a recovery, and everything as before.
+//! Rounds of kills at random moments: a run, `kill -9`, a recovery, and the original state.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,20 +7,20 @@ use super::{Draws, Kills, LIMIT};
 use crate::Done;
 use crate::process::Assay;
 
-/// Times that everything is put back after a failure.
+/// Maximum number of restores after a failure.
 const TRIES: u32 = 20;
-/// How long what tests beside have made may stand.
+/// Time limit for objects of concurrent tests.
 const OTHERS: Duration = Duration::from_secs(10);
 
-/// What is killed, and what may not be left of it.
+/// The killed command, and the state that it must not leave.
 pub(super) struct Victim<'a> {
     pub assay: &'a Assay,
     pub runs: Vec<Vec<String>>,
     pub condition: &'a dyn Fn() -> Done<String>,
 }
 
-/// The same outcome; after a failure everything is put back once more, as often as it takes for what is
-/// busy: the home with the journals goes with the test, and nobody would know of a device any more.
+/// Returns the outcome; after a failure restores again until nothing is busy, because the journals are deleted with the
+/// test's home.
 pub(super) fn cleared<T>(assay: &Assay, outcome: Done<T>) -> Done<T> {
     let Err(failure) = outcome else { return outcome };
     let mut left = String::new();
@@ -34,8 +34,8 @@ pub(super) fn cleared<T>(assay: &Assay, outcome: Done<T>) -> Done<T> {
     Err(format!("{failure}\nand this stays: {left}"))
 }
 
-/// Kills `count` runs, the moments drawn from `seed`: now and then after the end, which must be harmless
-/// too, and every third one in the first second, in which most is made. An error says what was left.
+/// Kills `count` runs at moments drawn from `seed`: sometimes after the end, which must be harmless, too, and every
+/// third one in the first second, which has the most changes. An error names the leftovers.
 pub(super) fn kill(
     victim: &Victim<'_>,
     count: u32,
@@ -90,7 +90,7 @@ impl Victim<'_> {
         Ok(format!("{what} after {:.3} s, {things} put back", after.as_secs_f64()))
     }
 
-    /// Everything is as it was. Tests beside have devices of their own for a moment; what a run leaves stays.
+    /// Checks for the original state. Devices of concurrent tests disappear after a moment; leftovers of a run stay.
     fn is_as(&self, before: &str) -> Done<()> {
         let until = Instant::now() + OTHERS;
         loop {
@@ -131,7 +131,7 @@ pub(super) fn is_as(now: &str, before: &str) -> Done<()> {
     if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
 }
 
-/// Runs the recovery, and once more: then nothing may be left to do. How much was put back.
+/// Restores twice: the second time must find nothing. Returns the number of restored changes.
 pub(super) fn restore(assay: &Assay) -> Done<u32> {
     let first = restored(assay)?;
     if restored(assay)? > 0 {

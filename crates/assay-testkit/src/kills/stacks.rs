@@ -1,5 +1,5 @@
-//! Stacks of layers, killed at random moments: while something is made, encrypted, joined, mounted,
-//! measured or taken down. Afterwards nothing may be assembled, open, mounted, looped or running.
+//! Stacks of layers, killed at random moments: during creation, encryption, assembly, mount, measurement or removal.
+//! Afterwards nothing may be assembled, open, mounted, looped or running.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::{Kills, lines_with, loops_with, names_in, swap_areas};
 use crate::process::Assay;
 use crate::{Done, Scratch, has, kernel_knows, turn};
 
-/// What the stacks of this kernel are made of: directories that are encrypted in two ways, on a device
-/// in memory and on a loop device; a file system on two devices that compresses.
+/// Stacks on this kernel: directories encrypted in two ways, on a zram and on a loop device; a file system on two
+/// devices with compression.
 const HERE: [(&str, &str); 2] = [
     (
         "encrypted",
@@ -39,8 +39,8 @@ compression   = ["none", "zstd:1"]
     ),
 ];
 
-/// A stack on names that the kernel gives again, from trial to trial and from round to round: what is a
-/// target in one arm is swap in the next, and a file system stands on the number that swap had.
+/// A stack on device names that the kernel reuses between trials and rounds: the target of one arm is swap in the next,
+/// and a file system gets the number that swap had.
 const AGAIN: [(&str, &str); 1] = [(
     "named-again",
     r#"
@@ -55,7 +55,7 @@ swap_size  = ["32 MiB"]
 "#,
 )];
 
-/// Those that need the device mapper and md: encrypted members, joined, with a file system on top.
+/// Stacks that need the device mapper and md: encrypted members of an array, with a file system on top.
 const WITH_MAPPER: [(&str, &str); 1] = [(
     "mapped",
     r#"
@@ -72,7 +72,7 @@ raid_resync  = ["none", "2 MB/s"]
 "#,
 )];
 
-/// What all of them have in common.
+/// Common part of the studies.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "NAME, killed at any moment"
@@ -90,15 +90,15 @@ io   = { pattern = "random", mix = "write", block_size = "4 KiB", direct = false
 const ZRAM: &str = "/sys/class/zram-control/hot_add";
 const SWAPS: &str = "/proc/swaps";
 
-/// Programs whose processes a run starts and may not leave.
+/// Programs that a run starts and must not leave behind.
 const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
 
-/// Kills `count` runs of the program at moments drawn from `seed`. An error says what was left.
+/// Kills `count` runs of the program at moments drawn from `seed`. An error names the leftovers.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     kill_of(&studies()?, (program, count, seed), tell)
 }
 
-/// The same with the stack on names that are given again alone.
+/// The same, with only the stack on reused names.
 pub fn kill_named_again(
     program: &Path,
     count: u32,
@@ -162,7 +162,7 @@ fn condition(home: &Path) -> Done<String> {
     let own = home.display().to_string();
     let mut lines = lines_with("/proc/self/mounts", &own);
     lines.extend(loops_with(&own)?);
-    // Devices of the mapper, arrays and compressed devices have no name of ours: all of them count.
+    // Device-mapper devices, arrays and zram devices have no identifying name, so all of them count.
     let made = |name: &str| ["dm-", "md", "zram"].iter().any(|kind| name.starts_with(kind));
     lines.extend(names_in(Path::new("/sys/block"), made));
     lines.extend(names_in(Path::new("/dev/mapper"), |name| name != "control"));
@@ -178,7 +178,7 @@ fn condition(home: &Path) -> Done<String> {
 fn serving(own: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        // Of those that end meanwhile there is nothing to read.
+        // Processes that end during the scan have no command line.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         if line.contains(own) && SERVING.iter().any(|name| line.contains(name)) {
