@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::outside;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
-/// Lines that hold something, with their numbers from 1: no blank ones, no comments.
+/// Lines with their numbers from 1, without blank lines and comments.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Some spreadsheets end lines with a carriage return alone.
@@ -40,7 +40,7 @@ impl Splitter {
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 
-    /// Divides a line that is not blank.
+    /// Splits a nonblank line.
     pub fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
         self.reader.reset();
         // A field is at most as long as the line, and a line has at most as many fields as bytes.
@@ -103,7 +103,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 fn calculates(text: &str) -> bool {
     let text = text.trim_start();
     match text.chars().next() {
-        // Spreadsheets take the wide forms of these signs for them.
+        // Spreadsheets treat the full-width forms of these characters alike.
         Some('=' | '@' | '\u{ff1d}' | '\u{ff20}' | '\u{ff0b}' | '\u{ff0d}') => true,
         Some('+' | '-') => text.parse::<f64>().is_err(),
         _ => false,

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Signs of a text from outside that are shown at most, in one piece.
+/// Maximum number of characters of an untrusted text in a message.
 const LONGEST: usize = 200;
-/// Signs of a line of a message at most.
+/// Maximum number of characters per line of a message.
 const LONGEST_LINE: usize = 4000;
 
 /// Checks that a name contains no control characters, such as line ends or escapes.

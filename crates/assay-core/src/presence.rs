@@ -51,7 +51,7 @@ impl<T> Presence<T> {
         }
     }
 
-    /// Something made of two values; absent with the first reason where either is absent.
+    /// Combines two values; absent with the first reason if either is absent.
     pub fn both<U, V>(&self, other: &Presence<U>, make: impl FnOnce(&T, &U) -> V) -> Presence<V> {
         match (self, other) {
             (Self::Present(one), Presence::Present(two)) => Presence::Present(make(one, two)),

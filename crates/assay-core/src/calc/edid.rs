@@ -12,7 +12,7 @@ pub struct Monitor {
     pub name: Option<String>,
     /// Version and revision of the EDID: `1.4`.
     pub version: String,
-    /// Limits that it states; none where it states none, or such as cannot be.
+    /// Stated limits; empty if none, or impossible ones.
     pub limits: Limits,
     /// Why its limits are none or may be wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ struct Detailed {
     rates: [f64; 3],
 }
 
-/// The detailed timing of a descriptor; none where it is something else.
+/// The detailed timing of a descriptor; `None` for other descriptors.
 fn mode(bytes: &[u8]) -> Option<Detailed> {
     const INTERLACED: u8 = 0x80;
     let tens_khz = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -121,7 +121,7 @@ fn mode(bytes: &[u8]) -> Option<Detailed> {
     })
 }
 
-/// Limits of a descriptor; `offsets` where its flags may add 255 to a rate.
+/// Limits of a descriptor; `offsets` if its flags may add 255 to a rate.
 fn limits(range: &[u8], offsets: bool) -> Limits {
     let flags = if offsets { range[4] } else { 0 };
     // Two bits each: 2 adds to the highest, 3 to both.
@@ -136,7 +136,7 @@ fn limits(range: &[u8], offsets: bool) -> Limits {
     }
 }
 
-/// Highest pixel clock in tens of MHz, less quarters where the descriptor is of the CVT kind.
+/// Highest pixel clock in tens of MHz, minus quarters in a CVT descriptor.
 fn clock_mhz(range: &[u8], quarters: bool) -> Option<f64> {
     const CVT: u8 = 4;
     let tens = range[9];
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(limits.v_hz, Some([256.0, 360.0]));
         assert_eq!(limits.h_khz, Some([30.0, 277.0]));
         assert_eq!(limits.clock_max_mhz, Some(599.25));
-        // Not of the CVT kind: the byte means something else. No clock told: none.
+        // Not a CVT descriptor: the byte has another meaning. No stated clock: no limit.
         let limits = read(&edid(4, [0, 48, 144, 30, 200, 0, 1, 0, 0xFF])).unwrap().limits;
         assert_eq!(limits.v_hz, Some([48.0, 144.0]));
         assert_eq!(limits.clock_max_mhz, None);

@@ -43,9 +43,9 @@ pub struct At {
     pub bytes_per_s: f64,
     pub pass_s: f64,
     pub operations_per_trial: f64,
-    /// Share of the area that a trial goes over, in percent.
+    /// Share of the area that a trial covers, in percent.
     pub trial_percent: f64,
-    /// Seconds of a trial that does enough operations, where this one does not.
+    /// Seconds of a trial with enough operations, if this one has too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longer_trial_s: Option<f64>,
 }

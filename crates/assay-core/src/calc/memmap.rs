@@ -35,7 +35,7 @@ pub struct Memmap {
     /// How much more the regions have than there was before, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain_percent: Option<f64>,
-    /// Whether all frame buffers fit into the largest gap; none where there are not both.
+    /// Whether all frame buffers fit into the largest gap; `None` without buffers or gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffers_fit: Option<bool>,
 }

@@ -146,13 +146,13 @@ impl Test {
         }
     }
 
-    /// Whether operations go to places in their order.
+    /// Returns whether offsets are sequential.
     pub const fn is_sequential(self) -> bool {
         matches!(self, Self::Throughput)
     }
 }
 
-/// For whom drives are tested: how much of a drive is used, its write cache, and how much is in flight.
+/// Market class of a drive: used share, write cache and queue depth of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

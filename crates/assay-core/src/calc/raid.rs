@@ -51,7 +51,7 @@ impl std::str::FromStr for Level {
 }
 
 impl Level {
-    /// Disks of each stripe that hold parity.
+    /// Parity disks per stripe.
     pub const fn parities(self) -> u32 {
         match self {
             Self::Raid4 | Self::Raid5 => 1,
@@ -90,7 +90,7 @@ pub struct Question {
     pub disks: u32,
     pub disk_bytes: u64,
     pub chunk_bytes: u64,
-    /// Bytes of one write, which begins where a stripe begins.
+    /// Bytes of one write, which begins at a stripe boundary.
     pub write_bytes: u64,
     /// Rebuild rate per disk, bytes per second.
     pub rate_bytes_per_s: Option<f64>,
@@ -101,10 +101,10 @@ pub struct Raid {
     pub level: Level,
     pub disks: u32,
     pub disk_bytes: u64,
-    /// Bytes of a chunk; none where disks are copies of each other.
+    /// Bytes of a chunk; absent for mirrors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_bytes: Option<u64>,
-    /// Bytes of data in a stripe; none where there is none.
+    /// Bytes of data in a stripe; absent without stripes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripe_data_bytes: Option<u64>,
     pub usable_bytes: u64,
@@ -112,7 +112,7 @@ pub struct Raid {
     pub usable_percent: f64,
     /// Number of arbitrary disks that may fail.
     pub survives_disks: u32,
-    /// Seconds of a rebuild: one whole disk at the rate; none without a rate or a second copy.
+    /// Seconds to rebuild a whole disk at the rate; absent without a rate or redundancy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_s: Option<f64>,
     pub write_bytes: u64,
@@ -178,7 +178,7 @@ fn refuse(question: &Question) -> Outcome<()> {
     Ok(())
 }
 
-/// Chunks of a stripe that hold data.
+/// Data chunks per stripe.
 fn data_chunks(question: &Question) -> u64 {
     let Question { level, disks, .. } = *question;
     u64::from(match level {
@@ -222,7 +222,7 @@ fn advice(question: &Question) -> Vec<String> {
     advice
 }
 
-/// Whole KiB where it is whole.
+/// Formats KiB, without decimals if whole.
 pub(super) fn kib(bytes: u64) -> String {
     crate::quantity::units::show::bytes(bytes)
 }

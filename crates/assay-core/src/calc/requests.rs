@@ -24,7 +24,7 @@ pub struct Request {
     pub class: &'static str,
     /// Arrival, nanoseconds since the recording began; `None` if unknown.
     pub arrived_ns: Option<u64>,
-    /// When it ended, on the same clock.
+    /// End, on the same clock.
     pub ended_ns: u64,
     /// Offset, bytes; `None` if unknown, and for a flush.
     pub offset_bytes: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Request {
     /// Somebody waits for it.
     pub sync: bool,
     pub meta: bool,
-    /// It is read ahead of who may want it.
+    /// Readahead.
     pub read_ahead: bool,
     pub failed: bool,
 }
@@ -49,12 +49,12 @@ pub struct Recorded {
     pub dropped: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// By kernel name.
+    /// Devices by kernel name.
     pub devices: BTreeMap<String, OfDevice>,
 }
 
 impl Recorded {
-    /// The part of all requests that is missing.
+    /// Share of missing requests.
     pub fn missing(&self) -> f64 {
         let all = self.requests.saturating_add(self.dropped);
         if all == 0 { 0.0 } else { self.dropped as f64 / all as f64 }
@@ -82,23 +82,22 @@ pub struct OfClass {
     pub sync: u64,
     pub meta: u64,
     pub read_ahead: u64,
-    /// Sizes: the largest power of two that is not above it, and how many.
+    /// Number of requests by size, rounded down to a power of two.
     #[serde(deserialize_with = "by_power")]
     pub sizes: BTreeMap<u64, u64>,
-    /// Those that begin where one of the last requests of the class ended.
+    /// Requests that begin at the end of one of the last requests of the class.
     pub in_order: u64,
-    /// How far it is from the end of the request before it to its beginning, in either direction: the largest power of
-    /// two that is not above it (0: none), and how many.
+    /// Number of requests by distance from the end of the previous one, in either direction, rounded down to a power of
+    /// two (0: adjacent).
     #[serde(deserialize_with = "by_power")]
     pub distances: BTreeMap<u64, u64>,
     /// Bytes of the units that were touched.
     pub touched_bytes: u64,
     /// Bytes of requests that began in a unit that was touched before.
     pub reused_bytes: u64,
-    /// Nanoseconds from arrival to end, summed over those whose arrival was seen.
+    /// Nanoseconds from arrival to end, summed over requests with an observed arrival.
     pub queued_ns: u64,
-    /// Variance over mean of how many arrive in a tenth of a second: 1 of a Poisson process, more where they come in
-    /// bursts; none of fewer than ten tenths.
+    /// Variance over mean of arrivals per 100 ms: 1 for a Poisson process, more for bursts; absent below ten intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispersion: Option<f64>,
     /// The most that arrived within a tenth of a second.
@@ -111,12 +110,12 @@ pub struct OfClass {
     pub first_touch: Option<OverTime>,
 }
 
-/// The largest power of two that is not above a number; 0 of 0.
+/// Rounds down to a power of two; 0 stays 0.
 fn floor_power(number: u64) -> u64 {
     number.checked_ilog2().map_or(0, |bit| 1 << bit)
 }
 
-/// For serde: keys of JSON are texts, and stay such where findings are read below the keys of kinds.
+/// For serde: JSON keys are strings, and stay strings in findings below the keys of kinds.
 fn by_power<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
     let told = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let read = |(power, many): (String, u64)| {
@@ -131,7 +130,7 @@ pub fn sum(all: &BTreeMap<u64, u64>) -> u64 {
 }
 
 impl OfClass {
-    /// The size that half of them do not exceed, as the power of two that is not above it.
+    /// Median size, rounded down to a power of two.
     pub fn median_size(&self) -> Option<u64> {
         let half = sum(&self.sizes).div_ceil(2);
         let mut below = 0_u64;

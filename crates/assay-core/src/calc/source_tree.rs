@@ -82,11 +82,11 @@ fn source(module: u64, index: u64, draws: &mut Draws) -> String {
     )
 }
 
-/// Words of texts that are taken apart.
+/// Words of the texts that the program parses.
 const WORDS: [&str; 10] =
     ["count", "= 17;", "name", "\\\"text\\\"", "(a + b)", "* 3", "while", "0x1f", "// end", "{ }"];
 
-/// A function of one of the kinds, with drawn numbers, tables and words.
+/// A function of one of the kinds, with random numbers, tables and words.
 fn function(template: &str, name: &str, draws: &mut Draws) -> String {
     let mut number = |least: u64, most: u64| (least + draws.below(most - least + 1)).to_string();
     let sized = template

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 
-/// Memory that the device takes when it is empty, as a share of its size.
+/// Memory of an empty device, as a share of its size.
 const OVERHEAD: f64 = 0.001;
 /// Pages are the steps of its size.
 const PAGE: u64 = 4096;
@@ -29,7 +29,7 @@ pub struct Question {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
     Size(u64),
-    /// As many as take this share of memory (0 to 1) when the device is full.
+    /// The size that takes this share of memory (0 to 1) when full.
     Share(f64),
 }
 
@@ -40,11 +40,11 @@ pub struct Zram {
     /// Bytes stored per byte that they take; assumed, not measured.
     pub ratio: f64,
     pub size_bytes: u64,
-    /// Memory that it takes when it is full.
+    /// Memory of the full device, bytes.
     pub cost_bytes: u64,
     /// The same as a share of memory, in percent.
     pub cost_percent: f64,
-    /// Memory that it adds: size less cost; below zero where it loses.
+    /// Memory gained: size minus cost; negative for a loss.
     pub gain_bytes: i64,
     /// Size that zram-generator takes by default.
     pub generator_default_bytes: u64,
@@ -55,11 +55,11 @@ pub struct Zram {
     pub commands: Vec<String>,
 }
 
-/// The same size filled with something whose ratio was measured.
+/// The same size filled with data of a measured ratio.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
     pub content: &'static str,
-    /// By which algorithm; none where it does not matter.
+    /// Algorithm; `None` if it does not matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<&'static str>,
     /// Measured ratio; `None` for zeros, which take no space.
@@ -69,7 +69,7 @@ pub struct Example {
     pub cost_bytes: u64,
 }
 
-/// Where the ratios of [`Example`] come from.
+/// Source of the ratios in [`Example`].
 pub const MEASURED: &str = "measured on Linux 6.18 with 64 MiB each, bytes stored / bytes used; results depend on the data";
 
 const RATIOS: [(&str, Option<&str>, Option<f64>); 6] = [

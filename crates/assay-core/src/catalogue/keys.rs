@@ -1,5 +1,5 @@
-//! What a table of a study file may hold: one row a key. The reader, the JSON Schema and the reference
-//! page are all made from such rows; who owns a key keeps its row.
+//! Keys of a table in a study file: one row per key. Reader, JSON Schema and reference page use these rows; the owner
+//! of a key defines its row.
 
 use crate::quantity::{Bytes, Time};
 
@@ -20,9 +20,9 @@ pub struct Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     Always,
-    /// Exactly one of those of its table that are needed so.
+    /// Exactly one of the keys of this group.
     OneOf,
-    /// Unless a factor of the same name supplies it.
+    /// Required unless a factor has the same name.
     UnlessFactor,
     /// Never: there is a default.
     Never,

@@ -13,7 +13,7 @@ pub struct Figure {
     pub id: String,
     /// Title with the unit.
     pub title: String,
-    /// How it is read, in sentences.
+    /// How to read it, in sentences.
     pub description: String,
     pub layout: Layout,
     /// The category or time axis: arms, seconds, levels.
@@ -29,9 +29,9 @@ pub struct Figure {
     pub interval: String,
     /// Remarks, one sentence each, such as omitted data.
     pub notes: Vec<String>,
-    /// The workload that it is of, where it is of one.
+    /// Its workload, if it has one.
     pub workload: Option<String>,
-    /// The metric that it shows, where it is one that workloads are known by.
+    /// Its metric, if it shows one of a workload.
     pub metric: Option<String>,
 }
 
@@ -65,7 +65,7 @@ pub enum AxisScale {
     Log10,
     /// Equal factors, steps of two.
     Log2,
-    /// Quantiles (0 to 1) by `1 - 10^-n`: each nine has the same room.
+    /// Quantiles (0 to 1) on the scale `1 - 10^-n`: each nine takes the same space.
     Percentile,
     /// Names, the first at 0.
     Category(Vec<Slot>),
@@ -83,7 +83,7 @@ pub struct Slot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
-    /// Name; may be empty where there is only one.
+    /// Name; may be empty for a single series.
     pub name: String,
     pub colour: Colour,
     /// Shape of its points and pattern of its line.
@@ -123,7 +123,7 @@ pub enum Mark {
     Points,
     /// Points joined by a line, intervals as a band; as strokes for more than [`MOST_BANDS`] series.
     Line,
-    /// A line that keeps each value until the next.
+    /// A line that holds each value until the next one.
     Steps,
     /// Bars from the beginning of the axis.
     Bars,
@@ -134,7 +134,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Whether it is drawn as a rectangle with two ends on both axes.
+    /// Returns whether it is a rectangle with two ends on both axes.
     pub fn is_tile(self) -> bool {
         matches!(self, Self::Tiles | Self::Cells)
     }
@@ -155,7 +155,7 @@ pub struct Point {
     /// What is printed next to a bar or in a tile.
     pub label: Option<String>,
     pub remark: Option<String>,
-    /// Whether a line goes to it from the one before.
+    /// Whether a line joins it with the previous one.
     pub joined: bool,
 }
 
@@ -165,7 +165,7 @@ pub struct Point {
 pub enum Look {
     #[default]
     Solid,
-    /// With care: suspect, left out by design.
+    /// Suspect, or excluded by design.
     Hollow,
     /// Invalid or disturbed.
     Crossed,
@@ -183,14 +183,14 @@ pub struct Span {
     pub kind: SpanKind,
     /// Description in one line.
     pub text: String,
-    /// Printed above it where there is room.
+    /// Printed above it if there is space.
     pub label: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SpanKind {
-    /// Every other one of equal parts.
+    /// Every second of equal parts.
     Alternate,
     Ramp,
     Disturbed,
@@ -201,7 +201,7 @@ pub enum SpanKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guide {
     pub from: f64,
-    /// Where it ends; the same for a line.
+    /// End; equal to the start for a line.
     pub to: f64,
     pub name: String,
 }
@@ -265,7 +265,7 @@ impl Point {
         Self { remark: Some(remark), ..self }
     }
 
-    /// Both ends of a tile along the axis and on the axis of values; the same place twice of other points.
+    /// Both ends of a tile on the two axes; for other points both ends are equal.
     pub fn ends(&self) -> [[f64; 2]; 2] {
         let [along, value] = self.end.unwrap_or([self.at, self.value]);
         [[self.at, along], [self.value, value]]
@@ -273,13 +273,13 @@ impl Point {
 }
 
 impl Series {
-    /// A series told apart by its place in the figure.
+    /// A series with the color of its place in the figure.
     pub fn new(index: usize, name: impl Into<String>, mark: Mark, points: Vec<Point>) -> Self {
         let colour = Colour::Series(index % SERIES_COLOURS);
         Self { name: name.into(), colour, shape: index, mark, points }
     }
 
-    /// A series for each name, told apart by their places.
+    /// One series per name, with the colors of their places.
     pub fn each<N: Into<String>>(
         named: impl IntoIterator<Item = (N, Vec<Point>)>,
         mark: Mark,
@@ -346,8 +346,8 @@ impl Figure {
         self.series.iter().flat_map(|series| &series.points)
     }
 
-    /// How many bars share a place along the axis at most, and which of them a series is, from 0.
-    /// Bars that never meet have all the room.
+    /// Maximum number of bars at a position, and the index of a series among them, from 0. Bars that never meet have
+    /// the full width.
     pub fn bars_beside(&self, index: usize) -> [usize; 2] {
         let is_bars = |series: &&Series| series.mark == Mark::Bars;
         let count = |part: &[Series]| part.iter().filter(is_bars).count();
@@ -425,18 +425,18 @@ pub fn joined(texts: &[&str]) -> String {
     told.join(", ")
 }
 
-/// Steps of a line that are drawn.
+/// Maximum number of drawn steps.
 const MOST_STEPS: usize = 120;
 
 /// A line with a value per step, or bars with a value per name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedValues {
     pub name: String,
-    /// In the order of the steps or of the names.
+    /// Values in the order of the steps or of the names.
     pub values: Vec<f64>,
 }
 
-/// Lines over steps that are counted from 1, such as rounds. Many steps are thinned out.
+/// Lines over steps counted from 1, such as rounds. Thins out many steps.
 pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
     let longest = lines.iter().map(|line| line.values.len()).max()?;
     let stride = longest.div_ceil(MOST_STEPS).max(1);
@@ -458,7 +458,7 @@ pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Optio
     Some(figure)
 }
 
-/// Lines over time with a point in the middle of each step of so many seconds; `None` without a value above zero.
+/// Lines over time, with points at the centers of steps of `step_s` seconds; `None` without a value above zero.
 pub fn lines_over_time(step_s: f64, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
     if !lines.iter().flat_map(|line| &line.values).any(|own| *own > 0.0) {
         return None;
@@ -475,7 +475,7 @@ pub fn lines_over_time(step_s: f64, value: Axis, lines: &[NamedValues]) -> Optio
         (name, points)
     };
     let series = with_marks(Series::each(lines.iter().map(points), Mark::Line))?;
-    // From zero on: a recording may be of parts of a second.
+    // From zero: a recording may be shorter than a second.
     let along = Axis::new("time", AxisScale::Linear, Unit::Seconds).from_zero();
     Some(Figure::upright(along, value, series))
 }
@@ -506,7 +506,7 @@ pub fn grouped_bars(
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
     pub name: String,
-    /// The length of each segment; `None` if it is unknown.
+    /// The length of each segment; `None` if unknown.
     pub segments: Vec<Option<f64>>,
 }
 
@@ -588,7 +588,7 @@ mod tests {
         let point = || Point::new(1.0, Unit::Number, "", 1.0, None);
         let series = || Series::each([("none", vec![]), ("one", vec![point()])], Mark::Bars);
         let kept = with_marks(series()).unwrap();
-        // Its colour is still that of its place.
+        // It still has the color of its place.
         assert_eq!((kept.len(), kept[0].colour), (1, Colour::Series(1)));
         assert_eq!(with_marks(series().drain(..1).collect()), None);
     }

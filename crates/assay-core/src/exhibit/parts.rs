@@ -5,10 +5,10 @@ use super::figure::{
     Axis, AxisScale, Colour, Figure, Mark, Point, Series, Slot, Span, SpanKind, with_marks,
 };
 
-/// From this ratio of largest to smallest on, values go by factors.
+/// Ratio of largest to smallest value from which the scale is logarithmic.
 const WIDE: f64 = 30.0;
 
-/// How much longer than its longest bar a figure of bars is at most.
+/// Maximum axis length of a bar chart, relative to its longest bar.
 pub const BEYOND: f64 = 1.6;
 
 /// Rows of a lying figure as they are gathered.
@@ -57,8 +57,8 @@ pub fn by_sort<K: PartialEq>(
     with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
-/// Rows of bars from zero on, up to so many times the longest: intervals of few trials may be endless,
-/// bars are to be seen all the same.
+/// Rows of bars from zero to at most this multiple of the longest one: intervals of few trials may be endless, but bars
+/// must stay visible.
 pub fn of_bars(
     rows: Axis,
     title: String,
@@ -75,8 +75,7 @@ pub fn of_bars(
     Some(Figure { notes, ..Figure::lying(rows, value, series) })
 }
 
-/// The axis of values with their least and most: from zero on, or by factors where they differ by more
-/// than can be seen so.
+/// Value axis with minimum and maximum: linear from zero, or logarithmic for a wide range.
 pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
     let values = || series.iter().flat_map(|one| &one.points).map(|point| point.value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -88,7 +87,7 @@ pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
     (axis, [least, most])
 }
 
-/// Maximum number of points per series; trials share them.
+/// Maximum number of points with one trial each, and maximum number of shared points.
 const MOST_POINTS: usize = 80;
 const MERGED_POINTS: usize = 40;
 
@@ -122,7 +121,7 @@ pub fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
     [whole, ramp].into_iter().filter(|span| span.to > span.from).collect()
 }
 
-/// Each value once, in the order in which it comes first.
+/// Distinct values, in the order of their first appearance.
 pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut known = Vec::new();
     for one in all {

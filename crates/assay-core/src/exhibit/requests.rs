@@ -9,7 +9,7 @@ use crate::quantity::units::show;
 
 /// Maximum number of classes with a line each; more are indistinguishable.
 const MOST_CLASSES: usize = 6;
-/// Kinds of requests of a play that are drawn: those with the most.
+/// Maximum number of replayed request kinds drawn: those with the most requests.
 const MOST_KINDS: usize = 3;
 
 const SIZES: &str = "Each bar is the share of requests from this size up to twice this size.";
@@ -66,8 +66,7 @@ pub fn of_recording(kind: &str, workload: &str, of: &Recorded) -> Vec<Figure> {
     figures.drawn
 }
 
-/// The classes with the most requests, called by their devices where there are several; and how many others
-/// there are.
+/// The classes with the most requests, named with their devices if there are several; and the number of the others.
 fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
     let alone = of.devices.len() == 1;
     let mut all: Vec<Named<'_>> = Vec::new();

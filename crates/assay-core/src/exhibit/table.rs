@@ -108,7 +108,7 @@ impl Table {
         }
     }
 
-    /// Removes all columns except those that are wanted by their index and heading.
+    /// Removes columns that `wanted` rejects by index and heading.
     pub fn retain(&mut self, wanted: impl Fn(usize, &Column) -> bool) {
         for at in (0..self.columns.len()).rev() {
             if !wanted(at, &self.columns[at]) {
@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Returns the texts of one of its rows.
+    /// Returns the texts of a row.
     pub fn texts(&self, row: &Row) -> Vec<String> {
         let cells = self.columns.iter().zip(&row.cells);
         cells.map(|(column, cell)| cell.text(column.unit)).collect()
@@ -131,7 +131,7 @@ impl Table {
         cells.any(|cell| cell.text(Unit::Words) == NONE)
     }
 
-    /// Returns the name of one of its rows.
+    /// Returns the name of a row.
     pub fn name_of(&self, row: &Row) -> String {
         if !row.name.is_empty() {
             return row.name.clone();

@@ -9,7 +9,7 @@ use crate::quantity::units::show;
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     Words,
-    /// A number without a unit, in three digits, or a word that stands for one.
+    /// A number without a unit, in three digits, or a word instead of it.
     Number,
     /// A whole number with all its digits.
     Count,
@@ -149,7 +149,7 @@ impl Unit {
         fitting.map_or(1.0, |(_, size)| *size) / nanoseconds
     }
 
-    /// Whether its prefixes are powers of 1024.
+    /// Returns whether its prefixes are powers of 1024.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::Bytes | Self::BytesPerS)
     }

@@ -70,7 +70,7 @@ pub fn of_name(name: &str) -> Better {
     }
 }
 
-/// Whether a name is that of a time, which some clock measured.
+/// Returns whether a name is that of a measured time.
 pub fn is_time(name: &str) -> bool {
     let words = words(name);
     let (counted, per) = parts(&words);

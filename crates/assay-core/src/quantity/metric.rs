@@ -44,7 +44,7 @@ impl Better {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// By their ratio: rates, times, energies.
+    /// As ratios: rates, times, energies.
     #[default]
     Ratio,
     /// As differences: counts and metrics that may be zero.
@@ -58,7 +58,7 @@ pub struct Metric {
     pub better: Better,
     pub noun: &'static str,
     pub summary: &'static str,
-    /// What it is taken from.
+    /// Its source.
     pub of: Of,
     pub nature: Nature,
     pub scale: Scale,

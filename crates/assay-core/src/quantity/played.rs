@@ -6,7 +6,7 @@ use super::metric::{Better, Metric, metric, of_latencies};
 pub struct Class {
     pub key: &'static str,
     pub words: &'static str,
-    /// As that of a load which was recorded, in the names of rows.
+    /// Name of the replayed class in rows.
     pub played: &'static str,
     pub metrics: &'static [Metric],
 }
@@ -47,12 +47,12 @@ const TOLD: [Told; 10] = [
 ];
 
 impl Told {
-    /// Whether it is of times from intended starts.
+    /// Returns whether it is a response time.
     pub const fn is_response(self) -> bool {
         matches!(self, Self::Response(_))
     }
 
-    /// Which of the times of single operations it is; none of sums.
+    /// Statistic of a latency; `None` for sums.
     pub const fn point(self) -> Option<LatencyPoint> {
         match self {
             Self::Response(point) | Self::Service(point) => Some(point),

@@ -1,6 +1,6 @@
-//! Numbers as somebody printed them.
+//! Published numbers.
 
-/// Whether an amount rounds, or is cut off, to printed digits: published numbers are both.
+/// Returns whether an amount rounds, or is truncated, to printed digits: published numbers are both.
 pub fn says(printed: f64, decimals: usize, amount: f64) -> bool {
     let unit = 10_f64.powi(decimals as i32);
     // Products of decimals can miss the whole number by a rounding error.

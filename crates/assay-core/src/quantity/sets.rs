@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Bytes;
 
-/// Percent of a limit at most.
+/// Maximum percentage of a limit.
 const MOST_PERCENT: u32 = 10_000;
 /// Maximum exponent; at this exponent nearly all accesses hit one page.
 const MOST_EXPONENT: f64 = 4.0;
@@ -64,7 +64,7 @@ impl FromStr for SetSize {
     }
 }
 
-/// Which pages are gone to more often than others.
+/// Distribution of accesses over pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Skew {
@@ -75,7 +75,7 @@ pub enum Skew {
 }
 
 impl Skew {
-    /// The exponent of Zipf's law; 0 where all are alike.
+    /// The exponent of Zipf's law; 0 for uniform accesses.
     pub const fn exponent(self) -> f64 {
         match self {
             Self::Uniform => 0.0,

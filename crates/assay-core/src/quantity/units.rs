@@ -52,8 +52,8 @@ impl From<UnitError> for String {
     }
 }
 
-/// A level as a number: a plain one, an amount of bytes, or so many per second (`5000/s`). Whatever has to
-/// order or to draw levels asks this.
+/// A level as a number: a plain one, an amount of bytes, or a rate (`5000/s`). All code that orders or draws levels
+/// uses this.
 pub fn level_number(level: &str) -> Option<f64> {
     let plain = level.parse::<f64>().ok().filter(|number| number.is_finite());
     let bytes = || level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
@@ -145,8 +145,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// The shortest exact way to write an amount: the unit that divides it with the smallest number
-/// left, the earlier one in the table where two are alike.
+/// The shortest exact form of an amount: the unit with the smallest integer, the earlier one in the table for equals.
 fn exact(amount: u64, measure: &parse::Measure, zero: &str) -> String {
     if amount == 0 {
         return format!("0 {zero}");

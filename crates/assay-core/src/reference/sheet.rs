@@ -189,7 +189,7 @@ impl<'a> SheetRow<'a> {
 }
 
 impl Printed {
-    /// A plain number as text; none for anything else, `NaN` and `inf` among it.
+    /// Parses a plain number; `None` for anything else, including `NaN` and `inf`.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
         let value: f64 = text.parse().ok().filter(|_| text.chars().all(plain))?;
@@ -198,7 +198,7 @@ impl Printed {
         sane.then_some(Self { value, decimals })
     }
 
-    /// Whether an amount rounds, or is cut off, to the printed digits: published numbers are both.
+    /// Returns whether an amount rounds, or is truncated, to the printed digits: published numbers are both.
     pub fn says(self, amount: f64) -> bool {
         printed::says(self.value, self.decimals, amount)
     }

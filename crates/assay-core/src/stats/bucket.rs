@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const SURE: f64 = 1e-4;
 /// Smallest ratio of two rates that counts as a change.
 const STEP: f64 = 1.25;
-/// Batches that give a rate its error (R9 d), and seconds of each at least.
+/// Batches for the error of a rate (R9 d), and minimum seconds per batch.
 const BATCHES: usize = 10;
 const IN_A_BATCH: usize = 2;
 /// Batches below which a rate has no error.
@@ -192,7 +192,7 @@ fn bucket(load: &Load, rests: &[AfterRest]) -> Option<Bucket> {
 /// each rest weighted by its variance. Rests that filled the bucket are skipped.
 fn refill(load: &Load, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
     let noise = load.first.variance_of_second().max(load.base.variance_of_second());
-    // Without any scatter all rests weigh the same.
+    // Without scatter all rests have the same weight.
     let least = (1e-9 * held).powi(2);
     let of = |rest: &AfterRest| {
         let seconds = rest.operations.len() as f64;

@@ -80,7 +80,7 @@ impl FTest {
     }
 }
 
-/// Where a condition that begins to hold between two values does so.
+/// Finds by bisection where a condition begins to hold.
 fn crossing(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
@@ -109,7 +109,7 @@ fn power_of_f(a: f64, b: f64, critical: f64, noncentral: f64) -> f64 {
 /// Least squares line of `y` (any unit) on `x` (any unit), with the t test of its slope.
 ///
 /// Source: R10; Montgomery, Peck and Vining, "Introduction to Linear Regression Analysis",
-/// chapter 2; scipy `linregress`. On an exact fit p is 0, or 1 where the slope is 0. None for
+/// chapter 2; scipy `linregress`. On an exact fit p is 0, or 1 where the slope is 0. `None` for
 /// slices of unequal length, below three points, for a constant x and for values that are not
 /// finite.
 pub fn slope(x: &[f64], y: &[f64]) -> Option<Slope> {
@@ -136,7 +136,7 @@ pub fn slope(x: &[f64], y: &[f64]) -> Option<Slope> {
 /// One-way analysis of variance: do `values` (any unit) differ by `groups` (any labels)?
 ///
 /// Source: R10; Fisher's F test (Montgomery, "Design and Analysis of Experiments", chapter 3;
-/// scipy `f_oneway`). None for slices of unequal length, fewer than two groups, no more values
+/// scipy `f_oneway`). `None` for slices of unequal length, fewer than two groups, no more values
 /// than groups, a value that is not finite, and where the values do not scatter within groups.
 pub fn by_group(values: &[f64], groups: &[usize]) -> Option<FTest> {
     extra_sum_of_squares(values, &[], &[groups])
@@ -216,7 +216,7 @@ fn levels(labels: &[usize]) -> Vec<usize> {
 /// A mean and one column of zeros and ones for each level of each factor.
 struct DesignMatrix {
     columns: usize,
-    /// Columns that hold a one, for each row.
+    /// Columns with a one, per row.
     ones: Vec<Vec<usize>>,
 }
 
@@ -272,7 +272,7 @@ impl Equations {
         range.filter(|column| self.pivot(*column)).count()
     }
 
-    /// Smallest sum of squares that is left of one of the columns of `range`, aliased ones left out.
+    /// Smallest remaining sum of squares of the columns in `range`, without aliased ones.
     fn smallest(&self, range: std::ops::Range<usize>) -> f64 {
         let left = |column: usize| {
             let left = self.products[column][column];

@@ -48,11 +48,9 @@ pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<
 }
 
 impl Effects {
-    /// How far one effect is above another one, with the standard error of that; no effect stands for the
-    /// member of a group that the model leaves out.
+    /// Difference of two effects with its standard error; `None` as an effect is the omitted member of a group.
     ///
-    /// Source: the variance of a contrast of ordinary least squares, `s² c' (X'X)^-1 c`. None where there is no
-    /// such effect.
+    /// Source: the variance of a contrast of ordinary least squares, `s² c' (X'X)^-1 c`. `None` for an unknown effect.
     pub fn apart(&self, one: Option<usize>, other: Option<usize>) -> Option<(f64, f64)> {
         let mut weights = vec![0.0; self.effects.len()];
         for (effect, weight) in [(one, 1.0), (other, -1.0)] {
@@ -66,8 +64,7 @@ impl Effects {
     }
 }
 
-/// Lines of the lower triangle whose product with itself a matrix is; none of one that is not positive
-/// definite.
+/// Lower Cholesky factor, or `None` if the matrix is not positive definite.
 fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let mut lines: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
     for (row, own) in matrix.iter().enumerate() {

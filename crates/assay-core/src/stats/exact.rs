@@ -48,7 +48,7 @@ pub fn binomial_interval(hits: u64, n: u64, alpha: f64) -> Option<[f64; 2]> {
 ///
 /// The share of all 2^n choices of signs whose sum is at least as far from 0 as the one observed;
 /// it cannot be below 2 / 2^n. Source: R4's second opinion; Fisher, "The Design of Experiments",
-/// section 21; scipy `permutation_test(permutation_type="samples")`. None for no difference, for
+/// section 21; scipy `permutation_test(permutation_type="samples")`. `None` for no difference, for
 /// more than 20, and for a value that is not finite.
 pub fn sign_flip(differences: &[f64]) -> Option<f64> {
     let n = differences.len();

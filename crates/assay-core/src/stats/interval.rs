@@ -17,7 +17,7 @@ pub struct GeometricMean {
     pub n: usize,
     /// exp of the mean of the logarithms.
     pub mean: f64,
-    /// 95% t interval `[low, high]`; none below three values.
+    /// 95% t interval `[low, high]`; `None` below three values.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -28,15 +28,15 @@ pub struct PairedRatio {
     pub n: usize,
     /// exp of the mean difference of the logarithms: above 1 where the arm's values are larger.
     pub ratio: f64,
-    /// 95% t interval `[low, high]` of the ratio; none below three pairs.
+    /// 95% t interval `[low, high]` of the ratio; `None` below three pairs.
     pub ci95: Option<[f64; 2]>,
-    /// Standard deviation (n - 1) of the differences of the logarithms; none below two pairs.
+    /// Standard deviation (n - 1) of the differences of the logarithms; `None` below two pairs.
     pub sd_log: Option<f64>,
 }
 
 /// Geometric mean of `values` with its 95% t interval on the logarithms.
 ///
-/// None for an empty sample and for one with a value that has no logarithm (zero, negative, not
+/// `None` for an empty sample and for one with a value that has no logarithm (zero, negative, not
 /// finite). Source: R3, R4; the interval is Student's one-sample t on ln y.
 pub fn geometric_mean(values: &[f64]) -> Option<GeometricMean> {
     let logs: Vec<f64> = values.iter().map(|value| logarithm(*value)).collect::<Option<_>>()?;
@@ -46,7 +46,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<GeometricMean> {
 
 /// Ratio `arm / baseline` of paired values, `baseline[i]` with `arm[i]`, with its 95% CI.
 ///
-/// None for slices of unequal length, for no pair, for a value without a logarithm, and for a
+/// `None` for slices of unequal length, for no pair, for a value without a logarithm, and for a
 /// ratio beyond the range of numbers. Source: R3, R4; Student's paired t on ln arm - ln baseline.
 /// At three to ten pairs it covers 94.7 to 95.1% for normal differences, where the percentile
 /// bootstrap covers 73 to 90%.

@@ -13,9 +13,9 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     found
 }
 
-/// Alpha of each of so many `comparisons` that keeps the family at `alpha`: their quotient.
+/// Alpha of each of `comparisons`, for a family-wise error of `alpha`.
 ///
-/// Source: R5 (Bonferroni's inequality). No comparison counts as one.
+/// Source: R5 (Bonferroni's inequality). Zero counts as one.
 pub fn bonferroni(alpha: f64, comparisons: usize) -> f64 {
     alpha / comparisons.max(1) as f64
 }

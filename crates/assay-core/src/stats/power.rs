@@ -28,7 +28,7 @@ const NEGLIGIBLE: f64 = 34.0;
 /// Counts rejections in both tails, so it is `alpha` at no shift. Source: R4; the noncentral t
 /// distribution with n - 1 degrees of freedom and noncentrality sqrt(n) shift (Johnson, Kotz and
 /// Balakrishnan, "Continuous Univariate Distributions" 2, chapter 31), by the trapezoidal rule
-/// over the observed standard deviation. None below two replicates, for a shift that is not finite
+/// over the observed standard deviation. `None` below two replicates, for a shift that is not finite
 /// and for an alpha outside 0 to 1.
 pub fn t_test_power(n: usize, shift_in_sd: f64, alpha: f64) -> Option<f64> {
     shift_in_sd.is_finite().then_some(())?;
@@ -78,7 +78,7 @@ fn normal_cdf(z: f64) -> f64 {
 /// Smallest shift, in standard deviations of the differences, that the two-sided t test with `n`
 /// replicates at level `alpha` finds with probability `power`.
 ///
-/// Source: R4's last column; inverts [`t_test_power`] to 1e-9. None below two replicates, for an
+/// Source: R4's last column; inverts [`t_test_power`] to 1e-9. `None` below two replicates, for an
 /// alpha outside 0 to 1, for a power that is not between alpha and 1, and for a shift of a million
 /// standard deviations or more.
 pub fn smallest_detectable_shift(n: usize, alpha: f64, power: f64) -> Option<f64> {
@@ -104,7 +104,7 @@ pub fn smallest_detectable_shift(n: usize, alpha: f64, power: f64) -> Option<f64
 /// Fewest replicates, from 3 to 10,000, with which the two-sided t test at level `alpha` finds a
 /// shift of `shift_in_sd` standard deviations of the differences with probability `power`.
 ///
-/// Source: R6; inverts [`t_test_power`] (statsmodels `TTestPower`). None where 10,000 are too few,
+/// Source: R6; inverts [`t_test_power`] (statsmodels `TTestPower`). `None` if 10,000 are too few,
 /// for a shift that is 0 or not finite, and for an alpha or power outside 0 to 1.
 pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize> {
     if !(shift_in_sd.is_finite() && shift_in_sd != 0.0 && power > 0.0 && power < 1.0) {
@@ -145,7 +145,7 @@ pub fn upper_sd_factor(n: usize, confidence: f64) -> Option<f64> {
 ///
 /// 80% power at level `alpha` for ln(1 + margin), with the upper 80% bound of the standard
 /// deviation, because one seen in few replicates is as likely too small. Source: R6. A `sd` of 0
-/// gives the minimum of 3. None below two replicates, for a negative `sd`, for a margin that is
+/// gives the minimum of 3. `None` below two replicates, for a negative `sd`, for a margin that is
 /// not positive and finite, and where 10,000 replicates are too few.
 pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Option<usize> {
     let bound = margin_on_log_scale(margin)?;

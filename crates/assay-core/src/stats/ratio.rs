@@ -2,12 +2,12 @@
 
 use crate::stats::sample::{FEWEST_FOR_INTERVAL, finite, t_quantile};
 
-/// A ratio of two sums with its interval, both of the same pairs.
+/// A ratio of two sums with its interval from the same pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioOfSums {
     /// Sum of `counted` divided by the sum of `within`.
     pub ratio: f64,
-    /// `1 - alpha` interval `[low, high]`, which always holds the ratio; none below three pairs.
+    /// `1 - alpha` interval `[low, high]`, which contains the ratio; `None` below three pairs.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -40,9 +40,10 @@ pub fn ratio_of_sums(counted: &[f64], within: &[f64], alpha: f64) -> Option<Rati
     Some(RatioOfSums { ratio, interval })
 }
 
-/// Sums of so many batches of neighbours, as equally long as can be; all values are in one of them.
+/// Sums of `batches` nearly equal batches of consecutive values.
 ///
-/// Source: batch means (Law, "Simulation Modeling and Analysis", section 9.5). None for no batch and for fewer values than batches.
+/// Source: batch means (Law, "Simulation Modeling and Analysis", section 9.5). `None` for zero batches and for fewer
+/// values than batches.
 pub fn batch_sums(series: &[f64], batches: usize) -> Option<Vec<f64>> {
     if batches == 0 || series.len() < batches {
         return None;

@@ -15,7 +15,7 @@ pub struct Sample {
     pub n: usize,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Standard deviation with the divisor n - 1; none below two values.
+    /// Standard deviation with the divisor n - 1; `None` below two values.
     pub sd: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Sample {
     /// Mean and standard deviation of `values`, in their unit.
     ///
     /// Source: the corrected two-pass algorithm (Chan, Golub and LeVeque, "Algorithms for
-    /// Computing the Sample Variance", The American Statistician 37, 1983). None for an empty
+    /// Computing the Sample Variance", The American Statistician 37, 1983). `None` for an empty
     /// sample, for a value that is not finite, and where the sums leave the range of numbers.
     pub fn of(values: &[f64]) -> Option<Sample> {
         let n = values.len();
@@ -39,7 +39,7 @@ impl Sample {
 
     /// Two-sided `1 - alpha` interval `[low, high]` of the mean, in the unit of the values.
     ///
-    /// Source: R4; Student's one-sample t. None below [`FEWEST_FOR_INTERVAL`] values, for an alpha
+    /// Source: R4; Student's one-sample t. `None` below [`FEWEST_FOR_INTERVAL`] values, for an alpha
     /// outside 0 < alpha < 1, and where an end is not finite.
     pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
         self.interval_with(two_sided_quantile(alpha, self.degrees_of_freedom()?)?)
@@ -60,18 +60,18 @@ impl Sample {
     /// Two-sided p of Student's t test that the mean is `null` (in the unit of the values).
     ///
     /// Source: R4 (scipy `ttest_1samp`). A sample without scatter has p 1 at its mean and 0
-    /// elsewhere. None below [`FEWEST_FOR_INTERVAL`] values and for a `null` that is not finite.
+    /// elsewhere. `None` below [`FEWEST_FOR_INTERVAL`] values and for a `null` that is not finite.
     pub fn p_value(&self, null: f64) -> Option<f64> {
         let freedom = self.degrees_of_freedom()?;
         two_sided_p(self.mean - null, self.standard_error()?, freedom)
     }
 
-    /// Degrees of freedom of the t statistics; none below [`FEWEST_FOR_INTERVAL`] values.
+    /// Degrees of freedom of the t statistics; `None` below [`FEWEST_FOR_INTERVAL`] values.
     pub(crate) fn degrees_of_freedom(&self) -> Option<f64> {
         (self.n >= FEWEST_FOR_INTERVAL).then(|| (self.n - 1) as f64)
     }
 
-    /// Standard error of the mean; none below two values.
+    /// Standard error of the mean; `None` below two values.
     pub(crate) fn standard_error(&self) -> Option<f64> {
         Some(self.sd? / (self.n as f64).sqrt())
     }
@@ -79,7 +79,7 @@ impl Sample {
 
 /// Logarithms of the ratios `arm / baseline`, pair by pair: `ln arm[i] - ln baseline[i]`.
 ///
-/// Both slices are values of one unit, which cancels. Source: R3. None for slices of unequal
+/// Both slices are values of one unit, which cancels. Source: R3. `None` for slices of unequal
 /// length and for a value that has no logarithm (zero, negative, not finite).
 pub fn log_ratios(baseline: &[f64], arm: &[f64]) -> Option<Vec<f64>> {
     if baseline.len() != arm.len() {
@@ -94,7 +94,7 @@ pub fn log_ratios(baseline: &[f64], arm: &[f64]) -> Option<Vec<f64>> {
 
 /// Quantile of Student's t distribution with `df` degrees of freedom (any positive number).
 ///
-/// Source: statrs, inverse of the incomplete beta function. None outside 0 < probability < 1, for
+/// Source: statrs, inverse of the incomplete beta function. `None` outside 0 < probability < 1, for
 /// a `df` that is not positive and finite, and where the quantile is not finite.
 pub fn t_quantile(probability: f64, df: f64) -> Option<f64> {
     if !(probability > 0.0 && probability < 1.0 && df.is_finite()) {
@@ -104,7 +104,7 @@ pub fn t_quantile(probability: f64, df: f64) -> Option<f64> {
     quantile.is_finite().then_some(quantile)
 }
 
-/// Quantile that |t| exceeds with probability `alpha`; none outside 0 < alpha < 1.
+/// Quantile that |t| exceeds with probability `alpha`; `None` outside 0 < alpha < 1.
 pub(crate) fn two_sided_quantile(alpha: f64, df: f64) -> Option<f64> {
     // Taken from the lower tail, where small probabilities keep their digits.
     if alpha < 1.0 { Some(-t_quantile(alpha / 2.0, df)?) } else { None }

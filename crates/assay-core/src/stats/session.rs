@@ -12,7 +12,7 @@ const LIKE_NORMAL: f64 = 200.0;
 
 /// Quantile of the standard normal distribution.
 ///
-/// Source: statrs. None outside 0 < probability < 1.
+/// Source: statrs. `None` outside 0 < probability < 1.
 pub fn normal_quantile(probability: f64) -> Option<f64> {
     if !(probability > 0.0 && probability < 1.0) {
         return None;
@@ -35,7 +35,7 @@ pub struct BetweenSessions {
 /// The difference `second.mean - first.mean` where sessions add so much variance to it.
 ///
 /// Source: R13d; Satterthwaite's degrees of freedom as Welch, Biometrika 34 (1947), estimates them (n + 1 and - 2,
-/// which few trials bias less than n - 1); a known variance has infinitely many. None when a sample has fewer than
+/// which few trials bias less than n - 1); a known variance has infinitely many. `None` when a sample has fewer than
 /// two values, and where a result is not finite.
 pub fn between_sessions(
     first: &Sample,
@@ -46,7 +46,7 @@ pub fn between_sessions(
     let variance = parts[0] + parts[1] + session_variance;
     let of_trials =
         parts[0].powi(2) / (first.n + 1) as f64 + parts[1].powi(2) / (second.n + 1) as f64;
-    // It underflows with the scatter of trials.
+    // Underflows if trials do not scatter.
     let degrees_of_freedom =
         if of_trials > 0.0 { variance.powi(2) / of_trials - 2.0 } else { f64::INFINITY };
     let difference = second.mean - first.mean;

@@ -13,7 +13,7 @@ const FEWEST_IN_SEGMENT: usize = 8;
 /// Maximum correlation of neighbors; a stronger one leaves too few independent values.
 const MOST_ALIKE: f64 = 0.99;
 
-/// How often a series is halved, and how often in a row where that is not sure.
+/// Maximum depth of the recursion, and of consecutive insignificant splits.
 const DEEPEST: u32 = 6;
 const UNSURE: u32 = 2;
 
@@ -25,7 +25,7 @@ const EXACT: f64 = 1e-24;
 pub struct SniaWindow {
     /// Mean, in the unit of the rounds.
     pub mean: f64,
-    /// Largest less smallest, in the same unit.
+    /// Largest minus smallest value, in the same unit.
     pub range: f64,
     /// Absolute rise of the least-squares line from the first to the last round.
     pub rise: f64,
@@ -38,7 +38,7 @@ impl SniaWindow {
     ///
     /// Source: R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". The
     /// conditions are loose: an exponential warm-up with a time constant of five rounds passes while still 14%
-    /// off, so the slope is given too. None unless they are five, and for a value that is not finite.
+    /// off, so the slope is given too. `None` unless they are five, and for a value that is not finite.
     pub fn of(rounds: &[f64]) -> Option<Self> {
         if rounds.len() != SNIA_ROUNDS {
             return None;
@@ -108,7 +108,7 @@ pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
     found
 }
 
-/// How often a part may still be halved, and how often where that is not sure.
+/// Remaining depth of a part, and of insignificant splits.
 #[derive(Clone, Copy)]
 struct Halvings {
     all: u32,
@@ -133,7 +133,7 @@ impl Search {
         found.p <= self.sure && (found.after - found.before).abs() >= self.step
     }
 
-    /// Adds the changes of a part, below so many splits at most that are not sure; whether there is one.
+    /// Adds the changes of a part, within the remaining depth; returns whether there is one.
     fn grow(&self, part: &[f64], start: usize, left: Halvings, into: &mut Vec<usize>) -> bool {
         let Some(found) = correlated_change_point(part) else { return false };
         let is_sure = self.is_change(&found);
@@ -148,7 +148,7 @@ impl Search {
         is_kept
     }
 
-    /// The change, by its position in the list, that is least sure between its neighbours, if one is not.
+    /// Returns the position of the least significant change between its neighbors, if one is not significant.
     fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
         let bounds: Vec<usize> =
             [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
@@ -163,7 +163,7 @@ impl Search {
                 None => Some((at, 0.0, 1.0)),
             }
         });
-        // Too small a step goes before one that is not sure.
+        // Steps that are too small come before insignificant ones.
         let order = |one: &(usize, f64, f64), other: &(usize, f64, f64)| {
             let small = |own: &(usize, f64, f64)| (own.1 < self.step).then_some(-own.1);
             match (small(one), small(other)) {
@@ -191,7 +191,7 @@ pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 
     split.set(series, change_criterion(alpha)? * split.likeness(series))
 }
 
-/// A split of a series that is not constant, the best one or that at a place.
+/// The best split of a nonconstant series, or the split at a given position.
 struct Split {
     index: usize,
     before: Sample,
@@ -253,7 +253,7 @@ impl Split {
         (1.0 + r) / (1.0 - r)
     }
 
-    /// First and last split whose likelihood ratio to the best one is at most `most`.
+    /// Returns the first and last split with a likelihood ratio to the best one of at most `most`.
     fn set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
         let (n, centre) = (series.len(), Sample::of(series)?.mean);
         let mut sum = 0.0;
@@ -273,9 +273,9 @@ impl Split {
     }
 }
 
-/// What the likelihood ratio of a change point stays below with a probability of `1 - alpha`.
+/// The `1 - alpha` quantile of the likelihood ratio of a change point.
 ///
-/// Source: as [`correlated_change_interval`]; 7.35 for 0.05. None outside 0 < alpha < 1.
+/// Source: as [`correlated_change_interval`]; 7.35 for 0.05. `None` outside 0 < alpha < 1.
 pub fn change_criterion(alpha: f64) -> Option<f64> {
     (alpha > 0.0 && alpha < 1.0).then(|| -2.0 * (1.0 - (1.0 - alpha).sqrt()).ln())
 }

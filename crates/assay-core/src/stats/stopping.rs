@@ -3,9 +3,9 @@
 /// Weight of the mixture in R8's confidence sequence, tuned for looks from a few replicates on.
 pub const MIXTURE_G: f64 = 0.2;
 
-/// Alpha of each of so many declared `looks` that keeps the whole study at `alpha`.
+/// Alpha of each of `looks` declared interim analyses, for a total of `alpha`.
 ///
-/// Source: R8 (Bonferroni's inequality over the looks). No look counts as one.
+/// Source: R8 (Bonferroni's inequality). Zero counts as one.
 pub fn look_alpha(alpha: f64, looks: usize) -> f64 {
     alpha / looks.max(1) as f64
 }

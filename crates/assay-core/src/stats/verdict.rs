@@ -9,9 +9,9 @@ pub enum Verdict {
     Better,
     /// The ratio differs from 1 in the unwanted direction.
     Worse,
-    /// The ratio is within the margin, and not told from 1.
+    /// The ratio is within the margin and not significantly different from 1.
     Equivalent,
-    /// None of the three is shown.
+    /// None of the other verdicts.
     Inconclusive,
 }
 

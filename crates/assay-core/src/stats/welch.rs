@@ -18,7 +18,7 @@ pub struct Welch {
 impl Welch {
     /// Two-sided `1 - alpha` interval `[low, high]` of the difference, in the unit of the values.
     ///
-    /// Source: as [`welch`]. None outside 0 < alpha < 1 and where an end is not finite.
+    /// Source: as [`welch`]. `None` outside 0 < alpha < 1 and where an end is not finite.
     pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
         let half = two_sided_quantile(alpha, self.degrees_of_freedom)? * self.standard_error;
         finite([self.difference - half, self.difference + half])
@@ -28,7 +28,7 @@ impl Welch {
 /// Welch's test of `second.mean - first.mean` for two independent samples of one unit.
 ///
 /// Source: R13; Welch, Biometrika 34 (1947), with the degrees of freedom of Satterthwaite (1946);
-/// scipy `ttest_ind(equal_var=False)`. None when either sample has fewer than two values, when
+/// scipy `ttest_ind(equal_var=False)`. `None` when either sample has fewer than two values, when
 /// neither scatters, and where a result is not finite.
 pub fn welch(first: &Sample, second: &Sample) -> Option<Welch> {
     let parts = [variance_of_mean(first)?, variance_of_mean(second)?];

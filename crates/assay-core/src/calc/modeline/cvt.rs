@@ -37,7 +37,7 @@ pub enum Timing {
     Fixed(Blanking),
 }
 
-/// Pixels and lines that are not shown: at least 3 of each.
+/// Blanked pixels and lines: at least 3 of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Blanking {
     pub pixels: u32,
@@ -71,8 +71,8 @@ impl Timing {
         }
     }
 
-    /// The mode of a size at a nominal rate; none where the rate leaves no time for the lines or for
-    /// a clock, and where a very narrow picture leaves no room for a sync. The rate that comes out is a little lower: clocks have steps.
+    /// The mode of a size at a nominal rate; `None` if the rate leaves no time for the lines or a clock, or a very
+    /// narrow picture no room for a sync. The real rate is a little lower because of clock steps.
     pub fn mode(self, size: [u32; 2], rate_hz: f64) -> Option<Mode> {
         let [width, height] = size;
         let mode = match self {
@@ -120,7 +120,7 @@ impl Timing {
     }
 }
 
-/// Whether there is a sync within the blanking, in numbers that drivers can hold.
+/// Returns whether the blanking contains a sync, in numbers that drivers support.
 pub(super) fn is_whole(timings: [u32; 4]) -> bool {
     let [shown, begin, end, total] = timings;
     shown <= begin && begin < end && end <= total && total <= MOST_COUNT
@@ -142,7 +142,7 @@ fn sync_lines(width: u32, height: u32) -> u32 {
     }
 }
 
-/// The whole steps of a clock; a product that is a step short only by the last bits of a float is it.
+/// Whole steps of a clock, tolerating a rounding error of one bit.
 fn stepped(clock_khz: f64, step_khz: f64) -> u64 {
     ((clock_khz + 1e-6) / step_khz).floor() as u64 * step_khz as u64
 }
@@ -161,7 +161,7 @@ fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     let width = cells(wanted);
     let sync = sync_lines(width, height);
     let sync_and_back = ((SYNC_AND_BACK_US / line_us) as u32 + 1).max(sync + FRONT_PORCH_LINES);
-    // Ideal blanking: a duty cycle of 30% less 0.3 for each us of a line, at least 20%; 8% sync.
+    // Ideal blanking: a duty cycle of 30% minus 0.3% per us of a line, at least 20%; 8% sync.
     let share = (30.0 - 300.0 * line_us / 1000.0).max(20.0);
     let blank = (f64::from(width) * share / (100.0 - share)) as u32;
     let blank = blank - blank % (2 * CELL_PIXELS);
@@ -181,8 +181,8 @@ fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     })
 }
 
-/// Version 1: 48 + 32 + 80 pixels, at least 6 lines of back porch. The clock is the rate's, or that
-/// of the estimated line time in single precision.
+/// Version 1: 48 + 32 + 80 pixels, at least 6 lines of back porch. The clock follows the rate, or the estimated line
+/// time in single precision.
 fn reduced(wanted: u32, height: u32, rate_hz: f64, by_rate: bool) -> Option<Mode> {
     const BACK_LINES: u32 = 6;
     let line_us = if by_rate {

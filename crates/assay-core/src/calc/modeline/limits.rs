@@ -22,7 +22,7 @@ pub struct Judged {
     /// Option that states the limit: `clock`, `h`, `v`.
     pub limit: &'static str,
     pub unit: &'static str,
-    /// Least that it allows, where it has a least.
+    /// Minimum, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
     pub most: f64,
@@ -35,7 +35,7 @@ pub struct Misfit {
     pub judged: Judged,
     /// Above the most; below the least otherwise.
     pub above: bool,
-    /// By how much, in the limit's unit.
+    /// Excess in the limit's unit.
     pub by: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Misfit {
 const SLACK: f64 = 1e-9;
 
 impl Limits {
-    /// These, or the others where one is missing.
+    /// These limits, with missing ones from `others`.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Misfit {
     }
 }
 
-/// Three decimals at most, as many as it takes where there are only small ones.
+/// Formats a value with at most three decimals.
 pub fn shown(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -17,10 +17,10 @@ pub use limits::{Judged, Limits, Misfit, range};
 pub use line::{Line, parse};
 pub use solve::{At, Better, Check, Found, Highest, TimingRow, at, check, highest};
 
-/// One mode: a pixel clock and where lines and fields begin and end, counted in pixels and lines.
+/// A mode: pixel clock, and the begin and end of lines and fields in pixels and lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mode {
-    /// Pixel clock in kHz, as programs keep it.
+    /// Pixel clock in kHz, the unit of programs.
     pub clock_khz: u64,
     /// Pixels across: shown, begin of sync, end of sync, in all.
     #[serde(rename = "horizontal_pixels")]
@@ -60,11 +60,11 @@ pub struct Figures {
     pub h_khz: f64,
     /// Frames per second; fields per second for interlaced modes, as X counts.
     pub v_hz: f64,
-    /// Pixels of the clock that are shown, in percent.
+    /// Active share of the clock, in percent.
     pub active_percent: f64,
-    /// Pixels of a line that are not shown.
+    /// Blanked pixels per line.
     pub blank_pixels: u32,
-    /// Lines of a field that are not shown.
+    /// Blanked lines per field.
     pub blank_lines: u32,
     /// Pixels of a line in all.
     pub total_pixels: u32,
@@ -91,7 +91,7 @@ impl Mode {
         }
     }
 
-    /// The clock in MHz as lines have it: two decimals, three where they are needed.
+    /// The clock in MHz as in a modeline: two decimals, or three if needed.
     pub fn clock_text(&self) -> String {
         let digits = if self.clock_khz.is_multiple_of(10) { 2 } else { 3 };
         format!("{:.digits$}", self.clock_khz as f64 / 1e3)

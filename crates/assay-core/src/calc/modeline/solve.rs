@@ -1,4 +1,4 @@
-//! The highest refresh within limits, a mode at a rate, a line that is checked.
+//! The highest refresh rate within limits, a mode at a rate, and the check of a line.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::presence::Presence;
 
 /// Rates are tried in steps of this: a tenth of 1 Hz.
 const STEPS_PER_HZ: f64 = 10.0;
-/// Highest rate that is looked at, in steps.
+/// Highest rate of the search, in steps.
 pub(super) const MOST_STEPS: u32 = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,7 +67,7 @@ pub struct Check {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Better {
-    /// Whether it refreshes at least 0.1 Hz faster, or the line does not fit and it does.
+    /// Whether it refreshes at least 0.1 Hz faster, or fits while the line does not.
     pub is_better: bool,
     pub timing: &'static str,
     pub title: String,
@@ -83,7 +83,7 @@ pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Hi
     }
     let tried: Vec<Tried> =
         timings.iter().map(|timing| (*timing, search(*timing, size, &limits))).collect();
-    // The first of those that are as fast: `rev` because the last maximum wins.
+    // The first of equally fast modes: `rev`, because the last maximum wins.
     let fitting =
         tried.iter().rev().filter_map(|(timing, found)| Some((timing, found.as_ref().ok()?)));
     let best = fitting.max_by(|one, other| one.1.0.total_cmp(&other.1.0));
@@ -197,7 +197,7 @@ fn nothing_fits(size: [u32; 2], tried: &[Tried]) -> Failure {
     Failure::mistake(format!("no refresh rate fits {}x{}: {text}", size[0], size[1]))
 }
 
-/// The highest step whose mode fits.
+/// Finds the highest step whose mode fits.
 fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
     let mode = |step: u32| {
         let rate = f64::from(step) / STEPS_PER_HZ;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Level, Question, data_chunks};
 use crate::presence::Presence;
 
-/// Bytes that md keeps of each disk as one unit of a stripe.
+/// Unit of md's stripe handling, bytes per disk.
 const PAGE: u64 = 4096;
 /// Measurements on md, with their sources.
 const MEASURED: &str = include_str!("../../../reference/md.csv");

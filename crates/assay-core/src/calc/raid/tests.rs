@@ -20,7 +20,7 @@ fn moved(question: &Question, model: &str) -> Option<f64> {
     found.moved.value().map(|moved| moved.moved_kib)
 }
 
-/// Numbers of a table's column where its first columns are these.
+/// Rows of a table with these first columns.
 fn table<'t>(text: &'t str, first: &str) -> Vec<Vec<&'t str>> {
     let rows = text.lines().filter(|line| line.starts_with(first));
     rows.map(|line| line.split(',').collect()).collect()

@@ -1,4 +1,4 @@
-//! Counts requests as they come.
+//! Counts requests in order of arrival.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_po
 /// Maximum number of units per device: 2^26 bits are 8 MiB. Lower for many devices, because each class of each device
 /// has its own bitmap and imported files may name any number of devices.
 const MOST_UNITS: u64 = 1 << 26;
-/// So many devices have all of them.
+/// Up to this many devices get the full number of units.
 const MANY_DEVICES: u64 = 8;
 const SMALLEST_UNIT_BYTES: u64 = 4096;
-/// Ends of requests that are remembered: several streams, and a queue that is served out of order.
+/// Remembered ends of requests: enough for several streams and out-of-order completion.
 const REMEMBERED: usize = 64;
 const BIN_NS: u64 = 100_000_000;
 /// Maximum number of bins: one week.
@@ -189,7 +189,7 @@ impl Class {
     }
 }
 
-/// Variance over mean of the counts of so many bins; bins behind the last one that has something count as empty.
+/// Variance over mean of the counts in `whole` bins; missing bins count as empty.
 fn dispersion(bins: &Pages<u32>, whole: usize) -> Option<f64> {
     if whole < FEWEST_BINS {
         return None;

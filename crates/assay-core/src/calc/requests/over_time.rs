@@ -41,13 +41,13 @@ impl OverTime {
         self.amounts.iter().fold(0, |sum, amount| sum.saturating_add(*amount))
     }
 
-    /// Amounts that are added up, in steps that are at least as long as others.
+    /// Adds the amounts up in steps of at least this length.
     #[must_use]
     pub fn sums_of(self, step_ns: u64) -> Self {
         self.of(step_ns, u64::saturating_add)
     }
 
-    /// Greatest amounts, in steps that are at least as long as others.
+    /// Takes the maximum of the amounts in steps of at least this length.
     #[must_use]
     pub fn mosts_of(self, step_ns: u64) -> Self {
         self.of(step_ns, u64::max)

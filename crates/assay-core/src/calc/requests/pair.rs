@@ -12,7 +12,7 @@ use super::{OverTime, by_power, floor_power};
 pub struct Side {
     /// How many started over the time.
     pub starts: OverTime,
-    /// Sizes: the largest power of two that is not above it, and how many.
+    /// Number of requests by size, rounded down to a power of two.
     #[serde(deserialize_with = "by_power")]
     pub sizes: BTreeMap<u64, u64>,
     /// Distances from the end of the previous request to the start of this one, in powers of two; 0 for adjacent ones.
@@ -26,7 +26,7 @@ pub struct Side {
 pub struct Pair {
     pub recorded: Side,
     pub replayed: Side,
-    /// By a clock: nanoseconds that starts were behind it, the most of each step of time.
+    /// For open loops: delays of starts in nanoseconds, the maximum per step of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delays_ns: Option<OverTime>,
 }
@@ -57,7 +57,7 @@ impl Sides {
         own.end = Some(offset.saturating_add(bytes));
     }
 
-    /// Tells how far one that was meant for a moment was behind it.
+    /// Records the delay of a request with this intended start.
     pub fn behind(&mut self, kind: &'static str, at_ns: u64, behind_ns: u64) {
         let own = self.kinds.entry(kind).or_default();
         own.behind.get_or_insert_default().keep_most(at_ns, behind_ns);

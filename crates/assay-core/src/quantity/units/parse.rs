@@ -105,7 +105,7 @@ pub(super) fn percent(text: &str) -> Result<f64, UnitError> {
     }
 }
 
-/// A decimal number as it was written: digits with at most one point.
+/// A decimal number as written: digits with at most one point.
 struct Number<'a> {
     text: &'a str,
 }
@@ -186,7 +186,7 @@ fn wrong_unit(number: &str, name: &str, measure: &Measure) -> UnitError {
     ))
 }
 
-/// `Mb`, `mb`, `kb`: the letter of a size whose `b` may mean bits.
+/// `Mb`, `mb`, `kb`: the prefix of a unit whose `b` may mean bits.
 fn ambiguous(name: &str, measure: &Measure) -> Option<&'static str> {
     let sized = measure.units.iter().any(|unit| unit.name == "KiB");
     let letter = name.strip_suffix(['b', 'B']).filter(|_| sized)?;

@@ -84,7 +84,7 @@ pub fn duration(ns: f64) -> String {
     format!("{} {name}", three_digits(ns / unit))
 }
 
-/// Time left or gone in whole seconds, rounded up: `20 s`, `1 min 20 s`, `2 h 5 min`.
+/// Time left or elapsed in whole seconds, rounded up: `20 s`, `1 min 20 s`, `2 h 5 min`.
 pub fn clock(ns: u64) -> String {
     match ns.div_ceil(1_000_000_000) {
         s @ ..60 => format!("{s} s"),
@@ -98,7 +98,7 @@ pub fn percent(share: f64) -> String {
     percent_or(share, "under ")
 }
 
-/// The same where there is little room: `<0.1%`.
+/// The same for narrow columns: `<0.1%`.
 pub fn brief_percent(share: f64) -> String {
     percent_or(share, "<")
 }
@@ -118,7 +118,7 @@ pub fn share(share: f64) -> String {
     format!("{}%", three_digits(100.0 * share))
 }
 
-/// Above so many the size of an estimate is of no use to anybody.
+/// Estimates above this number are not useful.
 pub const MANY: u64 = 1000;
 
 /// A count that is an estimate: `about 14`.
@@ -202,7 +202,7 @@ pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
     [value, low, high].map(|one| format!("{one:.digits$}"))
 }
 
-/// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
+/// Three significant digits without a unit or trailing zeros: `0.25`, `9.1`, `85`, `812`.
 pub fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 99.95 {

@@ -10,7 +10,7 @@ pub fn reference(text: &str) -> Value {
     value
 }
 
-/// The entries of a list; fails where there is none.
+/// The entries of a list; fails if it is empty.
 pub fn cases(value: &Value) -> &[Value] {
     let list = value.as_array().unwrap();
     assert!(!list.is_empty());
@@ -72,7 +72,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Between 0 and 1, neither of them.
+    /// Between 0 and 1, exclusive.
     pub fn uniform(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }

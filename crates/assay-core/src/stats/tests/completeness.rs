@@ -1,4 +1,4 @@
-//! No public function without a test, no vector without a reader.
+//! Every public function has a test, and every vector a reader.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -129,8 +129,7 @@ fn simulation_of_carry_over() {
     }
 }
 
-/// R10: power of the slope test on so many baseline trials for a total drift in standard
-/// deviations.
+/// R10: power of the slope test with so many baseline trials, for a total drift in standard deviations.
 #[test]
 fn simulation_of_drift() {
     for (n, drift, expected) in

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::common::{cases, close, count, counts, number, numbers, reference};
 
-/// An effect of a vector; none where it stands for the one that is left out.
+/// An effect of a vector; `None` for the omitted one.
 fn effect(value: &Value) -> Option<usize> {
     usize::try_from(value.as_i64().unwrap()).ok()
 }

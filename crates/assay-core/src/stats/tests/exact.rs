@@ -31,7 +31,7 @@ fn fisher_gives_the_known_answers() {
     }
 }
 
-/// The ends are where the exact tails are half of alpha; the first is an example of R's `binom.test`.
+/// At the ends the exact tails are half of alpha; the first is an example of R's `binom.test`.
 #[test]
 fn intervals_of_shares_are_those_of_exact_tails() {
     let [low, high] = binomial_interval(682, 925, 0.05).unwrap();

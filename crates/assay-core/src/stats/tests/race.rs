@@ -1,4 +1,4 @@
-//! Who leaves a race (R15).
+//! Eliminations in a race (R15).
 
 use crate::stats::{moderated_variance, normal_mixture_half_width};
 

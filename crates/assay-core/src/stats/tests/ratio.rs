@@ -41,7 +41,7 @@ fn batches_hold_every_value_once() {
     assert_eq!(batch_sums(&[1.0], 0), None);
 }
 
-/// How often the interval of a rate over ten batches of slices holds the rate in the long run.
+/// Coverage of the interval of a rate over ten batches of slices.
 #[test]
 fn a_simulation_of_slices_of_equal_size() {
     let log_normal = |random: &mut Random, cv: f64| {

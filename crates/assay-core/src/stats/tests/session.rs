@@ -60,8 +60,8 @@ fn quantiles_change_smoothly_with_the_scatter_of_trials() {
     close(of(0.01).1, normal_quantile(1.0 - 0.0071).unwrap(), 1e-6);
 }
 
-/// Whether a gate of 5% over seven rows of three trials on each of two days fails, where the first row lost a share
-/// and days are taken to scatter by 3%.
+/// Returns whether a gate of 5% over seven rows of three trials on each of two days fails, if the first row lost a
+/// share and days are assumed to scatter by 3%.
 fn is_red(random: &mut Random, sd: f64, lost: f64) -> bool {
     let session_variance = 2.0 * 0.03_f64.ln_1p().powi(2);
     let mut is_red = false;
