@@ -51,11 +51,11 @@ pub enum AskKind {
     Better,
     /// Two levels are equivalent within the margin.
     Equivalent,
-    /// The metric is at least, or at most, so much.
+    /// The metric is at least, or at most, a value.
     Bound,
     /// The ratio of two levels is at least, or at most, a value.
     Ratio,
-    /// One level is the highest at which the metric still is at most so much.
+    /// The knee: the highest level at which the metric is at most a value.
     Knee,
     /// One level has as much as the best of all, within the margin.
     Enough,
@@ -140,7 +140,7 @@ impl Amount {
         ratio(&self.text).is_some()
     }
 
-    /// It in the unit of a metric: times of metrics in seconds are read as times, too.
+    /// Returns the amount in the unit of a metric; seconds if the metric is in seconds.
     pub fn of(&self, metric: &str) -> f64 {
         let is_time = self.text.parse::<Time>().is_ok();
         if Unit::of_metric(metric) == Unit::Seconds && is_time {
@@ -156,7 +156,7 @@ impl Amount {
 #[serde(try_from = "String", into = "String")]
 pub struct Amount {
     pub text: String,
-    /// In the unit of its metric: operations or bytes per second, or nanoseconds; a ratio as it is.
+    /// Value in the unit of its metric: operations or bytes per second, or nanoseconds; a ratio is plain.
     pub value: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What must hold between the keys of a study. Every key has been read by itself before.
+//! Rules between the keys of a study. The reader has already checked each key.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, without, wor
 
 const BLOCK_LATENCY: &str = "block-latency";
 
-/// Arms of a study at most: more cannot be run in any useful time.
+/// Maximum number of arms of a study; more would take too long.
 const MOST_ARMS: usize = 1000;
 
 /// Judges a study; levels of baseline and arms become the factors' own words for them.
@@ -97,7 +97,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A gate is about a metric that the study has, and a study can end by its gate only where it has one.
+    /// The study must have the metric of its gate, and stopping by the gate needs a gate.
     fn gate(&mut self, study: &Study) {
         let Some(gate) = &study.gate else {
             if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
@@ -159,7 +159,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A study can end early only where one replicate ends before the next begins.
+    /// Early stopping needs an order in which one replicate ends before the next begins.
     fn order(&mut self, study: &Study) {
         let mixed = matches!(study.order, Order::Crd | Order::Sequential);
         if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
@@ -457,7 +457,7 @@ impl Complaints for Checker<'_> {
     }
 }
 
-/// How many of all combinations are left by the constraints of a study; all where they are too many to try.
+/// Number of combinations left by the constraints of a study; all if there are too many to check.
 fn left_of(study: &Study, all: usize) -> usize {
     let constraints = without::of(study);
     if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {

@@ -8,7 +8,7 @@ use super::{DEFAULT_MARGIN, Study, Target};
 
 const LONGEST_QUICK: Time = Time(1_000_000_000);
 const QUICK_AREA: Bytes = Bytes(256 << 20);
-/// The same where there are many cells: it is filled for each file system of each replicate.
+/// Default area with many cells, because each file system of each replicate fills it.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
 const MANY_CELLS: usize = 40;
 /// Default size of the lab's loop device.

@@ -54,7 +54,7 @@ struct Job {
     name: String,
     line: usize,
     settings: Settings,
-    /// It waits for those before it.
+    /// Waits for the jobs before it.
     alone: bool,
 }
 
@@ -66,7 +66,7 @@ struct Work {
     size: Size,
     access: Option<String>,
     align: Option<u64>,
-    /// From one block to the next, where something is left out between them.
+    /// Distance between block starts, for patterns with gaps.
     stride: Option<u64>,
     apart: bool,
     depth: u64,
@@ -108,7 +108,7 @@ impl Told {
         if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
     }
 
-    /// What keeps a job from being run: the same.
+    /// Handles an obstacle to running a job, likewise.
     fn refuse_job(&mut self, job: &Job, line: usize, text: String) {
         let text = if self.partly { format!("[{}]: {text}", job.name) } else { text };
         self.refuse_key(line, text);
@@ -300,7 +300,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
     }
 }
 
-/// Bytes that a job goes over; none where that is all of a device.
+/// Bytes that a job covers; `None` for a whole device.
 fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
     let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
     if is_device && is_whole {
@@ -318,7 +318,7 @@ struct Once {
     time: Option<u64>,
 }
 
-/// Operations after which a thread ends; none where its time alone ends it.
+/// Operations per thread before it ends; `None` if only its time ends it.
 fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Option<u64> {
     if once.time.is_some() && is_on(job, "time_based") {
         return None;
@@ -382,7 +382,7 @@ fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
         .then_some("each block needs a unique header, which duplicate blocks cannot contain")
 }
 
-/// Whether blocks have one size, of whole sectors, and none reaches into another.
+/// Returns whether blocks have one size in whole sectors and do not overlap.
 fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
     let Some(Bytes(size @ 1..)) = size else { return false };
     size.is_multiple_of(SECTOR_BYTES)
@@ -420,7 +420,7 @@ fn verify(
     false
 }
 
-/// Without a size fio takes a whole device, and no file.
+/// Without a size fio uses a whole device, but not a file.
 fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
     if is_device {
         return told.remark(format!(

@@ -25,7 +25,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The percentile as it is written: `p99`.
+    /// The percentile as text: `p99`.
     pub const fn percentile(self) -> &'static str {
         self.percentile.0
     }
@@ -70,7 +70,7 @@ impl FromStr for Limit {
 }
 
 impl Study {
-    /// Whether it looks for the most load below a limit: it finds the rate of its work itself then.
+    /// Returns whether the study searches for the highest rate below a limit, and so sets the rate itself.
     pub fn finds_rate(&self) -> bool {
         self.question.iter().any(|ask| ask.kind == AskKind::MaxRate)
     }

@@ -48,7 +48,7 @@ pub const FORMAT: &str = "assay-study/1";
 
 pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
 
-/// Replicates of a study that names none (R4: below six no test without a distribution can decide).
+/// Default number of replicates (R4: below six no distribution-free test can decide).
 pub const DEFAULT_REPLICATES: u32 = 6;
 
 /// Default equivalence margin (R6).
@@ -193,7 +193,7 @@ impl Study {
         self.works().any(|work| work.outlives_cuts())
     }
 
-    /// Its work as it is and with each level of its factors.
+    /// Its workload, unchanged and with each level of its factors.
     fn works(&self) -> impl Iterator<Item = Work> {
         let levels = self
             .factors
@@ -258,7 +258,7 @@ pub struct Stop {
 pub enum StopRule {
     #[default]
     Fixed,
-    /// After one of the declared looks, each with its share of the error.
+    /// After one of the declared interim analyses, each with its share of the error.
     Interim,
     /// After any replicate, by a confidence sequence.
     Decided,

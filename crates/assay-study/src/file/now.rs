@@ -74,7 +74,7 @@ fn become_level(study: &mut Study, name: &str, level: &str) {
     }
 }
 
-/// Settings that are listed one by one and came to be the same are one.
+/// Merges listed settings that became equal.
 fn each_once(study: &mut Study) {
     let mut arms = Vec::new();
     for arm in study.configurations.drain(..) {

@@ -1,4 +1,4 @@
-//! How the order of a study's trials comes about (R2).
+//! Order of a study's trials (R2).
 
 use serde::{Deserialize, Serialize};
 

@@ -88,7 +88,7 @@ pub enum Cache {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fresh {
-    /// In each replicate: luck of the layout is averaged.
+    /// Per replicate: averages the effect of random layouts.
     #[default]
     Replicate,
     Study,

@@ -1,4 +1,4 @@
-//! The studies that are shipped: TOML files under `studies/`, read like anybody's.
+//! The shipped studies: TOML files under `studies/`, read like any other.
 
 use assay_core::failure::Outcome;
 use assay_workloads::check_option;
@@ -16,7 +16,7 @@ struct Preset {
 /// Groups of studies, each named like its file.
 macro_rules! presets {
     ($list:ident in $folder:literal: $($group:literal: [$($name:literal,)+])+) => {
-        /// In the order in which they are listed.
+        /// In the order of the list.
         const $list: &[Preset] = &[$($(Preset {
             name: $name,
             group: $group,
@@ -40,7 +40,7 @@ presets! { PRESETS in "studies/":
     "Operations": ["production", "durability", "energy", "boot",]
 }
 
-// What a place must do to be good enough for something: bounds that somebody published.
+// Requirements on a place: published bounds.
 presets! { FITNESS in "studies/fitness/":
     "Requirements": ["etcd", "postgresql", "video-4k", "nas-client",]
 }
@@ -51,7 +51,7 @@ const APPLICATION_CLASSES: &str = "\n# Only application classes";
 /// A target to boot from needs class A1.
 const BOOT_DRIVE: (&str, &str) = ("boot-drive", "A1");
 
-/// What `assay check` runs where no option asks for something else: the first.
+/// The default study of `assay check`: the first.
 pub fn check() -> Outcome<Study> {
     read(&PRESETS[0])
 }
@@ -60,7 +60,7 @@ pub fn is_of_check(name: &str) -> bool {
     name == PRESETS[0].name || check_option::by_option().any(|(kind, _)| kind.about.name == name)
 }
 
-/// Whether a title is that of a shipped study, which the user did not choose.
+/// Returns whether a title is that of a shipped study, so the user did not choose it.
 pub fn is_title(title: &str) -> bool {
     PRESETS.iter().any(|own| own.text.contains(&format!("\"{title}\"\n")))
 }
@@ -101,12 +101,12 @@ fn of_class(name: &'static str, class: &'static Class) -> Outcome<Study> {
     text::parse("studies/fitness/sd-class.toml", &text)
 }
 
-/// Names of all of them but those about fitness.
+/// Names of all shipped studies except those about fitness.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|own| own.name)
 }
 
-/// All of them but those about fitness, by name.
+/// All shipped studies except those about fitness, by name.
 pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     PRESETS.iter().map(|own| (own.name, read(own)))
 }
@@ -142,7 +142,7 @@ mod tests {
         assert!(super::find("no-such-preset").is_none());
     }
 
-    /// No number without somebody who published it.
+    /// Every bound has a publisher.
     #[test]
     #[ignore = "nightly: 1 s"]
     fn whether_a_place_is_good_enough_is_told_by_bounds_with_their_source() {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(asked.len(), 1, "{asked:?}");
         assert_eq!(asked[0].level.as_deref(), Some("dm-crypt"));
         assert_eq!(asked[0].metric.as_deref(), Some("machine_cpu_s_per_gib"));
-        // In the author's own digits.
+        // With the author's own digits.
         let table = include_str!("../../../../reference/encryption.csv");
         let text = study.question[0].published.as_deref().unwrap();
         for digits in ["244.16", "225.84"] {

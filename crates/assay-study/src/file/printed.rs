@@ -89,7 +89,7 @@ impl FromStr for Claim {
     }
 }
 
-/// All that is printed on a device, one or several: `95 MB/s, V30, A1`.
+/// One or more ratings printed on a device: `95 MB/s, V30, A1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Claimed {
@@ -98,7 +98,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// The rate, where one is printed: bytes per second.
+    /// The printed rate, bytes per second.
     pub fn rate(&self) -> Option<f64> {
         self.claims.iter().find_map(|(_, claim)| match claim {
             Claim::Rate(rate) => Some(*rate),

@@ -36,7 +36,7 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Its table and the rows that it names, at least one, each with its number.
+    /// Rows of the table that the reference names, at least one, each with its number.
     pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<SheetRow<'s>>> {
         let is_meant = |row: &SheetRow<'_>| {
             self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word))

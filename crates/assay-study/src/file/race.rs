@@ -10,7 +10,7 @@ pub const FEWEST: u32 = 3;
 
 pub const REPLICATES: u32 = 20;
 
-/// Replicates at most: all of them are looked through after each.
+/// Maximum number of replicates, because each interim analysis reads all of them.
 pub const MOST: u32 = 100;
 
 /// Settings above which a screen may go before a race.

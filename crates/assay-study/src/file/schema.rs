@@ -188,7 +188,7 @@ fn factors(wrap: impl Fn(Value) -> Value) -> Value {
     })
 }
 
-/// One level: as the key of the work takes it, or the same in quotes.
+/// One level: a value of the workload's key, or the same value as a string.
 fn level(name: &str) -> Value {
     let Some(field) = assay_workloads::key(name) else {
         return any_level();

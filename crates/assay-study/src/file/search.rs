@@ -59,7 +59,7 @@ pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     }
 }
 
-/// Amounts from the first on; the last is one of them. None of too many.
+/// Amounts from `first` to `last`, inclusive; `None` if there are too many.
 fn up(first: f64, last: f64, next: impl Fn(f64) -> f64) -> Option<Vec<f64>> {
     let mut found = vec![first];
     let mut amount = next(first);

@@ -57,7 +57,7 @@ pub fn law(text: &str) -> Outcome<Law> {
     Ok(Law { store, ..law })
 }
 
-/// Whole blocks of so many bytes, sixteen at least.
+/// Parses a size in whole blocks, at least sixteen.
 fn blocks(text: &str, size: &str) -> Outcome<u64> {
     let bytes = size.parse::<Bytes>().map_err(|error| mistake(text, &error.0))?;
     let whole = bytes.0 / BLOCK_BYTES * BLOCK_BYTES;

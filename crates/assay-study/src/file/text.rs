@@ -168,7 +168,7 @@ fn another_format(root: &DeTable<'_>, mistakes: &mut Mistakes) {
 /// The parser's message for a repeated key.
 const REPEATED: &str = "duplicate key";
 
-/// A parser's message in our words where it has none for people; `at` is the text that it is about.
+/// Rewords a message of the parser for users; `at` is the text that it refers to.
 fn syntax(message: &str, at: &str) -> (String, Option<String>) {
     let word = at.trim();
     let bare = word.starts_with(char::is_alphabetic) && !word.contains(['"', '\n']);

@@ -83,7 +83,7 @@ impl Constraint {
         self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
     }
 
-    /// As it is written with another level in the place of one; none where it does not name that.
+    /// The constraint with one level replaced by another; `None` if it does not name the level.
     pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
         let names = |own: &Condition| own.factor == factor && own.than == level;
         self.conditions.iter().any(names).then(|| {
@@ -177,7 +177,7 @@ pub fn left(
     (kept, counts)
 }
 
-/// The levels of an arm but for where it is.
+/// The levels of an arm except the target.
 fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }

@@ -34,7 +34,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("warmup", "ramp_time"),
 ];
 
-/// The one of `known` that was most likely meant, if any is near enough.
+/// The most similar word of `known`, if any is similar enough.
 pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.trim().to_lowercase();
     let plain = word.replace('-', "_");

@@ -37,10 +37,10 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Claim {
-    /// The numbers show it, in every case that it is about.
+    /// Supported in every case.
     #[serde(rename = "supported")]
     Supported,
-    /// The numbers show that it does not hold, in one case at least.
+    /// Contradicted in one case at least.
     #[serde(rename = "contradicted")]
     Contradicted,
     #[serde(rename = "not-shown")]

@@ -85,7 +85,7 @@ impl Measurement {
         is_wide(self.ci95)
     }
 
-    /// Whether the number is trusted only for this virtual device: the host's caches are invisible.
+    /// Returns whether the number is trusted only for this virtual device: the host's caches are invisible.
     pub fn is_lent(&self) -> bool {
         let is_trusted = self.trust == Some(Trust::Trusted);
         is_trusted && self.reasons.iter().any(|because| because.rule == LENT)

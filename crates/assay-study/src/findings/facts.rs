@@ -25,7 +25,7 @@ pub struct IoFacts {
     /// Several sizes (`size_bytes` is the largest) or non-uniform offsets: not a usual number.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shaped: bool,
-    /// An `fdatasync` after some of them.
+    /// An `fdatasync` after some of the writes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partly_synced: bool,
 }
@@ -61,7 +61,7 @@ impl Findings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemFacts {
     pub name: String,
-    /// Those of its options that matter.
+    /// Relevant options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }
@@ -91,13 +91,13 @@ impl TargetFacts {
 pub struct Ordered {
     pub replicates: u32,
     pub order: Order,
-    /// Whether each replicate began with a lead-in.
+    /// Whether each replicate began with a warm-up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub warmups: bool,
 }
 
 impl Ordered {
-    /// In words, without the seed, which differs from study to study.
+    /// Describes the order, without the seed, which differs between studies.
     pub fn words(self) -> String {
         let replicates = match self.replicates {
             1 => "1 replicate".to_owned(),
@@ -126,7 +126,7 @@ pub struct PlaceFacts {
     pub kind: PlaceSort,
     /// What it shows by: `CPUID: KVMKVMKVM`.
     pub signs: Vec<String>,
-    /// Driver and governor of the processors' frequency, where the kernel controls it.
+    /// CPU frequency driver and governor, if the kernel controls the frequency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<String>,
     /// CPU vulnerabilities by status: `4 mitigated, 14 not affected, 1 vulnerable (mds)`.

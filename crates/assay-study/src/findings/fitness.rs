@@ -44,7 +44,7 @@ pub struct FitBound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     pub workloads: Vec<String>,
-    /// Metric; where it is not told, the one that the study is about.
+    /// Metric; by default the primary one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }

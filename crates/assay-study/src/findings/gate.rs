@@ -21,7 +21,7 @@ pub enum Ended {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gated {
-    /// Workload, with its arm where there are several.
+    /// Workload, with its arm if there are several.
     pub name: String,
     #[serde(flatten)]
     pub outcome: Ended,
@@ -32,14 +32,14 @@ pub struct Gated {
     #[serde(default, skip_serializing_if = "is_false")]
     #[serde(rename = "final")]
     pub is_final: bool,
-    /// By how much it is worse, as a share; below zero where it is better.
+    /// Relative loss; negative if it is better.
     pub loss: Option<f64>,
     /// 95% bound of the loss: lower bound if the row failed, else upper bound; for pairs only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound95: Option<f64>,
     /// The loss that would have been found with 80% power, as a share.
     pub min_detectable: Option<f64>,
-    /// The same in the unit of its metric, where that may be zero and has no shares.
+    /// The loss in the unit of the metric, for metrics that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Amount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,12 +73,12 @@ pub enum GateEnd {
 pub struct GateAnswer {
     /// A loss up to this share is allowed.
     pub max_regression: f64,
-    /// In the place of a share: so much in the unit of a metric that may be zero.
+    /// Absolute limit in the unit of a metric that may be zero, instead of a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_increase: Option<f64>,
     /// A row that cannot detect a loss of this share is inconclusive.
     pub must_detect: f64,
-    /// The metric that is judged, where it is not the one that verdicts are about.
+    /// The judged metric, if it is not the primary one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// For a study that runs until its gate is decided: the number of replicates.
@@ -88,15 +88,15 @@ pub struct GateAnswer {
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_inconclusive: bool,
     pub outcome: GateEnd,
-    /// The same in words, with the rows that it is about.
+    /// The result in words, with its rows.
     pub text: String,
     pub rows: Vec<Gated>,
 }
 
-/// Rows that a sentence names; the list has all of them.
+/// Maximum number of rows in the sentence; the list contains all.
 const NAMED: usize = 3;
 
-/// Replicates before which no study ends by its gate: below so many pairs the sequence of R8 has no end.
+/// Minimum number of replicates before a gate may end a study: the sequence of R8 is infinite for fewer pairs.
 pub const FEWEST_TO_END: u32 = 4;
 
 impl Gated {
@@ -237,7 +237,7 @@ impl GateAnswer {
         let is_open = |row: &&Gated| row.outcome == Ended::Pass && !self.is_within(row);
         let bounds = self.rows.iter().filter(is_open).filter_map(Gated::bound);
         let (_, words) = bounds.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        // Rounded they may look the same.
+        // Rounded, both may print alike.
         let most = if words == self.allowance() { "slightly above" } else { "up to" };
         let has_passed = self.outcome == GateEnd::Pass;
         has_passed.then(|| format!("a loss {most} {words} is possible (95% bound)"))
@@ -304,7 +304,7 @@ pub fn allowance(share: f64, more: Option<f64>) -> String {
     more.map_or_else(|| percent(share), show::three_digits)
 }
 
-/// A share in percent, in tenths below ten: a gate of 2.5% is none of 3%.
+/// Formats a share in percent, with tenths below ten: a gate of 2.5% must not print as 3%.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if !(1.0..9.95).contains(&percent) {

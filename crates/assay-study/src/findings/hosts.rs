@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::plan::Arm;
 
-/// Several hosts that ran a study together: every number is one of all of them.
+/// Several hosts that ran a study together: every number covers all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hosts {

@@ -14,7 +14,7 @@ pub struct Measurements {
     pub design: Design,
     /// One entry per workload, arm and metric, in report order.
     pub series: Vec<Series>,
-    /// Whether trials are still to come: a verdict now would be an undeclared interim analysis.
+    /// Whether trials are pending: a verdict now would be an undeclared interim analysis.
     pub unfinished: bool,
     /// Production workloads: their load may differ between arms.
     pub live: Vec<String>,

@@ -52,7 +52,7 @@ pub struct StudyFacts {
     pub started: String,
     pub seed: u64,
     pub notes: Vec<String>,
-    /// Id of the result whose winner it was to confirm.
+    /// ID of the result whose winner the study confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
     /// For a confirmed race: the winner's ratio to the baseline in the race, which is biased upward.
@@ -65,7 +65,7 @@ pub struct StudyFacts {
     /// First figure of the page, if the study sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_figure: Option<String>,
-    /// Why it ended before its last planned trial, where a rule ended it.
+    /// Reason of an end before the last planned trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_by: Option<String>,
 }
@@ -87,7 +87,7 @@ pub struct TargetFacts {
     pub stack: Vec<String>,
     pub area_bytes: u64,
     pub direct: bool,
-    /// Whether direct writes went through the page cache all the same.
+    /// Whether direct writes used the page cache anyway.
     #[serde(default, skip_serializing_if = "is_false")]
     pub writes_buffered: bool,
     pub rotational: Option<bool>,
@@ -140,7 +140,7 @@ impl EnvironmentFacts {
 pub struct TrialValue {
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
-    /// Position in time; absent where it was not recorded.
+    /// Position in time; absent if not recorded.
     pub order: Option<u32>,
     /// Value, in the metric's unit; absent when the trial failed or has too few operations.
     pub value: Option<f64>,
@@ -176,9 +176,9 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Vec<usize>>,
     pub n: usize,
-    /// Geometric mean of them; none where they are compared by differences, and where one is zero.
+    /// Geometric mean of them; absent if compared by differences, and if one is zero.
     pub geometric_mean: Option<f64>,
-    /// Arithmetic mean of them, where they are compared by differences.
+    /// Arithmetic mean of them, if compared by differences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     pub min: Option<f64>,
@@ -221,7 +221,7 @@ pub struct AbsentCell {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadFacts {
     pub name: String,
-    /// Arm, where it differs by arm.
+    /// Arm, if it differs by arm.
     pub configuration: Arm,
     /// One line: pattern, size, depth, engine, direct or not.
     pub text: String,
@@ -265,7 +265,7 @@ pub enum Kind {
     Paired,
     /// Groups of one study without common replicates: imported data.
     Unpaired,
-    /// Two studies, each with the same baseline.
+    /// Two studies with the same baseline.
     RerunBaseline,
     BetweenResults,
 }
@@ -277,7 +277,7 @@ pub struct Comparison {
     pub id: String,
     pub kind: Kind,
     pub workload: String,
-    /// The workload whose requests of one class these are; the classes share one error.
+    /// The workload of these requests of one class; the classes share one error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_of: Option<String>,
     pub metric: String,
@@ -293,7 +293,7 @@ pub struct Comparison {
     /// Absent if two results were compared by their own baselines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub means: Option<[f64; 2]>,
-    /// The same in the place of `means`, where a row sums up other trials than these `n` pairs as well.
+    /// The same instead of `means`, if the row includes other trials than these `n` pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_means: Option<[f64; 2]>,
     /// Arm over baseline, from 3 pairs on (1 for published numbers); absent if a value is zero.
@@ -313,7 +313,7 @@ pub struct Comparison {
     pub p_holm: Option<f64>,
     /// p of the exact sign-flip test, which assumes no distribution.
     pub p_sign_flip: Option<f64>,
-    /// Verdict; absent where none is given by design.
+    /// Verdict; absent if none is intended.
     pub verdict: Option<Verdict>,
     /// Trials are still pending, so there is no verdict yet.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -373,8 +373,8 @@ pub struct Effect {
     pub n: usize,
     pub ratio: f64,
     pub ci95: Option<[f64; 2]>,
-    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads while
-    /// none of them shows an effect.
+    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads if none has an
+    /// effect.
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
@@ -391,40 +391,40 @@ impl Effect {
     }
 }
 
-/// Two factors whose effects depend on each other.
+/// An interaction of two factors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interaction {
     pub workload: String,
     pub metric: String,
     pub factors: [String; 2],
-    /// Their levels where the disagreement is clearest.
+    /// Their levels with the clearest disagreement.
     pub levels: [String; 2],
     /// Replicates.
     pub n: usize,
     pub ratio: f64,
-    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads while
-    /// none of them shows an effect.
+    /// Simultaneous 95% CI of all main effects and interactions of the workload, and of all workloads if none has an
+    /// effect.
     pub ci95_simultaneous: [f64; 2],
     pub text: String,
 }
 
-/// How a metric goes over the levels of a numeric factor.
+/// Shape of a metric over the levels of a numeric factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// As a line through logarithms.
+    /// A line on log scales.
     #[default]
     Linear,
-    /// From the knee on it stays near the best.
+    /// Near the best from the knee on.
     Saturates,
     /// Up to the knee it stays near the best.
     FlatUpTo,
     Peak,
 }
 
-/// A metric over a numeric factor, told where it changes by more than the margin.
+/// A metric over a numeric factor, reported if it changes by more than the margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
@@ -469,7 +469,7 @@ pub struct Rank {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     pub configuration: Arm,
-    /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
+    /// Best and worst possible rank, from 1; unequal if arms are tied.
     pub rank_range: [usize; 2],
     /// Geometric mean: the number of its row.
     pub geometric_mean: f64,
@@ -481,7 +481,7 @@ pub struct Place {
 pub struct Effects {
     #[serde(default, rename = "effects")]
     pub main: Vec<Effect>,
-    /// Factors whose effects depend on each other.
+    /// Interactions of factors.
     #[serde(default)]
     pub interactions: Vec<Interaction>,
     #[serde(default)]
@@ -514,7 +514,7 @@ pub struct Advice {
     /// Ids of comparisons, or of effects ([`Effect::id`]).
     pub evidence: Vec<String>,
     pub status: AdviceStatus,
-    /// Whether it is for something or against it.
+    /// Recommendation for or against something.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: AdviceKind,
     /// First sentence: recommendation and numbers.
@@ -533,7 +533,7 @@ pub enum AdviceKind {
     Use,
     /// Avoid a level: it is worse (95% confidence).
     Avoid,
-    /// To weigh: better in one workload, worse in another.
+    /// Trade-off: better in one workload, worse in another.
     TradeOff,
 }
 
@@ -541,7 +541,7 @@ pub enum AdviceKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AdviceStatus {
-    /// The best of many looks better than it is; to be confirmed by fresh trials.
+    /// The best of many, which is biased upward; needs confirmation by fresh trials.
     Candidate,
     Confirmed,
 }
@@ -606,7 +606,7 @@ pub struct Findings {
     pub race: Option<race::RaceAnswer>,
     #[serde(flatten)]
     pub answers: answers::Answers,
-    /// Several places in per cent of one of them.
+    /// Several places, in percent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platforms: Option<places::Places>,
 }
@@ -618,7 +618,7 @@ pub const WATCHED: &str = "watched";
 pub const WINDOWS: &str = "windows";
 
 impl Findings {
-    /// Whether two results of `assay watch` are compared.
+    /// Returns whether these are two results of `assay watch`.
     pub fn are_windows(&self) -> bool {
         self.exhibits.iter().any(|exhibit| exhibit.topic == WINDOWS)
     }

@@ -14,7 +14,7 @@ pub struct MostLoad {
     /// `p99 < 2 ms`.
     pub slo: String,
     pub slo_ns: u64,
-    /// The highest rate up to which every rate holds; none where no rate that was tried does.
+    /// The highest rate up to which every tried rate passes; absent if none passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_passing_rate: Option<String>,
     /// The lowest rate from which on every tried rate fails; `None` if the highest one does not fail.
@@ -27,11 +27,11 @@ pub struct MostLoad {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
-    /// As its setting is written: `41000/s`.
+    /// Level of the rate: `41000/s`.
     pub rate: String,
     pub outcome: Standing,
     pub trials: usize,
-    /// Those of them that could not issue their operations on time.
+    /// Trials that did not issue their operations on time.
     #[serde(default, skip_serializing_if = "assay_workloads::is_default")]
     pub late: usize,
     /// Geometric mean of the percentile, nanoseconds.

@@ -40,7 +40,7 @@ pub enum Note {
     Failed {
         arm: Failures,
         baseline: Failures,
-        /// The side that fails more often, where that is clear.
+        /// The side that fails more often, if significant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         more: Option<Side>,
     },
@@ -61,10 +61,10 @@ pub enum Note {
     NoDirection {
         metric: String,
     },
-    /// Times in steps of a clock that are as large as their difference.
+    /// The clock's resolution is as coarse as the difference.
     CoarseClock {
         metric: String,
-        /// In the unit of the metric.
+        /// Resolution in the unit of the metric.
         step: f64,
     },
     TooFew {
@@ -79,10 +79,10 @@ pub enum Note {
     LeftOut {
         pairs: usize,
     },
-    /// Values that are not above zero allow no ratio.
+    /// Zero or negative values allow no ratio.
     NoRatio {
         of: Side,
-        /// Trials with such a value.
+        /// Number of such trials.
         trials: usize,
     },
     /// Trials far off on the bad side.
@@ -91,13 +91,13 @@ pub enum Note {
         trials: usize,
         all: usize,
     },
-    /// Without one of these replicates the verdict would change.
+    /// Omitting one of these replicates would change the verdict.
     Fragile {
         replicates: Vec<u32>,
     },
-    /// With the disturbed trials the verdict would change.
+    /// Including the disturbed trials would change the verdict.
     Disturbed {
-        /// To this one.
+        /// The other verdict.
         verdict: Verdict,
     },
     /// The load of the sides differed and may explain the difference (rule `unequal-load`).
@@ -110,13 +110,13 @@ pub enum Note {
     },
     /// One arm affects the next trial: the ratio depends on which arm ran first.
     TwoOrders {
-        /// Arm against baseline where the arm ran first: a ratio, or a difference.
+        /// Arm against baseline if the arm ran first: a ratio, or a difference.
         first: f64,
-        /// The same where it ran second.
+        /// The same if it ran second.
         second: f64,
         /// Replicates of each order.
         replicates: [usize; 2],
-        /// That both are the same.
+        /// p value of equal results in both orders.
         p: f64,
     },
     /// The sides had different queue depths although the study sets one.
@@ -138,7 +138,7 @@ impl Comparison {
         self.notes.push(words);
     }
 
-    /// Takes away the remarks that are not wanted.
+    /// Removes the unwanted remarks.
     pub fn keep_notes(&mut self, wanted: impl Fn(&Note) -> bool) {
         let known = std::mem::take(&mut self.note_facts);
         let words = std::mem::take(&mut self.notes);

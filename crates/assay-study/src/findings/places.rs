@@ -1,4 +1,4 @@
-//! The same work in several places, such as bare metal and containers, in percent of one of them.
+//! The same workload in several places, such as bare metal and containers, in percent of one of them.
 
 use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Places {
 #[serde(rename_all = "kebab-case")]
 pub enum Chosen {
     Asked,
-    /// It is the one of bare metal.
+    /// The bare-metal place.
     BareMetal,
     /// The imported table compares with it.
     Table,
@@ -48,7 +48,7 @@ pub enum Chosen {
 #[serde(rename_all = "kebab-case")]
 pub enum Named {
     Given,
-    /// It was recorded while the study ran.
+    /// Detected during the study.
     Found,
     /// An imported table contains the name.
     Table,
@@ -93,7 +93,7 @@ pub enum Unit {
     Trials,
     /// Trials of two results, taken together.
     TrialsOfResults,
-    /// Results, three or more of them.
+    /// Three or more results.
     Sessions,
 }
 
@@ -116,7 +116,7 @@ pub struct PlaceRow {
     /// Per cent of the baseline's speed: 50 is half as fast.
     pub percent: Option<f64>,
     pub percent_ci95: Option<[f64; 2]>,
-    /// The interval that holds for all places of the workload at once; the verdict is read from it.
+    /// Simultaneous interval for all places of the workload, which decides the verdict.
     pub percent_ci95_simultaneous: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
@@ -143,21 +143,21 @@ impl PlaceRow {
     }
 }
 
-/// Per cent as somebody printed them.
+/// A published percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
     pub percent: f64,
     /// Percentage computed from the numbers printed next to it.
     pub computed: f64,
-    /// Whether the printed digits are those, rounded or cut off.
+    /// Whether the printed digits equal the computed ones, rounded or truncated.
     pub follows: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
-    /// Who published it: `article 000`.
+    /// Source: `article 000`.
     pub source: String,
     pub title: String,
     pub work: String,

@@ -24,7 +24,7 @@ pub struct RaceAnswer {
     pub trials: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<ScreenAnswer>,
-    /// Why it is over; none while it is not.
+    /// Reason of the end; absent before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RaceEnd>,
     /// The winner, or the current leader; `None` before the first interim analysis.
@@ -37,7 +37,7 @@ pub struct RaceAnswer {
     pub winner_ratio: Option<f64>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub baseline_eliminated: bool,
-    /// Every setting, in the order of the plan; none where the numbers are of an emulator's speed.
+    /// Every configuration, in the order of the plan; empty if an emulator determined the speed.
     pub entries: Vec<Runner>,
     /// Summary in a few sentences.
     pub text: String,
@@ -52,7 +52,7 @@ pub struct Runner {
     pub mean: Option<f64>,
     /// Its mean over the winner's, of the replicates that have both.
     pub ratio_to_winner: Option<f64>,
-    /// When and why it left; none of those that were left in.
+    /// When and why it left; absent if it did not leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eliminated: Option<Departure>,
 }
@@ -60,12 +60,12 @@ pub struct Runner {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Departure {
-    /// The replicate after which it left; 0 where it left before the first one, with a level.
+    /// The replicate after which it left; 0 for the screen.
     pub after: u32,
     /// Ratio to the leader at that time, with its confidence sequence; `None` without numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_leader: Option<Behind>,
-    /// Whether it harmed others' work, and was rolled back.
+    /// Whether it harmed the production workload and was rolled back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rolled_back: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct DroppedLevel {
 pub struct ScreenAnswer {
     /// Passes over subsets of the configurations.
     pub passes: u32,
-    /// Trials of them that counted.
+    /// Number of counting trials in them.
     pub trials: usize,
     /// Settings that left with a level.
     pub settings: usize,
@@ -104,7 +104,7 @@ pub struct ScreenedLevel {
     pub n: usize,
     /// Main effect: ratio to the best level of its factor, all else equal; `None` if not estimable.
     pub ratio_to_best: Option<f64>,
-    /// How far from that the true one may be, at 5% for all levels together; none of the best level itself.
+    /// Simultaneous 95% CI for all levels; absent for the best level.
     pub ends: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub eliminated: bool,
@@ -128,7 +128,7 @@ pub enum RaceEnd {
     /// None that was left could be better than the winner by more than was declared.
     WithinZone,
     Replicates,
-    /// Its time was over, or somebody ended it.
+    /// The time limit or the user ended the race.
     Budget,
 }
 
@@ -137,7 +137,7 @@ impl RaceAnswer {
         self.entries.iter().filter(|own| own.eliminated.is_none())
     }
 
-    /// Whether there is a winner whose gain over the baseline fresh trials can confirm.
+    /// Returns whether fresh trials can confirm the winner's gain over the baseline.
     pub fn can_be_confirmed(&self) -> bool {
         let is_other = self.winner.as_ref().is_some_and(|arm| *arm != self.baseline);
         is_other && self.end.is_some() && self.trust != Some(Trust::Invalid)

@@ -107,7 +107,7 @@ impl Findings {
 }
 
 impl Comparison {
-    /// Whether the sentence states a 95% interval: equivalence uses another, previews none.
+    /// Returns whether the sentence states a 95% interval: equivalence uses another, previews none.
     pub fn states_interval(&self) -> bool {
         let by_tests = self.kind == Kind::Paired
             && self.verdict == Some(Verdict::Equivalent)

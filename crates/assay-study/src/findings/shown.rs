@@ -23,7 +23,7 @@ impl Rating {
         Some(Self { trust: cell.trust?, is_lent: cell.is_lent() })
     }
 
-    /// Returns the worse rating for a number that is computed from two.
+    /// Returns the worse rating, for a number computed from two.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let trust = self.trust.max(other.trust);
@@ -100,7 +100,7 @@ impl Names {
     }
 }
 
-/// Heading of a column that holds a metric.
+/// Heading of a metric's column.
 pub fn heading(metric: &str) -> &str {
     if metric == "iops" { "IOPS" } else { noun(metric) }
 }

@@ -77,7 +77,7 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     fitting.map_or(study, |(study, _)| study.clone())
 }
 
-/// Whether the trials are long enough and end within the time per target. Lead-ins vary in length.
+/// Returns whether the trials are long enough and end within the time per target. Warm-ups vary in length.
 fn fits(plan: &Plan, time: Time) -> bool {
     let targets: BTreeSet<&str> = plan.surveys.iter().map(|own| own.target.as_str()).collect();
     let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
@@ -96,7 +96,7 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
     for workload in study.workload.iter_mut().filter(by_time) {
         workload.work.set_span(None, None);
     }
-    // Which order it is does not matter for its length.
+    // All orders have the same length.
     let plan = plan::make(&study, surveys.to_vec(), 0);
     for workload in study.workload.iter_mut().filter(by_time) {
         let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
@@ -158,7 +158,7 @@ mod tests {
     use crate::results::plan::{Arm, Scatter, pilot_key};
     use assay_workloads::check_option::{by_option, takes_all};
 
-    /// A preset in a hurry, at a target whose pilot saw this.
+    /// A quick check of a preset, with this pilot result.
     fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {
         let study = presets::find(preset).unwrap().unwrap().quick().settled();
         let mut survey = survey("a", 50_000);

@@ -28,7 +28,7 @@ pub struct PlannedArm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub design: Design,
-    /// Replicates of the whole plan: the last look where looks were declared, and after the passes of a screen.
+    /// Replicates of the whole plan, including a screen: up to the last interim analysis, if there are any.
     pub replicates: u32,
     pub arms: Vec<Arm>,
     pub omitted: Vec<Omitted>,
@@ -61,7 +61,7 @@ impl Layout {
         let varies = |name: &String| {
             factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
         };
-        // A baseline of factors that do not vary would leave all configurations without a comparison.
+        // A baseline of fixed factors would leave all configurations without a comparison.
         let baseline = if study.baseline.keys().any(varies) {
             study.baseline.clone()
         } else {
@@ -129,7 +129,7 @@ fn published(study: &Study) -> Vec<Pointer> {
     study.published.iter().map(of).collect()
 }
 
-/// Replicates of all arms: the last look where looks were declared.
+/// Replicates of all arms: up to the last interim analysis, if there are any.
 fn replicates(study: &Study) -> u32 {
     match study.stop.rule {
         StopRule::Interim => {
@@ -153,7 +153,7 @@ pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
         .filter(|(name, _)| costly(name))
         .map(|(name, level)| (name.clone(), level.clone()))
         .collect();
-    // A second copy of the baseline goes through the same costly change as any other arm.
+    // The A/A control makes the same costly change as any other arm.
     (arm.control && !part.is_empty(), part)
 }
 

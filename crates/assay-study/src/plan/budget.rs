@@ -19,7 +19,7 @@ const LONGEST_GAP_NS: u64 = 150 * MILLISECOND;
 const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 /// Starting, stopping, syncing and storing one trial.
 const OVERHEAD_NS: u64 = 40 * MILLISECOND;
-/// Part of a trial that is run but not counted: one in this many.
+/// Uncounted ramp of a trial: one part in this many.
 const RAMP_SHARE: u64 = 16;
 /// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
@@ -122,7 +122,7 @@ pub fn timed(
         let own = operation_ns(workload, surveys);
         limit_depth(workload, slowest.get(&workload.name).copied().unwrap_or(own));
     }
-    // A study without verdicts ends where its time ends; the others end with a replicate (R8).
+    // A study without verdicts ends with its time; the others end with a replicate (R8).
     let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
     Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
 }
@@ -165,7 +165,7 @@ fn share_ns(
         .iter()
         .map(|survey| survey.area.fill_ns + survey.pilot.operation_ns.values().sum::<u64>())
         .sum();
-    // An operation that is under way when time is up is waited for.
+    // Pending operations complete after the time is up.
     let waits: u64 =
         workloads.iter().map(|workload| operation_ns(workload, surveys) * replicates).sum();
     let rests = trials * (gap_ns + OVERHEAD_NS);

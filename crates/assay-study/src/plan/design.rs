@@ -19,7 +19,7 @@ const MIX: &str = "mix";
 /// Requirements of a study on the machine and its targets, before Assay resolves them.
 #[derive(Clone)]
 pub struct Demands {
-    /// Name of the shipped study that it is, where it is one.
+    /// Name of the shipped study, if it is one.
     pub preset: Option<String>,
     /// Names of all factors that its arms, its baseline and its levels name, in that order.
     pub named: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Varied {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ground {
     Named,
-    /// On block devices that are one place together.
+    /// On several block devices that form one place.
     Together(Vec<String>),
     Own {
         size: Bytes,
@@ -78,7 +78,7 @@ pub struct Made {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
     pub area: bool,
-    /// All of a device, or all that is free in a directory.
+    /// The whole device, or all free space of a directory.
     pub whole: bool,
     pub directory: bool,
 }
@@ -88,7 +88,7 @@ pub struct Filled {
     /// Initial content: data for the first read, or of the writes.
     pub content: Content,
     pub stays: bool,
-    /// Whether any work trims or zeroes it, or puts copies into it.
+    /// Whether any workload trims, zeroes or duplicates data in it.
     pub clears: bool,
 }
 

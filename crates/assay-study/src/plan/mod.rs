@@ -27,7 +27,7 @@ use crate::results::plan::{
 
 use arms::{Layout, PlannedArm};
 
-/// Makes the plan of a study for surveyed targets; the same input gives the same plan.
+/// Creates the plan of a study for surveyed targets; the same input gives the same plan.
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let layout = Layout::of(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
@@ -38,7 +38,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let replicates = layout.replicates;
     let turns = budget::Turns { rules, groups: &groups, replicates };
     let timed = match layout.design.stopping {
-        // Few of the arms of a race run in all replicates that it has at most.
+        // Few arms of a race run in the maximum number of replicates.
         Stopping::Race { screen, .. } => {
             let usual = replicates.min(race::usual_replicates(screen > 0));
             budget::timed(study, &surveys, workloads, &budget::Turns { replicates: usual, ..turns })

@@ -23,7 +23,7 @@ use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{Status, Trial};
 
-/// The first five rates, as shares of where the search ended.
+/// The first five rates, as shares of the search result.
 const AROUND: [f64; FIRST] = [0.78, 0.87, 0.95, 1.04, 1.14];
 /// The next lower rate, as a share of the lowest.
 const LOWER: f64 = 0.88;
@@ -34,7 +34,7 @@ const LOWEST_SHARE: f64 = 1.0 / 32.0;
 /// Length of a trial in a quick check, and its ramp.
 const QUICK: Time = Time(1_000_000_000);
 const QUICK_RAMP: Time = Time(100_000_000);
-/// Rates below which shares of them are not told apart: rates are whole numbers.
+/// Below this rate, shares are indistinguishable, because rates are integers.
 const SLOWEST: f64 = 20.0;
 /// Lowest rate to try, as a share of the lowest searched rate: three steps below the first of five.
 const DOWN_TO: f64 = 0.5;
@@ -61,7 +61,7 @@ pub fn factor() -> Factor {
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
 }
 
-/// Whether work is that of steps, whose rates are not known.
+/// Returns whether workloads are steps with unknown rates.
 pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
     workloads.first().is_some_and(|own| own.arm == course::step(0))
 }
@@ -114,7 +114,7 @@ pub struct Ran {
     pub order: u32,
     pub replicate: u32,
     pub workload: usize,
-    /// Whether its number counts: undisturbed, and no lead-in.
+    /// Whether its number counts: undisturbed, and not a warm-up.
     pub counts: bool,
     pub seen: Seen,
 }
@@ -134,7 +134,7 @@ pub enum End {
         per_s: f64,
         percentile: &'static str,
     },
-    /// Both sides of the limit were found, at so many rates.
+    /// Rates on both sides of the limit were found; the number of rates.
     Whole {
         rates: usize,
     },
@@ -179,7 +179,7 @@ impl Aim {
     }
 }
 
-/// Operations per second of a trial, none for the closed loop; or why the study ends before it.
+/// Rate of a trial, operations per second, `None` for the closed loop; or the reason to end before it.
 pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, End> {
     match (trial.replicate, trial.order.checked_sub(1)) {
         (0, None) => Ok(None),
@@ -213,7 +213,7 @@ fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
 fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
     let middle = searched(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
-    // One way and the other in turn where both are missing.
+    // Alternates between both directions if both sides are missing.
     let mut last_was_lower = false;
     while rates.len() <= number {
         let bracket = Bracket::of(&standings(ran, &rates, aim.limit_ns()));

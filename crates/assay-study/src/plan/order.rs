@@ -8,7 +8,7 @@ use assay_core::draws::Draws;
 
 use crate::file::{LeadIn, Order};
 
-/// Orders that are drawn before the most even chain is taken.
+/// Number of random orders from which the most balanced chain is chosen.
 const CANDIDATES: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Rules {
 type Visit = Vec<usize>;
 
 impl Rules {
-    /// How many lead-ins a study has whose replicates visit so many groups: as `turns` draws them.
+    /// Number of warm-ups in a study with so many groups per replicate, as `turns` draws them.
     pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
         match (self.lead_in, self.leads_each()) {
             (LeadIn::None, _) => 0,
@@ -120,7 +120,7 @@ fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
     lead.into_iter().chain(trials).collect()
 }
 
-/// The study with a lead-in before its first trial, or without any where none is wanted.
+/// Adds a warm-up before the first trial, or none if not wanted.
 fn led_in(rules: Rules, mut turns: Vec<Turn>) -> Vec<Turn> {
     if rules.lead_in == LeadIn::None {
         turns.retain(|turn| !turn.lead_in);
@@ -351,12 +351,12 @@ mod tests {
         let visited: Vec<usize> = trials[1..].iter().map(|turn| turn.item / 2).collect();
         let mut changes = visited.clone();
         changes.dedup();
-        // Three visits a replicate, the first of each but the first being the last one's group.
+        // Three visits per replicate; except for the very first, the first one is in the group of the last one.
         assert_eq!(changes.len(), 3 * 6 - 5);
         for (row, next) in visited.chunks(6).zip(visited.chunks(6).skip(1)) {
             assert_eq!(row.last(), next.first());
         }
-        // In random order each visit has its lead-in.
+        // In random order each visit has a warm-up.
         let random = drawn(Order::Random, &groups, 6);
         for visit in random.chunks(3) {
             assert!(visit[0].lead_in && visit[1..].iter().all(|turn| !turn.lead_in));

@@ -8,7 +8,7 @@ use crate::results::record::Trial;
 
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
-    /// By workload of the plan, and whether it was a lead-in: nanoseconds, and trials.
+    /// Nanoseconds and trials, by workload of the plan and whether it was a warm-up.
     seen: BTreeMap<(usize, bool), (u64, u64)>,
 }
 

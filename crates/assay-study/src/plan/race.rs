@@ -23,7 +23,7 @@ use crate::results::record::{Repeats, Status, Trial};
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 pub use screen::Screen;
 
-/// Replicates at most of a race where none are named.
+/// Default maximum number of replicates of a race.
 pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
 /// Replicates for dividing a budget: most arms leave early.
@@ -96,7 +96,7 @@ pub struct Run {
     pub arm: usize,
     pub status: Status,
     pub repeats: Option<Repeats>,
-    /// Logarithm of its value, the higher the better; none where it has no value.
+    /// Logarithm of its value, the higher the better; `None` without a value.
     pub log: Option<f64>,
     pub harmed: bool,
 }

@@ -182,7 +182,7 @@ mod tests {
         let cells: BTreeSet<usize> =
             wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
         assert_eq!(cells, BTreeSet::from([1, 9]));
-        // A baseline takes everything with it that is compared with it.
+        // Repeating a baseline repeats all its comparisons.
         let (plan, mut records) = planned(3, 4, 6);
         disturb(&mut records, &[2]);
         let cells: BTreeSet<usize> =

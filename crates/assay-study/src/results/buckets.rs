@@ -24,7 +24,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Those of all histograms of this version: 1 ns to 1 h, 3 digits.
+    /// Settings of all histograms of this version: 1 ns to 1 h, 3 digits.
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
     /// The buckets of these settings; `None` for invalid settings.
@@ -65,7 +65,7 @@ impl Layout {
         lowest + width / 2
     }
 
-    /// The bucket that a value falls into; none where it is beyond all of them.
+    /// Returns the bucket of a value; `None` beyond the last one.
     pub fn index(self, value: u64) -> Option<u32> {
         let mask = ((2_u64 << self.half) - 1) << self.unit;
         let doubling = (value | mask).ilog2() - mask.ilog2();
@@ -260,7 +260,7 @@ mod tests {
         assert!(refused(&claimed(u32::MAX, hour, &[3, 4])).contains("more data than"));
         assert!(refused(&claimed(200_000, hour, &[3, 4])).contains("truncated data"));
         assert!(refused(&claimed(1, 1, &[2])).contains("invalid settings"));
-        // As many empty buckets as there can be, twice, and then one that holds something.
+        // The maximum number of empty buckets, twice, and then a nonempty one.
         let far = [0xff, 0xff, 0xff, 0xff, 0x1f, 0xff, 0xff, 0xff, 0xff, 0x1f, 2];
         assert!(refused(&claimed(far.len() as u32, hour, &far)).contains("more data than"));
         assert!(refused(&claimed(1, hour, &[0x80])).contains("truncated data"));

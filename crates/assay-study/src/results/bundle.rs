@@ -34,7 +34,7 @@ pub use assay_workloads::Histograms;
 /// The plan: a directory with this file is a bundle, and a process that works on the bundle locks the file.
 const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
-/// Bytes of the largest file that is read; no study comes near.
+/// Maximum size of a file to read; far above that of any study.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 const MOST_NOTES: usize = 100;
 /// How often a bundle's lock is tried: who only looks has it for a moment.
@@ -329,7 +329,7 @@ fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     Ok(plan)
 }
 
-/// Refuses names of factors and levels that no study file can hold, wherever a plan has them.
+/// Rejects names of factors and levels that no study file can contain, anywhere in a plan.
 fn plain_names(plan: &Plan) -> Result<(), String> {
     for factor in &plan.design.factors {
         outside::plain("a factor", &factor.name)?;
@@ -355,7 +355,7 @@ pub(super) fn plain_id(id: &str) -> Outcome<()> {
         .map_err(|how| Failure::mistake(format!("{how}; rename the directory")))
 }
 
-/// How a study ended, by its log; none where it was interrupted, or never wrote one.
+/// How a study ended, according to its log; `None` if interrupted or without a log.
 fn ended(system: &dyn System, directory: &Path) -> Option<String> {
     let ends = |entry: &Entry| entry.event == ENDED;
     log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)

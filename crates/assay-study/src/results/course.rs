@@ -19,7 +19,7 @@ pub const FACTOR: &str = "load";
 pub const RATE: &str = "arrival_rate";
 /// The setting of the first trial, which shows the highest rate.
 pub const CLOSED: &str = "closed loop";
-/// Trials that only find where to look.
+/// Number of search trials.
 pub const SEARCHES: u32 = 6;
 pub const FIRST: usize = 5;
 /// Additional steps to find the other side of the limit; R16 allows four, and 54 trials in all.
@@ -30,7 +30,7 @@ pub fn is_of(plan: &Plan) -> bool {
     plan.design.questions.iter().any(|ask| ask.kind == AskKind::MaxRate)
 }
 
-/// The setting of a step, from 0, whose rate is not known.
+/// Configuration of a step, from 0, with an unknown rate.
 pub fn step(step: usize) -> Arm {
     drawn_arm(format!("step {}", step + 1))
 }

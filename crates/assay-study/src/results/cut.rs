@@ -7,15 +7,15 @@ use assay_core::json::from_value;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Bytes up to which a text stays as it is.
+/// Maximum length of an unchanged text, bytes.
 pub const LONGEST: usize = 2000;
 const KEPT: usize = 200;
 /// Digits of the largest count: three years of nanoseconds, a hundred petabytes.
 const MOST_DIGITS: i32 = 17;
-/// Hexadecimal digits that keep two cut names apart.
+/// Hexadecimal digits that distinguish truncated names.
 const DIGITS: usize = 8;
 
-/// A text that is not too long, or its beginning with a remark. Two that differ still do.
+/// Returns a text, or its beginning with a mark if it is too long. Different texts stay different.
 pub fn text(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return Cow::Borrowed(text);
@@ -42,7 +42,7 @@ pub fn json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     from_value(&value)
 }
 
-/// The same of a study file; lines without a long text stay as they are.
+/// The same for a study file; lines without a long text stay unchanged.
 pub fn toml(text: &str) -> Cow<'_, str> {
     if !has_long_text(text) {
         return Cow::Borrowed(text);
@@ -52,7 +52,7 @@ pub fn toml(text: &str) -> Cow<'_, str> {
     toml::to_string(&value).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Whether JSON has a whole number beyond any real quantity; sums of such numbers would overflow.
+/// Returns whether JSON has an integer beyond any real quantity; sums of such numbers would overflow.
 pub fn has_giant(text: &str) -> bool {
     let (mut in_text, mut escaped, mut digits) = (false, false, 0);
     for byte in text.bytes() {
@@ -70,9 +70,9 @@ pub fn has_giant(text: &str) -> bool {
     false
 }
 
-/// Whether a text between quotation marks could be too long; escapes may cause false positives.
+/// Returns whether a quoted text could be too long; escapes may cause false positives.
 fn has_long_text(text: &str) -> bool {
-    // From each mark on, the last mark that is near enough is looked for: few bytes are looked at.
+    // From each mark, find the last mark within the limit, which reads few bytes.
     let mut rest = text.as_bytes();
     while rest.len() > LONGEST {
         match rest[..=LONGEST].iter().rposition(|byte| matches!(byte, b'"' | b'\'')) {

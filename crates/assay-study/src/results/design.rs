@@ -60,7 +60,7 @@ impl Design {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     pub max_regression: f64,
-    /// In the place of a share: so much in the unit of a metric that may be zero.
+    /// Absolute limit in the unit of a metric that may be zero, instead of a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// A row must detect a loss of this share to be conclusive; by default the usual share.
@@ -109,14 +109,14 @@ pub enum Stopping {
     /// After one of the declared replicates; each interim analysis uses its share of the error.
     Looks {
         at: Vec<u32>,
-        /// Half-width of the interval, as a fraction, that is enough; a verdict alone where none.
+        /// Half-width at which the study ends, as a fraction; only a verdict ends it if absent.
         half_width: Option<f64>,
     },
-    /// After any replicate, by a confidence sequence that holds at all of them at once.
+    /// After any replicate, by a confidence sequence valid for all of them at once.
     Open { half_width: Option<f64> },
     /// Arms leave after replicates in which they are worse (95% confidence), until one is left (R15).
     Race {
-        /// It ends, too, when no arm that is left can be better than the leader by more than this share.
+        /// Also ends if no remaining arm can be better than the leader by more than this share.
         closeness: f64,
         /// Passes of the screen before the race: the first replicates of the plan.
         #[serde(default, skip_serializing_if = "is_default")]

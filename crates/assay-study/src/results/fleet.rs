@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
-    /// Drawn by rank 0: the same in the results of all ranks.
+    /// Drawn by rank 0: equal in the results of all ranks.
     pub id: String,
     pub ranks: u32,
-    /// Whose result this is; none of that of all.
+    /// Rank of this result; `None` for the merged one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// Name of this rank's host in its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// SHA-256 of order and settings, apart from the targets: the same on all ranks.
+    /// SHA-256 of order and configurations, without the targets: equal on all ranks.
     pub order_sha256: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,

@@ -17,7 +17,7 @@ const MOST_OF_ONE: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     pub format: String,
-    /// The id that it had where it was measured.
+    /// Its ID on the original machine.
     pub id: String,
     /// Name of the file that it came in, without its directories.
     pub file: String,
@@ -109,7 +109,7 @@ mod tests {
         let second = results.join(format!("{ID}-foreign-2"));
         assert_eq!(place(&fake, results, ID, "bb").unwrap(), Place::Free(second.clone()));
         lies("-2");
-        // Handed on once more it does not get longer.
+        // The name does not grow if the result is passed on again.
         marked(&fake, &second, "bb");
         let again = place(&fake, results, &format!("{ID}-foreign"), "bb").unwrap();
         assert_eq!(again, Place::There(second));

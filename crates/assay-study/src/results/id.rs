@@ -1,4 +1,4 @@
-//! Ids of bundles, and the bits that make two of the same second differ.
+//! IDs of bundles, with random bits that distinguish two of the same second.
 
 use std::path::Path;
 

@@ -35,12 +35,12 @@ pub struct Import {
     pub sha256: String,
     pub title: String,
     pub imported: String,
-    /// Levels that arms are compared with; the importer's choice where there are none.
+    /// Baseline levels; the importer chooses if empty.
     pub baseline: Arm,
     pub margin: Option<f64>,
     pub primary: Option<String>,
     pub trials: usize,
-    /// The files of another tool, in the order in which they were named; none for a table.
+    /// Files of another tool, in the order of the command line; empty for a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<SourceFile>,
     /// Whether the user declared the order of the rows to be the order of the trials.

@@ -25,13 +25,13 @@ pub type Arm = BTreeMap<String, String>;
 pub struct Survey {
     /// The target as the user wrote it; index of `Environment::sites` by position.
     pub target: String,
-    /// What sort of target it is; not recorded in plans of format 1.
+    /// Kind of target; not recorded in plans of format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TargetKind>,
     pub area: Area,
-    /// Whether direct I/O is used; absent with the reason for going through the page cache.
+    /// Direct I/O; absent with the reason for using the page cache.
     pub direct: Presence<DirectUse>,
-    /// Engine that the asynchronous workloads use, and why, where it is not the first choice.
+    /// Engine of the asynchronous workloads, with the reason if it is not the first choice.
     pub engine: EngineUse,
     pub pilot: Pilot,
     /// Blocks of the area that a read would not find on the medium.
@@ -99,7 +99,7 @@ pub struct Refusal {
 pub struct Pilot {
     /// Time of one operation at depth 1, nanoseconds, by [`pilot_key`].
     pub operation_ns: BTreeMap<String, u64>,
-    /// How results scatter, by workload, under the baseline; only where arms are compared.
+    /// Scatter of results by workload, under the baseline; only if arms are compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scatter: BTreeMap<String, Scatter>,
     /// Why work that may be left out cannot be run, by [`pilot_key`].
@@ -187,7 +187,7 @@ pub struct ReadTwice {
 /// Bytes that became dirty in the page cache while an area was written past it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dirtied {
-    /// Bytes that were written past the page cache; 0 where the area was not filled.
+    /// Bytes written past the page cache; 0 if the area was not filled.
     pub written_bytes: u64,
     /// Bytes that became dirty during the writes, of any file of the machine.
     pub dirtied_bytes: u64,
@@ -251,7 +251,7 @@ pub struct PlannedWorkload {
     pub target: usize,
     pub work: WorkPlan,
     pub ramp_ns: u64,
-    /// Nanoseconds counted; the most, where operations are counted.
+    /// Counted nanoseconds; the maximum if operations are counted.
     pub time_ns: u64,
     pub note: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,7 +322,7 @@ const NOT_MEASURED: &str = "not measured: ";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     pub order: u32,
-    /// Index of the machine that runs it; 0 where there is one.
+    /// Index of the machine that runs it; 0 if there is only one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
     pub replicate: u32,
@@ -375,13 +375,13 @@ impl Plan {
     pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
         let workload = &self.workloads[trial.workload];
         match self.design.lead_in {
-            // The lead-ins of older plans, which are of replicate 0, were whole trials.
+            // Warm-ups of older plans, in replicate 0, were whole trials.
             LeadIn::Half if trial.lead_in => Cow::Owned(workload.halved()),
             _ => Cow::Borrowed(workload),
         }
     }
 
-    /// Whether the filesystem of a trial is created again before it.
+    /// Returns whether the filesystem of a trial is created again before it.
     pub fn is_remade_before(&self, index: usize) -> bool {
         let target = |trial: &PlannedTrial| self.workloads[trial.workload].target;
         let Some(trial) = self.trials.get(index) else { return false };
@@ -419,7 +419,7 @@ pub struct Plan {
     pub idle_ns: Option<u64>,
     /// Nanoseconds of rest before each trial to detect other traffic.
     pub gap_ns: u64,
-    /// Nanoseconds that the study should take: it ends with the replicate that is nearest.
+    /// Intended nanoseconds of the study: it ends with the nearest replicate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
     pub deadline_ns: u64,

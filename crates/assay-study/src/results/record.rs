@@ -28,7 +28,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether the number of its row takes the trial: not failed, not left out by design.
+    /// Returns whether the row counts the trial: not failed, and not excluded by design.
     pub fn counts(self) -> bool {
         matches!(self, Self::Ok | Self::Disturbed)
     }
@@ -44,7 +44,7 @@ pub struct Repeats {
 /// Time of the study spent for one trial, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// From the end of the previous trial to this start: storing, filling, creating, setting.
+    /// From the end of the previous trial to this start: storing, filling, creating layers, changing settings.
     pub before_ns: u64,
     /// The trial itself: preparation, rest, run, sync and readings.
     pub trial_ns: u64,

@@ -23,9 +23,9 @@ pub use recall::{recall, source};
 
 pub const FORMAT: &str = "assay-requests/1";
 pub const FILE: &str = "requests.bin";
-/// Bytes that are packed and appended at once: some 100,000 requests.
+/// Bytes compressed and appended at once: about 100,000 requests.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes of the first line at most.
+/// Maximum length of the first line, bytes.
 const LONGEST_HEADER_BYTES: u64 = 1 << 16;
 /// Devices that a header may name.
 const MOST_DEVICES: usize = assay_machine::system::MOST_TRACED;

@@ -42,7 +42,7 @@ pub fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
 pub fn read(system: &dyn System, directory: &Path, record: &Trial) -> Outcome<Vec<SeriesRow>> {
     let Some(name) = &record.series else { return Ok(Vec::new()) };
     let mut rows: Vec<SeriesRow> = bundle::parsed(system, &bundle::inside(directory, name)?)?;
-    // A page holds those of every trial at once.
+    // A page contains the rows of every trial at once.
     rows.shrink_to_fit();
     for row in &mut rows {
         row.latency_buckets.shrink_to_fit();

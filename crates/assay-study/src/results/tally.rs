@@ -15,7 +15,7 @@ const OURS: Settings = (LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS);
 pub struct Tally {
     settings: Settings,
     layout: Layout,
-    /// Buckets that hold something, by latency, with their counts.
+    /// Nonempty buckets in order of latency, with their counts.
     steps: Vec<(u32, u64)>,
 }
 
@@ -45,12 +45,12 @@ impl Tally {
         Layout::new(settings).map(|layout| Self { settings, layout, steps })
     }
 
-    /// The highest latency of each bucket that holds something, with its count, by latency.
+    /// The highest latency of each nonempty bucket, with its count, in order of latency.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.steps.iter().map(|(index, count)| (self.layout.highest(*index), *count))
     }
 
-    /// Adds as many operations of one latency; one that is beyond all buckets is left out.
+    /// Adds operations of the same latency; ignores latencies beyond the last bucket.
     pub fn record(&mut self, latency_ns: u64, count: u64) {
         let Some(index) = self.layout.index(latency_ns).filter(|_| count > 0) else { return };
         match self.steps.binary_search_by_key(&index, |(own, _)| *own) {

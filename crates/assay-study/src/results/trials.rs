@@ -1,4 +1,4 @@
-//! Reads the trials of a bundle by workload: all of them may not fit into memory.
+//! Reads the trials of a bundle by workload, because all of them may not fit into memory.
 
 use std::fs::File;
 use std::io;
@@ -13,11 +13,11 @@ use super::cut;
 use super::plan::Plan;
 use super::record::Trial;
 
-/// Bytes that are read at once; a line may have more.
+/// Bytes read at once; a line may be longer.
 const PART_BYTES: usize = 1 << 20;
-/// Bytes of the longest line that is read; those of trials have some thousands.
+/// Maximum length of a line, bytes; trials have some thousands.
 const LONGEST_LINE: usize = 4 << 20;
-/// Bytes of the largest file that is read; no study comes near.
+/// Maximum size of a file to read; far above that of any study.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 
 /// Position of a trial in the file, with its identity.

@@ -79,7 +79,7 @@ pub fn vouch(
             "{id} was imported; Assay applies and resumes only results measured here"
         )));
     }
-    // Looked at before it is read: who cannot write there now could not while it was read.
+    // Checked before reading: a user without write access now has none during the reading.
     let place = is_out_of_reach(system, directory);
     let stored = bundle::read_as_planned(system, directory)?;
     let voucher = Voucher { id: id.clone(), purpose };

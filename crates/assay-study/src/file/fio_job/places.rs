@@ -58,7 +58,7 @@ pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
     })
 }
 
-/// Between two bounds, which are one.
+/// Parses a range with two equal bounds.
 fn range(job: &Job, told: &mut Told) -> Option<u64> {
     let range = job.settings.get("bsrange")?;
     let size = alike(&range.value, &['-', ',']);
@@ -151,7 +151,7 @@ pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut Told) -
     (pattern == "random" && align != sized.size.smallest().0).then_some(align)
 }
 
-/// Which blocks random operations meet more often; none where all alike.
+/// Distribution of random operations over blocks; `None` if uniform.
 pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String> {
     let setting = job.settings.get("random_distribution")?;
     let (law, rest) = setting.value.split_once(':').unwrap_or((setting.value.as_str(), ""));

@@ -50,7 +50,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
         match (job, in_global) {
             (Some(job), _) if keys::WAITS.contains(&key) => job.alone = waits,
             (Some(job), _) => drop(job.settings.insert(key.to_owned(), setting)),
-            // In the global section it is of each job.
+            // A key of the global section applies to each job.
             (None, true) => drop(global.insert(key.to_owned(), setting)),
             (None, false) => told.refuse(line, format!("{key}: no section before this key")),
         }

@@ -5,7 +5,7 @@ use super::{Job, Told, Work, reads};
 
 struct Group<'j> {
     jobs: Vec<&'j Job>,
-    /// The job by whose name these waited; it was alone in the group before.
+    /// The job that these wait for by name; it was alone in the group before.
     after: Option<&'j str>,
 }
 

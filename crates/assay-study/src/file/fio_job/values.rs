@@ -59,7 +59,7 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(base.pow(power)).filter(|bytes| *bytes > 0)
 }
 
-/// Amounts that all are the same, with one of these between them.
+/// Parses equal amounts with one of these separators.
 pub(super) fn alike(text: &str, between: &[char]) -> Option<u64> {
     let mut amounts = text.split(between).map(|amount| bytes(amount.trim()));
     let first = amounts.next()??;

@@ -3,7 +3,7 @@
 use assay_core::stats::Sample;
 use serde::{Deserialize, Serialize};
 
-/// Rates that share the error: as many as R16 tries at most.
+/// Number of rates that share the error: the maximum that R16 tries.
 const RATES: f64 = 9.0;
 const ALPHA: f64 = 0.05;
 /// Share of the requested rate below which a trial could not issue operations on time. An open loop
@@ -69,7 +69,7 @@ pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bracket {
-    /// The highest up to which every rate holds.
+    /// The highest rate up to which every rate passes.
     pub holds: Option<usize>,
     /// The lowest rate above which every rate fails, inclusive.
     pub fails: Option<usize>,

@@ -1,4 +1,4 @@
-//! Mistakes in a study file: gathered with their places, told all at once.
+//! Collects the errors of a study file with their places, to print all at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::typed::{Typed, told};
 /// Maximum number of printed errors.
 const MOST_SHOWN: usize = 50;
 const WIDEST_SOURCE: usize = 96;
-/// Letters of a message that are shown: it may quote the file.
+/// Maximum length of a printed message, which may quote the file.
 const LONGEST_MESSAGE: usize = 300;
 
 #[derive(Clone, Debug, Default)]

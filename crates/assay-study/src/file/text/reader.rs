@@ -73,7 +73,7 @@ impl Reader<'_> {
         out
     }
 
-    /// Exactly one of the keys that stand for each other.
+    /// Checks that exactly one of the alternative keys exists.
     fn one_kind(
         &mut self,
         path: &str,

@@ -150,7 +150,7 @@ pub(super) fn word(
     if choices.contains(&text) {
         return Ok(json!(text));
     }
-    // A long list would bury the message: it goes below, or the one near word does.
+    // A long list would hide the message, so it goes below, or only the nearest word.
     let near = words::did_you_mean(text, choices);
     if choices.len() > 5 {
         let hint = near.unwrap_or_else(|| format!("use one of {}", choices.join(", ")));
@@ -280,12 +280,12 @@ fn with_unit<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<&'v str, Compl
     };
     let (name, message) = (field.name, format!("{} has no unit", field.name));
     Err(match (&field.form, bare.parse::<u64>()) {
-        // Who writes 4096 means bytes.
+        // 4096 without a unit means bytes.
         (Form::Size { .. } | Form::Sizes { .. }, Ok(bytes)) if bytes >= 512 => {
             Complaint::new(message, format!("for bytes, use {name} = \"{}\"", Bytes(bytes)))
         }
         (_, Ok(number)) if number > 0 => {
-            // The unit of the example is the one that is usual for this key.
+            // The unit of the example is the usual one for this key.
             let example = field.example.trim_end_matches(['}', ' ', '"']);
             let unit = example.rsplit(' ').next().unwrap_or_default();
             Complaint::new(message, format!("example: {name} = \"{number} {unit}\""))

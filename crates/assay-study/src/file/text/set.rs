@@ -71,7 +71,7 @@ impl KeyPath {
     }
 }
 
-/// Whether a name is a key that the study, one of its tables or one of its workloads may have.
+/// Returns whether a name is a key of the study, one of its tables or one of its workloads.
 pub fn is_key(study: &Study, name: &str) -> bool {
     !places(study, name).is_empty()
 }

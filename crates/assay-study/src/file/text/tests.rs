@@ -55,7 +55,7 @@ fn loads() -> Vec<IoSpec> {
     ]
 }
 
-/// Every field set to something that is not its default.
+/// Every field has a value other than its default.
 fn full() -> Study {
     let mut study = presets::check().unwrap();
     let level = |name: &str, level: &str| (name.to_owned(), level.to_owned());

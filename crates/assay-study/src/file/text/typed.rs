@@ -121,7 +121,7 @@ mod tests {
             "--set queue_depth=1,x: no number"
         );
         assert_eq!(of("workload/3/io/runtime", "too short"), "--set runtime=1s: too short");
-        // The last of two that set the same counts.
+        // The last of two values for a key counts.
         let twice = [
             ("--set queue_depth=1", "factors/queue_depth"),
             ("--set queue_depth=x", "factors/queue_depth"),

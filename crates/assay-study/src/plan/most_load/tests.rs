@@ -6,7 +6,7 @@ use crate::results::record::Evidence;
 
 /// Operations per second of the server behind the drives here.
 const SERVICE: f64 = 5000.0;
-/// Trials at rates that are reported, and those that search.
+/// Reported trials plus search trials.
 const MOST_TRIALS: usize = 54;
 
 fn study(limit: &str) -> Study {
@@ -32,7 +32,7 @@ fn queue(rate: Option<f64>, trial: &PlannedTrial) -> Seen {
     Seen { percentile_ns: Some(p99_s * 1e9 * luck), done_per_s: Some(rate.min(SERVICE)) }
 }
 
-/// Runs at most so many trials more of a plan; why it ended before its last one.
+/// Runs at most this many further trials of a plan; returns the reason of an early end.
 fn go_on(plan: &Plan, ran: &mut Vec<(Ran, Arm)>, most: usize, drive: &Drive) -> Option<End> {
     for trial in plan.trials.iter().skip(ran.len()).take(most) {
         let before: Vec<Ran> = ran.iter().map(|(one, _)| one.clone()).collect();

@@ -8,7 +8,7 @@ use super::{Run, Standing};
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Repeats, Status};
 
-/// One in so many trials of a replicate is run again at most.
+/// At most one in this many trials of a replicate is repeated.
 const AGAIN_SHARE: usize = 3;
 
 pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {

@@ -78,7 +78,7 @@ pub enum Why {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Left {
-    /// The replicate after which it left; 0 of those that left before the first.
+    /// The replicate after which it left; 0 if before the first.
     pub after: u32,
     pub why: Why,
 }
@@ -86,7 +86,7 @@ pub struct Left {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     One,
-    /// No arm that is left can be better than the leader by more than was declared.
+    /// No remaining arm can be better than the leader by more than the declared share.
     Close,
     Replicates,
 }
@@ -98,7 +98,7 @@ pub struct Standing {
     pub leader: Option<usize>,
     /// Arms that left, by their number; the baseline is never among them.
     pub left: Vec<Option<Left>>,
-    /// That the baseline would have left by the last look.
+    /// Whether the baseline would have left by the last interim analysis.
     pub baseline_behind: Option<Left>,
     pub over: Option<Over>,
 }
@@ -229,7 +229,7 @@ fn mean(values: &[f64]) -> f64 {
 fn judge(rules: &Rules, leader: usize, pairs: &[Pair], now: &mut Standing) -> Option<Over> {
     let after = now.replicates;
     let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
-    // The pairs that hold the best arm share the error; a screen has let go of the others before.
+    // The pairs that contain the best arm share the error; arms dropped by a screen do not count.
     let entered = now.left.iter().filter(|own| own.is_none_or(|left| left.after > 0)).count();
     let alpha = ALPHA / entered.saturating_sub(1).max(1) as f64;
     let near = rules.closeness.ln_1p();

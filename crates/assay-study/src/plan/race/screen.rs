@@ -12,16 +12,16 @@ use crate::plan::{budget, order};
 use crate::results::design::{ALPHA, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 
-/// Passes at most: each is compared in itself, as a replicate is.
+/// Maximum number of passes; comparisons are within passes, as within replicates.
 const MOST_PASSES: u32 = 6;
 
 /// How often a pass has each level of the factor that has the most.
 const TIMES_EACH: usize = 2;
 
-/// Trials without a number after which a level is given up, where others of its factor have one.
+/// A level without a value after this many trials is dropped if others of its factor have values.
 const TRIES: usize = 3;
 
-/// Passes of the screen of so many arms: no more trials than there are, where one pass is not more already.
+/// Passes of the screen for so many arms: no more trials than arms, except for a single pass.
 pub fn passes(factors: &[Factor], arms: usize) -> u32 {
     let whole = arms / trials_of_pass(factors).max(1);
     u32::try_from(whole).unwrap_or(MOST_PASSES).clamp(1, MOST_PASSES)
@@ -140,7 +140,7 @@ impl Screen {
         found
     }
 
-    /// Whether only the baseline would be left, because the best levels cannot be combined.
+    /// Returns whether only the baseline would remain, because the best levels cannot be combined.
     fn leaves_nobody(&self, plan: &Plan, arms: &[Vec<Option<usize>>]) -> bool {
         let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
         let baseline = super::baseline(plan);

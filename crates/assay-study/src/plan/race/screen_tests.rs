@@ -6,7 +6,7 @@ use crate::results::design::Factor;
 use crate::results::plan::{Arm, Refusal, Survey};
 use assay_core::draws::Draws;
 
-/// Of 96 settings: six copies, four sizes, four numbers of threads.
+/// 96 configurations: six copies, four sizes, four numbers of threads.
 fn text(screen: bool) -> String {
     format!(
         "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 12\nmargin = \"5%\"\n\

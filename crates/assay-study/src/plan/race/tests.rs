@@ -93,7 +93,7 @@ fn who_has_no_number_leaves_and_who_misses_a_bad_replicate_does_not_lead_by_it()
     assert!(standing(&rules(2, 0.0), &few, 3).is_in(1));
 }
 
-/// A race among copies, in visits where they share a costly setting.
+/// A race among copies, in visits if they share a costly setting.
 fn planned(arms: usize, costly: bool) -> Plan {
     let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
     let engines = if costly { "engine = [\"psync\", \"io_uring\"]\n" } else { "" };
@@ -245,8 +245,8 @@ fn a_repeat_stands_for_what_was_disturbed() {
     assert_eq!(runs.iter().filter(|run| run.repeats.is_some()).count(), 2, "a lead-in and it");
 }
 
-/// Arm 2 harms in its first trial: it leaves after that replicate, before any look, and never runs again. The
-/// baseline, which does the same, stays.
+/// Arm 2 does harm in its first trial: it leaves after that replicate, before any interim analysis, and never runs
+/// again. The baseline, which does the same, stays.
 #[test]
 fn who_harms_leaves_at_once_and_the_baseline_never() {
     let plan = planned(4, false);

@@ -1,18 +1,18 @@
-//! How one request is written: two bytes, then whole numbers, small ones short.
+//! Binary format of one request: two bytes, then variable-length integers.
 //!
 //! | field | form |
 //! |---|---|
-//! | class (bits 0 to 2), what was seen (bit 3: its arrival, bit 4: its hand-over) | byte |
+//! | class (bits 0 to 2), observed arrival (bit 3), observed submission (bit 4) | byte |
 //! | flags | byte |
 //! | device | number |
-//! | its end since that of the request before it (of the first: since the beginning), nanoseconds | signed |
-//! | from its arrival to its end, where the arrival was seen, nanoseconds | number |
-//! | from its hand-over to its end, where that was seen, nanoseconds | number |
+//! | end, relative to the end of the previous request (for the first: to the beginning), nanoseconds | signed |
+//! | nanoseconds from arrival to end, if the arrival was observed | number |
+//! | nanoseconds from submission to end, if the submission was observed | number |
 //! | bytes | number |
-//! | where it began since the end of the one before it on its device, sectors of 512 bytes, where one was seen | signed |
+//! | offset, relative to the end of the previous request on its device, sectors of 512 bytes, if observed | signed |
 //!
-//! A number has seven bits a byte, the lowest first, and the eighth bit says that more follow (LEB128). A signed
-//! one is a number whose lowest bit is its sign (zigzag).
+//! A number has seven bits per byte, lowest first; the eighth bit marks continuation (LEB128). A signed number is
+//! zigzag encoded: its lowest bit is the sign.
 
 use std::io::{self, Read};
 
@@ -41,7 +41,7 @@ impl From<io::Error> for Fault {
 #[derive(Clone, Debug)]
 pub struct Coder {
     last_ended_ns: u64,
-    /// By device the sector behind its last request.
+    /// End sector of the last request, by device.
     next_sectors: Vec<u64>,
 }
 

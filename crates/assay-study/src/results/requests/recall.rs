@@ -1,4 +1,4 @@
-//! Reads a recording for work that plays it again: which one it is, and its requests.
+//! Reads a recording for a replay: its summary, and its requests.
 
 use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ mod tests {
     const HOME: &str = "/home/me";
     const PLACE: &str = "/home/me/results/evening";
 
-    /// The recording of so many reads, one in a millisecond, by turns on each of the devices.
+    /// A recording of `count` reads, one per millisecond, alternating between the devices.
     fn recorded(names: &[&str], count: u64) -> Fake {
         let fake = Fake::new();
         fake.set_variable("ASSAY_HOME", HOME);
@@ -222,7 +222,7 @@ mod tests {
         let mut places = Vec::new();
         recall(&fake, &own, &mut |_, request| places.push(request.offset_bytes)).unwrap();
         assert_eq!(places[..4], [0, (1 << 20) + 4096, 2 * 4096, (1 << 20) + 3 * 4096]);
-        // Each of them alone is as it was, and none is taken twice.
+        // Each of them alone is unchanged, and none is used twice.
         assert!(source_of(&fake, Some("sda")).unwrap().parts.is_empty());
         assert!(source_of(&fake, Some("sda+sda")).is_err());
         assert!(source_of(&fake, Some("sda+sdc")).unwrap_err().contains("device not recorded"));

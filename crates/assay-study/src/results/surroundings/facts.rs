@@ -80,7 +80,7 @@ pub struct ObservedField {
     pub field: Option<String>,
     /// Number of trials with a value.
     pub n: usize,
-    /// Mean of the trials, in the field's unit; none of words.
+    /// Mean of the trials, in the field's unit; absent for words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
