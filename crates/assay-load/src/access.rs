@@ -28,7 +28,7 @@ pub struct Zone {
     pub operations_percent: u8,
 }
 
-/// Parts that are the whole of an area together, at least two.
+/// Parts that cover a whole area, at least two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones {
     all: [Zone; MOST_ZONES],
@@ -88,7 +88,7 @@ impl fmt::Display for Thousandths {
     }
 }
 
-/// No drive has a load that is steeper.
+/// Steeper distributions do not occur in practice.
 const STEEPEST: u32 = 10;
 
 impl Access {
@@ -118,7 +118,7 @@ impl Access {
                     .map(|zone| f64::from(zone.area_percent) / f64::from(zone.operations_percent));
                 each.fold(1.0, f64::min)
             }
-            // A fifth of them, as in the hot spot that is usual.
+            // A fifth of them, as in a typical hot spot.
             Self::Zipf(theta) => {
                 let (all, fifth) = (places.max(1) as f64, (places / 5).max(1) as f64);
                 let share = fifth / all;

@@ -32,7 +32,7 @@ impl Buffer {
             .and_then(|bytes| bytes.checked_add(spare))
             .ok_or_else(too_large)?;
         let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+        // SAFETY: a new anonymous mapping at an address chosen by the kernel does not alias other memory.
         let start = unsafe {
             mmap_anonymous(ptr::null_mut(), mapped, ProtFlags::READ | ProtFlags::WRITE, flags)
         }?;
@@ -89,7 +89,7 @@ mod tests {
             for slot in 0..5 {
                 assert_eq!(buffer.slot_mut(slot), [slot as u8 + 1; 1000]);
             }
-            // From the first byte of the first one to the last byte of the last one.
+            // From the first byte of the first slot to the last byte of the last one.
             let (start, bytes) = buffer.region();
             assert_eq!(start, buffer.pointer(0));
             assert_eq!(start.addr() + bytes, buffer.pointer(4).addr() + 1000);

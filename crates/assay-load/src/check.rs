@@ -9,7 +9,7 @@ use crate::{
     Apart, Content, Duplicates, EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target, poll,
 };
 
-/// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
+/// The kernel transfers at most 2 GiB minus a page at once; half of that is enough.
 const LARGEST_SIZE: u32 = 1 << 30;
 /// Two entries per operation fit into the largest submission queue of io_uring.
 const LARGEST_DEPTH: u32 = 1 << 14;
@@ -222,7 +222,7 @@ pub(crate) mod tests {
         Job { pattern: Pattern::Spaced, operations: Some(samples), ..job() }
     }
 
-    /// A job of 20 operations in slices of so many.
+    /// A job of 20 operations in slices of this size.
     fn sliced(operations: u64) -> Job {
         let slices = Some(Slices { operations, begun_within: Duration::MAX });
         Job { slices, operations: Some(20), ..job() }

@@ -117,7 +117,7 @@ pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     rest.copy_from_slice(&last[..rest.len()]);
 }
 
-/// Changes the first bytes of each sector: the very first of them always.
+/// Changes bytes at the start of each sector; always the first one.
 fn change(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     for sector in bytes.chunks_mut(SECTOR) {
         let difference = (rng.next_u64() | 1).to_le_bytes();

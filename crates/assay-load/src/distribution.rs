@@ -21,11 +21,11 @@ pub(crate) enum Draw {
 pub(crate) struct Part {
     below: u64,
     first: u64,
-    /// None where there are fewer places than zones.
+    /// 0 if there are fewer places than zones.
     places: u64,
 }
 
-/// The parts of so many places: each has one at least, where there are enough.
+/// Divides the places among the zones: at least one each, if there are enough.
 fn parts(zones: &Zones, places: u64) -> [Part; MOST_ZONES] {
     let mut parts = [Part::default(); MOST_ZONES];
     let count = zones.all().len() as u64;
@@ -42,7 +42,7 @@ fn parts(zones: &Zones, places: u64) -> [Part; MOST_ZONES] {
 }
 
 impl Draw {
-    /// One for so many places, 1 at least. Ranks are scattered by the seed alone, for all threads alike.
+    /// A distribution over `places`, at least 1. The seed alone scatters the ranks, so all threads agree.
     pub(crate) fn new(access: Access, places: u64, seed: u64) -> Self {
         let places = places.max(1);
         let scatter = Scatter::new(places, seed);
@@ -68,7 +68,7 @@ impl Draw {
         }
     }
 
-    /// Apart from the usual one, whose few instructions these would push aside.
+    /// A separate function, to keep the usual one short.
     #[inline(never)]
     fn next_by_law(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match self {
@@ -95,15 +95,14 @@ fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to
-/// generate variates from monotone discrete distributions"), in the form of Apache Commons
-/// `RejectionInversionZipfSampler`, which holds near and at an exponent of 1. A draw takes little more than one
-/// round.
+/// Ranks by Zipf's law, by rejection inversion (Hörmann and Derflinger 1996, "Rejection-inversion to generate variates
+/// from monotone discrete distributions"), in the form of Apache Commons `RejectionInversionZipfSampler`, which is
+/// exact near and at an exponent of 1. A draw takes little more than one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     places: f64,
     exponent: f64,
-    /// The integral of the hat from rank 1, whose own part is its probability, to the last rank.
+    /// The integral of the hat from rank 1, with the probability of rank 1 as its part, to the last rank.
     first: f64,
     last: f64,
     /// Ranks so near above their `x` are always taken.
@@ -139,7 +138,7 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// Its integral from 1 to `x`: `(x^(1-s) - 1) / (1-s)`, and `ln x` where `s` is 1.
+    /// Its integral from 1 to `x`: `(x^(1-s) - 1) / (1-s)`, and `ln x` if `s` is 1.
     fn integral(&self, x: f64) -> f64 {
         let ln = x.ln();
         exp_ratio((1.0 - self.exponent) * ln) * ln
@@ -153,12 +152,12 @@ impl Zipf {
     }
 }
 
-/// `ln(1+x)/x`, where `x` is near 0 by its series.
+/// `ln(1+x)/x`; its series for `x` near 0.
 fn ln_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0 - 0.25 * x)) }
 }
 
-/// `(exp(x)-1)/x`, where `x` is near 0 by its series.
+/// `(exp(x)-1)/x`; its series for `x` near 0.
 fn exp_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 {
         x.exp_m1() / x
@@ -189,7 +188,7 @@ mod tests {
         counts
     }
 
-    /// The same by rank: where the bijection put each is undone.
+    /// The same by rank: undoes the bijection.
     fn by_rank(access: &str, places: u64) -> Vec<u64> {
         let (counts, scatter) = (counts(access, places), Scatter::new(places, 5));
         (0..places).map(|rank| counts[scatter.at(rank) as usize]).collect()

@@ -1,4 +1,4 @@
-//! The hot loop of one thread: one for all engines, compiled for each of them.
+//! The hot loop of one thread: generic, compiled for each engine.
 
 #[cfg(test)]
 mod failing;
@@ -47,7 +47,7 @@ pub(crate) struct Part {
     pub(crate) marks: Option<ThreadMarks>,
     /// Replayed requests of a track.
     pub(crate) played: Option<Played>,
-    /// How long the syncs behind its writes took, where the engine times them.
+    /// Durations of the syncs after its writes, if the engine times them.
     pub(crate) sync_ns: Option<Histogram<u64>>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
 #[derive(Clone, Copy)]
 struct Flight {
     class: Class,
-    /// Its transfer that is under way: a rewrite reads first.
+    /// Its current transfer: a rewrite reads first.
     way: Move,
     offset: u64,
     bytes: u32,
@@ -134,7 +134,7 @@ struct Alike {
 impl Alike {
     const NONE: Self = Self { class: Class::Read, bytes: 0, submitted: 0, count: 0 };
 
-    /// Counts an operation that is like them.
+    /// Counts an operation if it equals these.
     #[inline]
     fn takes(&mut self, flight: &Flight) -> bool {
         let is_alike = self.submitted == flight.submitted
@@ -167,7 +167,7 @@ struct Drive<E> {
     classes: Classes,
     /// Replaces pattern and mix in a replay.
     script: Option<Script>,
-    /// As well, where its requests wait for each other.
+    /// For paced tracks, with the dependencies between requests.
     linked: Option<Linked>,
     filler: Filler,
     syncs: Syncs,
@@ -175,14 +175,14 @@ struct Drive<E> {
     /// Replaces the filler if writes are verified.
     stamper: Option<Stamper>,
     book: Book,
-    /// Completions that are waited for at once.
+    /// Number of completions to wait for.
     wait_for: usize,
-    /// Operations that may be submitted in all, and those that are left.
+    /// Maximum number of operations, and the remaining ones.
     all: u64,
     left: u64,
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// Slots whose block was read and is to be written back.
+    /// Slots of rewrites that have read and must write.
     halfway: Vec<u32>,
     batch: Vec<Request>,
     done: Vec<Completion>,
@@ -325,7 +325,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Starts the batch, whose first `old` transfers continue operations; returns the stamp before.
+    /// Submits the batch, whose first `old` transfers continue operations; returns the time before.
     #[inline]
     fn hand_over(&mut self, old: usize) -> Result<u64, LoadError> {
         let stamp = self.engine.now_ns();
@@ -344,7 +344,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(stamp)
     }
 
-    /// Puts the next transfer of a slot's operation, as it is noted there, into the batch.
+    /// Adds the next transfer of a slot's operation to the batch.
     #[inline(always)]
     fn prepare(&mut self, slot: u32, flight: Flight) {
         let Flight { way, offset, bytes, mut synced, .. } = flight;
@@ -462,7 +462,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
     }
 }
 
-/// The next request of a track, apart from the operations that are drawn.
+/// The next request of a track, in a separate function from drawn operations.
 #[inline(never)]
 fn played(script: &mut Script) -> Flight {
     Flight::of(script.next())

@@ -34,7 +34,7 @@ pub struct EngineEntry {
     pub needs_file: bool,
     /// Asks this machine whether the engine can work here; the error is the reason why not.
     pub available: fn() -> Result<(), String>,
-    /// The engine of this name; where it has a law, with an ordinary one to start from.
+    /// The engine of this name; for the simulated one with a default law.
     pub standard: EngineKind,
     /// One thread's whole run: the hot loop compiled for this engine.
     pub(crate) work: fn(&Worker<'_>) -> Result<Option<Part>, LoadError>,
@@ -84,7 +84,7 @@ pub(crate) struct Setup<'a> {
 /// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request causes exactly one
 /// completion. Dropping an engine first waits for operations in flight.
 pub(crate) trait Engine<'a>: Sized {
-    /// Whether the requests of a submission are served one after the other while it lasts.
+    /// Whether a submission executes its requests sequentially.
     const ONE_AT_A_TIME: bool = false;
 
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError>;
@@ -101,7 +101,7 @@ pub(crate) trait Engine<'a>: Sized {
     /// Like [`complete`](Engine::complete) with 1, but returns without completions after the deadline.
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// Nanoseconds of the `fdatasync` behind the last write of a slot, 0 if it is not timed.
+    /// Nanoseconds of the `fdatasync` after the last write of a slot, 0 if it is not timed.
     #[inline]
     fn sync_ns(&self, _: u32) -> u64 {
         0

@@ -39,7 +39,7 @@ pub enum FileAct {
     Delete,
 }
 
-// In the order in which a tree goes through them.
+// In the order of the phases.
 names!(
     FileAct: Create = "create",
     Stat = "stat",
@@ -68,14 +68,14 @@ pub enum FileSync {
 
 names!(FileSync: None = "none", EachPhase = "each-phase", EachFile = "each-file");
 
-/// A tree of files, and how it is gone through.
+/// A tree of files, and its access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileJob {
     pub files: u32,
     pub directories: u32,
     pub depth: u32,
     pub size_bytes: u32,
-    /// Order in which files are gone to once they are there: that of their creation, or drawn.
+    /// Order of access after creation: creation order, or random.
     pub pattern: Pattern,
     pub threads: u32,
     pub sync: FileSync,
@@ -87,14 +87,14 @@ pub struct FileOutcome {
     pub act: FileAct,
     pub operations: u64,
     pub bytes: u64,
-    /// Nanoseconds from the first thread's start to the last one's end, and until all was synced.
+    /// Nanoseconds from the first thread's start to the last one's end, including the sync.
     pub elapsed_ns: u64,
-    /// Those of them in which the file system was synced.
+    /// Nanoseconds of it for syncing the file system.
     pub sync_ns: u64,
     pub latency_ns: Histogram<u64>,
     /// Processor time of the threads, and of the sync, in nanoseconds.
     pub cpu_ns: u64,
-    /// Nanoseconds in which the threads waited for a processor; none where the kernel does not count.
+    /// Nanoseconds that the threads waited for a CPU; `None` if the kernel does not count them.
     pub waited_ns: Option<u64>,
     /// Files not processed because of the time limit or a stop.
     pub left: u64,
@@ -104,7 +104,7 @@ pub struct FileOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub bytes: u64,
-    /// Files that may still be made; none where the file system has no such limit.
+    /// Number of files that may still be created; `None` without a limit.
     pub files: Option<u64>,
 }
 
@@ -129,7 +129,7 @@ pub struct FileTree<'a> {
 struct Share {
     first: u32,
     paths: Paths,
-    /// So many of them, from the first on, are there.
+    /// Number of existing files, from the first on.
     made: u32,
     renamed: Vec<bool>,
     order: Vec<u32>,
@@ -171,7 +171,7 @@ impl<'a> FileTree<'a> {
         Ok(Self { job: job.clone(), root, content, shares })
     }
 
-    /// Does one thing to every file; each thread goes to one at least, and begins none when late.
+    /// Runs one phase over all files; each thread processes at least one, and starts none after the time limit.
     pub fn run(
         &mut self,
         act: FileAct,
@@ -247,7 +247,7 @@ impl Share {
         }
     }
 
-    /// Draws the order in which the files are gone to.
+    /// Draws the order of the files.
     fn put_in_order(&mut self, act: FileAct, job: &FileJob, thread: u32) {
         let there = if act == FileAct::Create { self.renamed.len() as u32 } else { self.made };
         self.order.clear();
@@ -369,7 +369,7 @@ fn close(file: OwnedFd) -> Result<(), Errno> {
         return Ok(());
     }
     match Errno::from_io_error(&io::Error::last_os_error()) {
-        // On Linux the handle is gone then.
+        // On Linux the descriptor is closed anyway.
         Some(Errno::INTR) | None => Ok(()),
         Some(errno) => Err(errno),
     }

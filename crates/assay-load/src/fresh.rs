@@ -176,7 +176,7 @@ mod tests {
         assert!(chi_square < 600.0, "{chi_square}");
     }
 
-    /// Share of the pieces that are there more than once, and how many different ones these are.
+    /// Share of duplicated pieces, and number of distinct ones among them.
     fn measured(duplicates: &str) -> (f64, usize) {
         const WRITES: usize = 20_000;
         let mut counts: BTreeMap<u128, u32> = BTreeMap::new();

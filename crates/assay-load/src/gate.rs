@@ -24,7 +24,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Waits until every thread is ready; false if one of them never will be.
+    /// Waits until every thread is ready; returns false if one failed.
     pub(crate) fn all_ready(&self) -> bool {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         *missing -= 1;
@@ -35,7 +35,7 @@ impl<'a> Control<'a> {
         !self.failed()
     }
 
-    /// Start of the run for all threads: the first time that any of them gives here.
+    /// Start of the run for all threads: the first time passed here.
     pub(crate) fn start(&self, now: u64) -> u64 {
         *self.start.get_or_init(|| now)
     }

@@ -18,7 +18,7 @@ use crate::sizes::Sizes;
 use crate::sync::WriteSync;
 use crate::track::Track;
 
-/// Where the next offset comes from.
+/// Order of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -30,8 +30,8 @@ pub enum Pattern {
     /// Like sequential, but the next block starts [`stride_bytes`](Job::stride_bytes) after the start of the last one.
     /// After each pass the start moves by one block (of the smallest size), so every block occurs before any repeats.
     Stride,
-    /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
-    /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.
+    /// Operation i of the operation count goes to the i-th of as many evenly spaced blocks, in ascending order: see
+    /// [`spread_offset`](crate::spread_offset). One thread, depth 1.
     Spaced,
 }
 
@@ -55,7 +55,7 @@ pub enum Apart {
     Halves,
 }
 
-/// Parts of a job that follow each other without a pause.
+/// Consecutive parts of a job without a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slices {
     pub operations: u64,
@@ -70,7 +70,7 @@ pub struct Job {
     pub mix: Mix,
     /// Bytes of one operation; a rewrite transfers as many in each direction. For varying sizes the largest.
     pub size_bytes: u32,
-    /// The sizes, where there are several; random offsets are multiples of the smallest.
+    /// Several sizes; random offsets are multiples of the smallest.
     pub sizes: Sizes,
     /// Which blocks random operations go to more often than to others.
     pub access: Access,
@@ -94,15 +94,15 @@ pub struct Job {
     pub duplicates: Duplicates,
     /// The bytes of the target that may be touched, aligned for direct I/O.
     pub area: Range<u64>,
-    /// Time at the start that is run but not counted.
+    /// Uncounted time at the start.
     pub ramp: Duration,
-    /// Time that is counted, after the ramp. At least one operation is always completed.
+    /// Counted time after the ramp. At least one operation always completes.
     pub time: Duration,
     /// End after this many operations in all, even if time is left; ramp and drain then count.
     pub operations: Option<u64>,
     /// Records the time after each slice of the only thread; the operation count limits their number.
     pub slices: Option<Slices>,
-    /// Intended starts of an open loop, whose depth is the most in flight; `None`: closed loop.
+    /// Intended starts of an open loop, with `depth` as the maximum in flight; `None`: closed loop.
     pub schedule: Option<Schedule>,
     /// Recorded requests to replay with one thread, instead of pattern, mix and sizes.
     pub track: Option<Arc<Track>>,
@@ -172,7 +172,7 @@ impl Job {
     }
 }
 
-/// The one thing that a run may touch.
+/// The file or device of a run; it accesses no other.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// Open file or block device; the null and simulated engines need none.

@@ -22,7 +22,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Spare rows for the drain; the series grows only if a device hangs longer.
 const SPARE_SECONDS: u64 = 60;
-/// A fill may be given a limitless time; rows for a day are reserved at most.
+/// The time of a fill may be unlimited, so at most a day of rows is reserved.
 const MOST_SECONDS: u64 = 86_400;
 
 /// Maximum number of individually stored samples of a spaced pattern.
@@ -36,7 +36,7 @@ enum Phase {
     Ramp,
     Open,
     Closed,
-    /// The job has an operation count: each of them counts, from the first to the last.
+    /// A job with an operation count: all operations count.
     Everything,
     /// An open loop: intended starts decide what counts.
     Intended,
@@ -51,7 +51,7 @@ struct ClassBook {
     responses: Option<Responses>,
     row: SecondRow,
     operations: u64,
-    /// Bytes of all of them, and of those that were counted.
+    /// Bytes of all operations, and of the counted ones.
     bytes: u64,
     counted_bytes: u64,
 }
@@ -140,12 +140,12 @@ pub(crate) struct Book {
     second_end: u64,
     classes: [ClassBook; Class::ALL.len()],
     series: Vec<SecondRow>,
-    /// Latencies of the first so many operations in their order.
+    /// Latencies of the first operations, in order.
     samples: Vec<u64>,
     samples_left: u64,
-    /// Operations of a slice; 0 where none is noted.
+    /// Operations per slice; 0 without slices.
     slice: u64,
-    /// From this stamp on none begins.
+    /// No slice begins after this time.
     slices_end: u64,
     of_slice: u64,
     slice_ends_ns: Vec<u64>,
@@ -277,13 +277,13 @@ impl Book {
         stamp >= self.end
     }
 
-    /// Returns whether a time is later than the overtime limit.
+    /// Returns whether a time is later than the end plus the overtime.
     pub(crate) fn is_long_over(&self, stamp: u64) -> bool {
         let whole = self.end.saturating_sub(self.start);
         stamp > self.end.saturating_add(whole / OVERTIME_PART)
     }
 
-    /// Whether no slice begins any more at this stamp.
+    /// Returns whether no slice begins after this time.
     #[inline]
     pub(crate) fn begins_no_slice(&self, stamp: u64) -> bool {
         stamp >= self.slices_end
@@ -370,7 +370,7 @@ impl Book {
         }
     }
 
-    /// Stores the rows of the current second and goes to the second of `stamp`.
+    /// Stores the rows of the current second and advances to that of `stamp`.
     #[cold]
     fn turn_page(&mut self, stamp: u64) {
         for book in &mut self.classes {
@@ -552,7 +552,7 @@ mod tests {
     fn an_open_loop_counts_by_intended_starts_and_all_of_them() {
         let all = [(0, 40), (99, 310), (100, 320), (299, 900), (300, 910)];
         let found = answered(&timed(100, 200), &all);
-        // Meant to start from 100 on and before 300, and the window lasts until the last of them ended.
+        // Intended starts from 100 to 300; the window lasts until the last of them ended.
         assert_eq!((counted(&found), found.window_ns), (2, 800));
         let responses = found.classes[0].response_ns.as_ref().unwrap();
         assert_eq!((responses.len(), responses.min(), responses.max()), (2, 220, 601));
@@ -578,7 +578,7 @@ mod tests {
             }
             book.finish().window_ns
         };
-        // From 100 on until 500; the first one was so late.
+        // From 100 to 500, minus the delay of the first one.
         assert_eq!((late(0, false), late(150, false), late(150, true)), (400, 250, 250));
         // Without a backlog the window is the whole time; with one, the busy time.
         assert_eq!((late(300, false), late(300, true)), (200, 100));
@@ -598,7 +598,7 @@ mod tests {
         book.respond_at_least(Class::Read, 190);
         let found = book.finish();
         assert_eq!((counted(&found), found.window_ns), (2, 290));
-        // Responses are those of the window all the same.
+        // Response times are still those of the window.
         let responses = found.classes[0].response_ns.as_ref().unwrap();
         assert_eq!((responses.len(), responses.max()), (1, 190));
     }

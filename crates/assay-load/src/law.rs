@@ -29,7 +29,7 @@ pub enum LawShape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     pub shape: LawShape,
-    /// Operations that are served at the same time, at least 1.
+    /// Number of servers: operations served at the same time, at least 1.
     pub servers: u32,
     /// Claimed and real capacity, if given.
     pub store: Option<Store>,

@@ -34,13 +34,13 @@ pub struct MicroOutcome {
     pub elapsed_ns: u64,
     /// CPU time of this process in nanoseconds, without its children.
     pub cpu_ns: u64,
-    /// Nanoseconds that it was ready and waited for a processor, where the kernel counts that.
+    /// Nanoseconds that it was runnable and waited for a CPU, if the kernel counts them.
     pub waited_ns: Option<u64>,
 }
 
 /// Minimum length of a batch: reading the clock once per batch then costs 1/10,000 of it.
 const BATCH_NS: u64 = 500_000;
-/// Pages that are mapped at a time: fewer than a huge page has.
+/// Pages per mapping: fewer than a huge page has.
 const PAGES: u64 = 256;
 
 /// Repeats an operation for a time. Calibrates the batch size first, which is not counted.
@@ -147,7 +147,7 @@ fn fork_and_exit() -> io::Result<()> {
     }
     loop {
         let mut status = 0;
-        // SAFETY: waits for the very child, whose status is written to a number of ours.
+        // SAFETY: waits for this child; its status is written to a local variable.
         if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
             return if status == 0 { Ok(()) } else { Err(io::Error::other("the child failed")) };
         }

@@ -74,7 +74,7 @@ impl Mix {
         self.read_percent() > 0
     }
 
-    /// Whether anything that is stored does not stay as it is: it is written, trimmed or zeroed.
+    /// Returns whether operations change stored data: write, trim or zero it.
     pub const fn writes(self) -> bool {
         self.read_percent() < 100
     }
@@ -152,7 +152,7 @@ fn shares(text: &str) -> Option<Mix> {
     of_shares(&shares?)
 }
 
-/// Shares of classes, none of them twice, that add up to 100.
+/// Creates a mix from shares of distinct classes that add up to 100.
 fn of_shares(shares: &[(Class, u8)]) -> Option<Mix> {
     let of = |class| {
         let mut own = shares.iter().filter(|(known, _)| *known == class).map(|(_, share)| *share);

@@ -1,4 +1,4 @@
-//! Writes and syncs that are handed over one by one, each finished before the next one begins.
+//! Sequential writes and syncs.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;

@@ -10,7 +10,7 @@ use crate::verify::Written;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Read,
-    /// Writes, with their `fdatasync` where the job asks for it.
+    /// Writes, including their `fdatasync` if the job has one.
     Write,
     /// A read and a write of the same block, counted once, with the `fdatasync` of the write.
     Rewrite,
@@ -37,7 +37,7 @@ pub struct ClassOutcome {
     /// Operations completed inside the window; in an open loop those with an intended start in it.
     pub operations: u64,
     pub bytes: u64,
-    /// Service time in nanoseconds of each of them, from submission to completion.
+    /// Service times in nanoseconds, from submission to completion.
     pub latency_ns: Histogram<u64>,
     /// Response times of an open loop; waiting times of operations never issued.
     pub response_ns: Option<Histogram<u64>>,
@@ -50,7 +50,7 @@ pub const LATENCY_BUCKETS: usize = 64;
 const FIRST_BUCKET_NS: u64 = 1 << FIRST_DOUBLING;
 const FIRST_DOUBLING: u32 = 8;
 
-/// The bucket of a latency; the last one holds everything above, from some 9 minutes on.
+/// The bucket of a latency; the last one contains everything above about 9 minutes.
 #[inline]
 pub fn latency_bucket(latency_ns: u64) -> usize {
     if latency_ns < FIRST_BUCKET_NS {
@@ -128,7 +128,7 @@ pub struct Outcome {
     pub totals: Totals,
     /// For [`Pattern::Spaced`](crate::Pattern::Spaced): the first 10,000 service times in order.
     pub sample_latencies_ns: Vec<u64>,
-    /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.
+    /// For a job with slices: nanoseconds from the first submission to the end of each slice.
     pub slice_ends_ns: Vec<u64>,
     /// Order of the writes, if they have stamps; input of a verification pass.
     pub written: Option<Written>,
@@ -138,14 +138,14 @@ pub struct Outcome {
     pub cpu_ns: u64,
     /// Processor time of the process without bystanders, kernel workers included.
     pub process_cpu_ns: u64,
-    /// Nanoseconds that measuring threads waited for a processor, where the kernel counts them.
+    /// Nanoseconds that measuring threads waited for a CPU, if the kernel counts them.
     pub waited_ns: Option<u64>,
     /// Whether a stop ended the run before its time.
     pub stopped: bool,
     /// Delays against the schedule of an open loop, or the times of a paced track.
     pub pace: Option<Pace>,
     pub played: Option<Played>,
-    /// Nanoseconds of each `fdatasync` after a write, where the engine times it alone.
+    /// Nanoseconds of each `fdatasync` after a write, if the engine times it separately.
     pub sync_ns: Option<Histogram<u64>>,
 }
 

@@ -27,7 +27,7 @@ pub struct PageJob {
     /// Exponent of Zipf's law for the popularity of pages; 0 for uniform accesses.
     pub skew: f64,
     pub written_percent: u8,
-    /// Nanoseconds in which they are gone to but not counted.
+    /// Uncounted nanoseconds at the start.
     pub ramp_ns: u64,
     pub time_ns: u64,
     pub seed: u64,
@@ -39,7 +39,7 @@ pub struct PageOutcome {
     /// Time per access in nanoseconds, including reading the clock.
     pub latency_ns: Histogram<u64>,
     pub cpu_ns: u64,
-    /// Nanoseconds that this thread was ready and waited for a processor, where the kernel counts that.
+    /// Nanoseconds that this thread was runnable and waited for a CPU, if the kernel counts them.
     pub waited_ns: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct PageSet {
     start: NonNull<u64>,
     bytes: usize,
     page: usize,
-    /// Pages in the order in which they are gone to.
+    /// Pages in the order of access.
     drawn: Vec<u32>,
 }
 
@@ -131,7 +131,7 @@ impl PageSet {
         last_ns
     }
 
-    /// Reads a word of a page, and writes it back where the access writes: the content stays.
+    /// Reads a word of a page; a write access writes the same value back.
     #[inline]
     fn access(&mut self, access: u32) {
         let offset = (access & !WRITES) as usize * self.page;

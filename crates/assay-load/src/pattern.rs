@@ -9,7 +9,7 @@ use crate::random::{Purpose, below, generator};
 use crate::sizes::{SizeDraws, is_of_reads};
 use crate::{Apart, Class, Job, Pattern};
 
-/// The part `(first, count)` of one thread; parts cover all and differ by one at most.
+/// The share `(first, count)` of one thread; shares differ by one at most.
 pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {
     let (threads, thread) = (u64::from(threads), u64::from(thread));
     let (each, rest) = (total / threads, total % threads);
@@ -21,9 +21,8 @@ pub(crate) fn blocks(job: &Job) -> u64 {
     job.area.end.saturating_sub(job.area.start) / u64::from(job.size_bytes)
 }
 
-/// Where sample `index` of `samples` goes under [`Pattern::Spaced`]: to the start of the block in
-/// which the `index`-th of as many equal parts of the area begins. Bytes from the start of the
-/// target.
+/// Offset of sample `index` of `samples` for [`Pattern::Spaced`]: the block that contains the start of the `index`-th
+/// equal part of the area. Bytes from the start of the target.
 pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u64) -> u64 {
     let size = u64::from(size_bytes.max(1));
     let blocks = area.end.saturating_sub(area.start) / size;
@@ -42,7 +41,7 @@ pub fn random_offsets(
     std::iter::repeat_with(move || start + below(&mut rng, blocks) * size)
 }
 
-/// Block of sample `index` below `samples`; below `blocks`, and rising where there are as many.
+/// Block of sample `index` below `samples`; below `blocks`, and increasing if there are enough blocks.
 fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
     (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64
 }
@@ -60,7 +59,7 @@ pub(crate) struct Walk {
     /// Tracks of reads, and of other operations if separate.
     tracks: [Track; 2],
     is_apart: bool,
-    /// Bytes of each operation, where all have one size and one track; else none.
+    /// Bytes of each operation if there is one size and one track; otherwise 0.
     usual: u32,
 }
 
@@ -85,8 +84,8 @@ pub(crate) fn parts(job: &Job) -> [Range<u64>; 2] {
     if job.apart != Apart::Halves {
         return [job.area.clone(), job.area.clone()];
     }
-    // Each a whole number of the largest operations; and where random places are multiples of something else,
-    // those of writes are so from the start of the area on.
+    // Each part is a multiple of the largest size; with a separate alignment, that of writes is aligned from the start
+    // of the area.
     let (size, unit) = (u64::from(job.size_bytes), unit(job));
     let (start, half) = (job.area.start, share(blocks(job), 2, 0).1 * size);
     let kept = half / unit * unit;
@@ -136,7 +135,7 @@ impl Track {
         }
     }
 
-    /// Apart from the random ones, whose few instructions these would push aside.
+    /// A separate function, to keep the random path short.
     #[inline(never)]
     fn next_in_order(&mut self, bytes: u32) -> u64 {
         let (bytes, length) = (u64::from(bytes), self.length);
@@ -171,7 +170,7 @@ impl Track {
 }
 
 impl Walk {
-    /// Walk of one thread over an area that holds at least one block per thread and part.
+    /// Pattern of one thread over an area with at least one block per thread and part.
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         let [reads, writes] = parts(job);
         let sizes = SizeDraws::new(job, thread);
@@ -196,7 +195,7 @@ impl Walk {
         self.next_of(class)
     }
 
-    /// Apart from the usual one, whose few instructions this would push aside.
+    /// A separate function, to keep the usual path short.
     #[inline(never)]
     fn next_of(&mut self, class: Class) -> Place {
         let bytes = self.sizes.next(class);
@@ -229,7 +228,7 @@ impl Classes {
         }
     }
 
-    /// Whether each operation is a read and a write.
+    /// Returns whether each operation is a read and a write.
     #[inline]
     pub(crate) fn are_rewrites(&self) -> bool {
         matches!(self, Self::Only(Class::Rewrite))
@@ -361,7 +360,7 @@ mod tests {
         assert_eq!(first.take(known.len()).collect::<Vec<u64>>(), known);
     }
 
-    /// The places of so many operations of a class.
+    /// Places of `count` operations of a class.
     fn places(job: &Job, class: Class, count: usize) -> Vec<Place> {
         let mut walk = Walk::new(job, 0);
         (0..count).map(|_| walk.next(class)).collect()
@@ -383,7 +382,7 @@ mod tests {
             let end = pair[0].offset + u64::from(pair[0].bytes);
             assert!(end <= job.area.end && pair[0].offset >= job.area.start);
             if pair[1].offset != end {
-                // From the start again, as the next one did not fit.
+                // Wraps to the start, because the next one did not fit.
                 assert_eq!(pair[1].offset, job.area.start);
                 assert!(end + u64::from(pair[1].bytes) > job.area.end, "{pair:?}");
                 wraps += 1;

@@ -5,12 +5,12 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::{Job, LoadError};
 
-/// The processors that the threads of a run are put on, in their order; none where they go where they like.
+/// CPUs of the threads, in order; empty without pinning.
 #[derive(Debug, Default)]
 pub(crate) struct Pins(Vec<usize>);
 
 impl Pins {
-    /// Those on which the calling thread may run, where a job wants its threads pinned.
+    /// The CPUs allowed for the calling thread, if a job pins its threads.
     pub(crate) fn of(job: &Job) -> Result<Self, LoadError> {
         if !job.pin {
             return Ok(Self::default());

@@ -15,7 +15,7 @@ pub(crate) enum Purpose {
     Names = 5,
     Sizes = 6,
     Scatter = 7,
-    /// Offsets of writes, where they are apart from those of reads.
+    /// Offsets of writes, if separate from those of reads.
     Apart = 8,
     Arrivals = 9,
     /// Words that change the pool, per piece.
@@ -38,7 +38,7 @@ pub(crate) fn key(seed: u64, thread: u32, purpose: Purpose) -> u64 {
     mix64(mix64(seed.wrapping_add(GOLDEN)).wrapping_add(stream.wrapping_mul(GOLDEN)))
 }
 
-/// Number `index` of the stream with this key: any order of calls gives the same numbers.
+/// Number `index` of the stream with this key, independent of earlier calls.
 pub(crate) fn at(key: u64, index: u64) -> u64 {
     mix64(key.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
@@ -95,8 +95,8 @@ mod tests {
         for bound in [1, 2, 3, 100, u64::from(u32::MAX) + 2, u64::MAX] {
             assert!((0..1000).all(|_| below(&mut rng, bound) < bound));
         }
-        // A bound of 3/4 of the range shows the bias of the plain multiplication: there the
-        // lowest third of the results would come up half of the time.
+        // A bound of 3/4 of the range shows the bias of plain multiplication: the lowest third of the results would
+        // have a share of one half.
         let bound = 3 << 62;
         let low = (0..30_000).filter(|_| below(&mut rng, bound) < bound / 3).count();
         assert!((9_500..10_500).contains(&low), "{low}");

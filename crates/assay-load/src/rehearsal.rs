@@ -6,14 +6,14 @@ use crate::{Class, Job};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// When it is meant to start, nanoseconds from the common start; 0 in a closed loop.
+    /// Intended start, nanoseconds from the common start; 0 in a closed loop.
     pub at_ns: u64,
     pub class: Class,
     pub offset: u64,
     pub bytes: u32,
 }
 
-/// The operations of one thread by the same draws, up to the end of an open loop's time.
+/// The operations of one thread from the same draws, up to the end of an open loop.
 pub struct Rehearsal {
     classes: Classes,
     walk: Walk,
@@ -21,7 +21,7 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// That of a job whose area holds a block for each thread.
+    /// Lists a job whose area has at least one block per thread.
     pub fn new(job: &Job, thread: u32) -> Self {
         Self {
             classes: Classes::new(job, thread),

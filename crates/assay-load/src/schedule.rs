@@ -61,7 +61,7 @@ impl Pace {
         self.scheduled.saturating_sub(self.issued)
     }
 
-    /// Notes one that was issued so long after its intended start.
+    /// Counts an issued operation with its delay.
     #[inline]
     pub(crate) fn issue(&mut self, behind_ns: u64, full: bool) {
         self.scheduled += 1;
@@ -73,7 +73,7 @@ impl Pace {
         }
     }
 
-    /// Notes one that was never issued, and had waited so long.
+    /// Counts an operation that was never issued, with its waiting time.
     pub(crate) fn forgo(&mut self, waited_ns: u64) {
         self.scheduled += 1;
         self.max_delay_ns = self.max_delay_ns.max(waited_ns);
@@ -115,7 +115,7 @@ enum Gaps {
 }
 
 impl Gaps {
-    /// Those of one thread of a job; none of a closed loop.
+    /// Arrivals of one thread of a job; `None` for a closed loop.
     fn of(job: &Job, thread: u32) -> Option<Self> {
         if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
             return Some(Self::Recorded { track: Arc::clone(track), index: 0 });
@@ -159,7 +159,7 @@ impl Gaps {
 }
 
 impl Starts {
-    /// Those of one thread of a job; none of a closed loop.
+    /// Arrivals of one thread of a job; `None` for a closed loop.
     pub(crate) fn new(job: &Job, thread: u32) -> Option<Self> {
         let mut gaps = Gaps::of(job, thread)?;
         let length =
@@ -172,7 +172,7 @@ impl Starts {
         self.start = start;
     }
 
-    /// Stamp of the next intended start; none where the time is over by then.
+    /// Time of the next intended start; `None` after the end of the schedule.
     #[inline]
     pub(crate) fn next(&self) -> Option<u64> {
         (self.next < self.length).then(|| self.start.saturating_add(self.next))
@@ -263,7 +263,7 @@ mod tests {
                 let gaps: Vec<f64> =
                     all.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
                 let (n, mean) = (gaps.len(), 1e9 / rate as f64);
-                // Stamps are whole nanoseconds, which shift a gap of 10 us by a ten-thousandth at most.
+                // Whole nanoseconds change a gap of 10 us by at most a ten-thousandth.
                 let found = distance(gaps, |gap| 1.0 - (-gap / mean).exp());
                 assert!(found < critical(n) + 1e-4, "{rate}/s, seed {seed}: {found}");
                 // The number in ten seconds is Poisson: five standard deviations.

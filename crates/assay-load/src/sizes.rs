@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::random::{Purpose, below, generator};
 use crate::{Class, Job};
 
-/// A size of operations and how many of them have it.
+/// A size and its share of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeShare {
     pub bytes: u32,
@@ -28,7 +28,7 @@ impl Sizes {
         self.reads.iter().chain(&self.writes)
     }
 
-    /// Whether operations of one job may differ in size.
+    /// Returns whether operations of a job differ in size.
     pub(crate) fn differ(&self, job_bytes: u32) -> bool {
         self.all().any(|one| one.bytes != job_bytes)
     }
@@ -56,7 +56,7 @@ impl Sizes {
     }
 }
 
-/// Whether operations of a class have the sizes of reads.
+/// Returns whether a class uses the sizes of reads.
 pub(crate) const fn is_of_reads(class: Class) -> bool {
     matches!(class, Class::Read | Class::Rewrite)
 }
@@ -68,7 +68,7 @@ pub(crate) struct SizeDraws {
     writes: Vec<Step>,
 }
 
-/// Draws below this, and not below the one before, are of so many bytes.
+/// Draws from the previous bound up to this one have this size.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     below: u64,
@@ -97,7 +97,7 @@ impl SizeDraws {
         }
     }
 
-    /// Bytes of each operation, where all have the same.
+    /// The size of all operations, if there is only one.
     pub(crate) fn only(&self) -> Option<u32> {
         match (self.reads.as_slice(), self.writes.as_slice()) {
             ([read], [write]) if read.bytes == write.bytes => Some(read.bytes),
@@ -146,7 +146,7 @@ mod tests {
             let expected = DRAWS as f64 * percent / 100.0;
             chi_square += (count - expected).powi(2) / expected;
         }
-        // Two degrees of freedom: above 18.4 in one of ten thousand.
+        // Two degrees of freedom: above 18.4 in one of ten thousand cases.
         assert!(chi_square < 18.4, "{chi_square}");
         assert!((0..100).all(|_| draws.next(Class::Write) == 8192));
     }

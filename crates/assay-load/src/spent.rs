@@ -14,13 +14,13 @@ use crate::clock;
 pub struct Bystanders(Vec<PathBuf>);
 
 impl Bystanders {
-    /// The threads that are there now; none where the kernel does not list them.
+    /// The current threads; empty if the kernel does not list them.
     pub fn now() -> Self {
         let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         Self(tasks.map(|task| task.path().join("schedstat")).collect())
     }
 
-    /// Nanoseconds that each of them has run; none of one that has ended.
+    /// CPU time of each thread in nanoseconds; `None` if it has ended.
     pub(crate) fn ran_ns(&self) -> Vec<Option<u64>> {
         self.0.iter().map(|path| schedstat(path).map(|[ran, _]| ran)).collect()
     }

@@ -19,9 +19,9 @@ pub enum WriteSync {
     None,
     /// The completion of an `fdatasync` that follows each write; latency covers both.
     EachWrite,
-    /// Every so many-th write of a thread; the others complete by themselves.
+    /// Every n-th write of a thread; the others complete without a sync.
     EachNth(u32),
-    /// Like the two before, with an `fsync`: metadata that no read needs is written as well. 1 is each write.
+    /// Like the two above, with `fsync`: also writes metadata that reads do not need. 1 means each write.
     Fsync(u32),
     /// The write's own, as of a file that was opened with `O_DSYNC`: with its data on the medium.
     DataSynced,
@@ -96,9 +96,9 @@ impl FromStr for WriteSync {
 as_text!(WriteSync);
 
 pub(crate) struct Syncs {
-    /// 0 where none is.
+    /// 0 without syncs.
     every: u32,
-    /// Writes until the next one that is, itself included.
+    /// Writes until the next synced one, including it.
     left: u32,
 }
 
@@ -142,7 +142,7 @@ impl SyncTimes {
         to.saturating_record(sync_ns);
     }
 
-    /// They together; none where the engine timed none.
+    /// All syncs; `None` if the engine timed none.
     pub(crate) fn finish(self) -> Option<Histogram<u64>> {
         let told = if self.counted.is_empty() { self.rest } else { self.counted };
         (!told.is_empty()).then_some(told)

@@ -1,4 +1,4 @@
-//! A load that was recorded, request after request, as it is played.
+//! A recorded load for the replay.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Act {
         matches!(self, Self::Read | Self::Write | Self::Fua)
     }
 
-    /// Whether anything that is stored does not stay as it is.
+    /// Returns whether the request changes stored data.
     pub const fn changes(self) -> bool {
         matches!(self, Self::Write | Self::Fua | Self::Discard | Self::WriteZeroes)
     }
@@ -59,7 +59,7 @@ impl Act {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When it is meant to start, nanoseconds from the start of the run.
+    /// Intended start, nanoseconds from the start of the run.
     pub at_ns: u64,
     /// Bytes from the start of the target; 0 of a flush.
     pub offset: u64,
@@ -71,14 +71,14 @@ pub struct Step {
 /// Requests in the order in which they are meant to start.
 pub struct Track {
     steps: Vec<Step>,
-    /// By request, of a paced track; else there are none.
+    /// Dependency of each request in a paced track; otherwise empty.
     waits: Vec<Wait>,
     by_clock: bool,
     has: [bool; Class::ALL.len()],
 }
 
 impl Track {
-    /// These requests, put into their order; by the clock, or each as soon as there is room for it.
+    /// Sorts the requests; the replay starts them by the clock, or as soon as slots are free.
     pub fn new(mut steps: Vec<Step>, by_clock: bool) -> Self {
         steps.sort_by_key(|step| step.at_ns);
         Self::of(steps, Vec::new(), by_clock)
@@ -175,11 +175,11 @@ pub struct Played {
     pub arrival_distance: f64,
     /// Waits of a paced track.
     pub waited: Option<Waited>,
-    /// Nanoseconds from the start to each hand-over; [`NEVER`] in a paced track where none was.
+    /// Nanoseconds from the start to each submission; [`NEVER`] for missing ones in a paced track.
     pub issued_ns: Vec<u64>,
 }
 
-/// In the place of the moment at which a request was handed over.
+/// Marks a request without a submission.
 pub const NEVER: u64 = u64::MAX;
 
 impl Played {
@@ -192,7 +192,7 @@ impl Played {
     }
 }
 
-/// A track while it is played by the one thread that does.
+/// State of a track during the replay by its single thread.
 pub(crate) struct Script {
     track: Arc<Track>,
     next: usize,
@@ -202,7 +202,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// That of a job, with all the room that it needs; none of a paced track.
+    /// State for the track of a job, preallocated; `None` for a paced track.
     pub(crate) fn new(job: &Job) -> Option<Self> {
         let track = Arc::clone(job.track.as_ref().filter(|track| !track.is_paced())?);
         let issued = Vec::with_capacity(track.steps.len());
@@ -249,7 +249,7 @@ impl Script {
     }
 }
 
-/// The distance of Kolmogorov between so many rising numbers and others; 1 where one side has none.
+/// Kolmogorov distance between `count` ascending numbers and others; 1 if one side is empty.
 fn distance(count: usize, one: impl Fn(usize) -> u64, other: &[u64]) -> f64 {
     if count == 0 || other.is_empty() {
         return 1.0;
@@ -279,7 +279,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const AREA: u64 = 1 << 20;
 
-    /// A request a millisecond: reads, writes, a flush and a write that is synced, over and over.
+    /// A request per millisecond: reads, writes, a flush and a synced write, repeatedly.
     fn steps(count: u64) -> Vec<Step> {
         let acts = [Act::Read, Act::Write, Act::Flush, Act::Fua, Act::Discard, Act::WriteZeroes];
         (0..count)

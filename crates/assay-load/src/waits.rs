@@ -1,4 +1,4 @@
-//! A track whose requests wait for each other: each starts so long after another one ended, or started.
+//! A track with dependent requests: each starts a fixed time after the end, or the start, of another one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::Job;
 use crate::track::{NEVER, Played, Step, Track};
 
-/// In the place of the number of a request.
+/// Marks the absence of a request.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The earlier request whose end it waits for alone; else it waits for the previous start.
+    /// The earlier request whose end it waits for; `None` waits for the start of the previous request.
     pub end_of: Option<u32>,
     pub gap_ns: u64,
 }
@@ -47,10 +47,10 @@ pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
     ))
 }
 
-/// A paced track while it is played by the one thread that does.
+/// State of a paced track during the replay by its single thread.
 pub(crate) struct Linked {
     track: Arc<Track>,
-    /// By request the one that waits for its end.
+    /// The request that waits for the end of each request.
     after_end: Vec<u32>,
     /// Requests that wait only for their time, with that time. Preallocated for all requests.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
@@ -58,14 +58,14 @@ pub(crate) struct Linked {
     /// Stamp of the start of the run, and of the first of theirs.
     start: u64,
     first: Option<u64>,
-    /// The last one in the track of those that were issued.
+    /// The last issued request in the order of the track.
     furthest: u32,
     played: Played,
     waited: Waited,
 }
 
 impl Linked {
-    /// That of a job with a paced track, with all the room that it needs.
+    /// State for a paced track, preallocated.
     pub(crate) fn new(job: &Job) -> Option<Self> {
         let track = Arc::clone(job.track.as_ref().filter(|track| track.is_paced())?);
         let count = track.steps().len();
@@ -94,13 +94,13 @@ impl Linked {
         self.ready.push(Reverse((start.saturating_add(gap_ns), 0)));
     }
 
-    /// Stamp at which the next request is due, where one waits for its time alone.
+    /// Time at which the next request is due, if one waits only for its time.
     #[inline]
     pub(crate) fn due(&self) -> Option<u64> {
         self.ready.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Puts a request that is due by now into a slot; gives it, and the stamp at which it was meant to start.
+    /// Assigns a due request to a slot; returns the request and its intended start.
     #[inline]
     pub(crate) fn take(&mut self, now: u64, slot: u32) -> Option<(Step, u64)> {
         let Reverse((due, index)) = *self.ready.peek()?;
@@ -117,7 +117,7 @@ impl Linked {
         Some((self.track.steps()[index as usize], due))
     }
 
-    /// The request of a slot was handed over, so long after it was meant to be.
+    /// Records the submission of a slot's request, with its delay.
     #[inline]
     pub(crate) fn issue(&mut self, slot: u32, stamp: u64, behind_ns: u64) {
         let index = self.slots[slot as usize];
@@ -237,7 +237,7 @@ mod tests {
         let outcome = played(&job(track(MS), 64), 20 * MS, 64);
         let found = outcome.played.unwrap();
         assert_eq!((found.took_ns, found.waited.unwrap().requests), (99 * MS, 0));
-        // Without room for all of them they are late, and that is counted.
+        // With too few slots they are late, which is counted.
         let outcome = played(&job(track(MS), 1), 20 * MS, 1);
         assert_eq!(outcome.played.unwrap().took_ns, 99 * 20 * MS);
         let pace = outcome.pace.unwrap();

@@ -16,7 +16,7 @@ use common::{Scratch, engines_with_a_file, job, operations};
 
 const SIZE: u64 = 4096;
 const BLOCKS: u64 = 256;
-/// How often it is looked whether a file is longer again, with a millisecond between, before that is given up.
+/// Maximum number of checks, one per millisecond, for whether the file grew again.
 const LOOKS: u32 = 10_000;
 
 fn reads() -> Job {

@@ -1,4 +1,4 @@
-//! Queues that are polled, and threads that keep to their processors, through `run`.
+//! Polled queues and pinned threads, through `run`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 const BLOCKS: u64 = 61;
 const SIZE: u64 = 4096;
 
-/// Whether there is a ring here at all.
+/// Returns whether io_uring is available.
 fn has_ring() -> bool {
     let ring = ENGINES.iter().find(|entry| entry.name == "io_uring").unwrap();
     let refusal = (ring.available)().err();

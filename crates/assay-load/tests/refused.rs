@@ -70,7 +70,7 @@ impl Refusal {
     }
 }
 
-/// Whether io_uring works here.
+/// Returns whether io_uring is available.
 fn works() -> bool {
     let reason = available().err();
     if let Some(reason) = &reason {

@@ -341,7 +341,7 @@ fn slices_follow_each_other() {
     assert!(unsliced.slice_ends_ns.is_empty());
 }
 
-/// A drive that becomes slow in the middle of a job does not keep it for as long as all slices take then.
+/// If a drive becomes slow in the middle of a job, the job does not wait for all slices.
 #[test]
 fn no_slice_begins_after_its_time_and_the_last_one_is_whole() {
     // With eight in flight, 27 have begun after the twentieth end, and 32 after the twenty-fifth.

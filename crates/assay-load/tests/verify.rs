@@ -12,10 +12,10 @@ use common::{Scratch, engines_with_a_file, job};
 
 const BLOCK: usize = 2048;
 const BLOCKS: usize = 12_000;
-/// As many faults of each kind are injected.
+/// Number of injected faults of each kind.
 const FAULTS: usize = 10_000;
 
-/// Every block, so many times.
+/// Writes every block `times` times.
 fn writes(size_bytes: usize, blocks: usize, times: u64, number: u64) -> Job {
     Job {
         pattern: Pattern::Sequential,

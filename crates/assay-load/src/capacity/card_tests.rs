@@ -177,7 +177,7 @@ fn a_write_that_was_refused_is_no_block_whatever_lies_there() {
     assert!(found.wrong.iter().all(|own| own.seen == Seen::Failed));
     assert_eq!((found.held_bytes, found.wraps_after_bytes), (Some(1792 * BLOCK), None));
     assert_eq!(found.refused.as_deref(), Some("permission denied"));
-    // Seven pieces, and six of the seven behind the blocks that are tried again.
+    // Seven pieces, and six of them after the retried blocks.
     assert_eq!(found.written, ((1792 + 1504) * BLOCK, 13));
     assert_eq!(found.read, ((2048 + 32) * BLOCK, 40));
     assert!(!found.cut_short && found.again_ns == (6 + 32) * MS, "{found:?}");
@@ -257,7 +257,7 @@ fn the_time_is_divided_between_writing_and_reading() {
     let found = of(100_000);
     assert_eq!((found.samples, found.first.all()), (2048, 2048 + 512));
     assert!(!found.cut_short && found.widest_gap_bytes <= found.zone_bytes, "{found:?}");
-    // In full three fifths are for writing.
+    // A full pass uses three fifths for writing.
     let mut card = Card::new(None, SIZE, &never);
     let found = pass(&mut card, &job(SIZE, true, Duration::from_millis(10)));
     assert_eq!((found.zone_bytes, found.first.all(), found.cut_short), (6 * MIB, 1024, true));
@@ -328,12 +328,12 @@ fn what_is_tried_again_is_the_first_of_what_was_wrong_and_written_over_elsewhere
     // The blocks are beyond the zone, so the spacer is the whole zone, from its beginning.
     let spacer: Vec<(u64, u64)> = (0..64).map(|at| (at * 256, 256)).collect();
     assert_eq!(again[32..], spacer);
-    // A round tries 64 places at most, then 16 MiB are written before them.
+    // A round tries 64 places at most, after which 16 MiB are written.
     let round = of(3);
     let tried = round.iter().filter(|(_, count)| *count == 1).count();
     assert!((1..=64).contains(&tried), "{round:?}");
     assert_eq!(round[tried..], spacer[..16]);
-    // Blocks that wrap are written again where they were found to belong, unless that is one of them.
+    // Wrapped blocks are also rewritten at their real address, unless it is one of the retried blocks.
     let store = Store { lie: Lie::Wraps, ..store };
     let mut card = Card::new(Some(store), size, &never);
     let found = pass(&mut card, &job(size, false, LONG));

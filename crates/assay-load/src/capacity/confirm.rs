@@ -7,7 +7,7 @@ const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 const CHOSEN: usize = 32;
 /// Maximum number of wrong blocks in the report.
 const TOLD: usize = 8;
-/// The same where the border is looked for, which takes some rounds.
+/// The spacer of the border search, which has several rounds.
 const SMALL_SPACER: u64 = 16 << 20;
 const IN_A_ROUND: u64 = 64;
 /// If more than one in this many blocks beyond the first wrong one is good, there is no border.
@@ -77,7 +77,7 @@ pub(super) fn confirm(
 
 /// Returns the first lost block, by a search with many places per round.
 fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
-    // One more than the last that is known to be good.
+    // The first block after the last known good one.
     let mut from = look.good_before.map_or(0, |good| good + 1);
     let mut wrong = look.first_wrong.unwrap_or(from);
     let mut generation = 3;

@@ -16,7 +16,7 @@ use crate::{LoadError, Target, clock};
 
 /// A target of stamped blocks.
 pub(super) trait Disk {
-    /// Writes blocks in one piece, a piece's length at most.
+    /// Writes consecutive blocks, at most one piece.
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()>;
 
     /// Reads consecutive blocks and classifies each one.
@@ -31,7 +31,7 @@ pub(super) trait Disk {
     /// Flushes the writes to the medium and drops them from the page cache.
     fn settle(&mut self) -> io::Result<()>;
 
-    /// Sets room aside for all of the area; why that cannot be had, where it is needed.
+    /// Preallocates the whole area; fails if that is required and impossible.
     fn set_aside(&mut self) -> Result<(), String>;
 
     fn now_ns(&self) -> u64;

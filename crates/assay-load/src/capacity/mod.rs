@@ -39,9 +39,9 @@ pub const SMALL_BYTES: u64 = 256 * MIB;
 const ZONE_FACTOR: u64 = 256 << 10;
 const SMALLEST_ZONE: u64 = 64 * MIB;
 const LARGEST_ZONE: u64 = 1 << 30;
-/// Blocks of a sample at least.
+/// Minimum number of blocks in a sample.
 const FEWEST_SAMPLES: u64 = 2048;
-/// Blocks of the zone that are looked at.
+/// Number of checked blocks of the zone.
 const ZONE_SAMPLES: u64 = 512;
 /// Maximum number of rewritten blocks in a full pass; lower for small targets, which finish quickly.
 const REWRITES: u64 = 2048;
@@ -51,13 +51,13 @@ const FEW_REWRITES: u64 = 512;
 pub struct CapacityShape {
     /// Whether the pass covers the whole area.
     pub full: bool,
-    /// Bytes at the beginning that are written in one piece; all of them in a full pass.
+    /// Bytes of the contiguous zone at the beginning; all in a full pass.
     pub zone_bytes: u64,
     /// Blocks beyond them, drawn one to a stratum; none in a full pass.
     pub samples: u64,
-    /// Blocks of the zone that are looked at.
+    /// Number of checked blocks of the zone.
     pub zone_samples: u64,
-    /// Blocks that are written twice before they are looked at; none by versions that did not.
+    /// Number of blocks that are rewritten before the check; 0 in older versions.
     #[serde(default)]
     pub rewrites: u64,
 }
@@ -74,7 +74,7 @@ impl CapacityShape {
         let root = (bytes as f64 * ZONE_FACTOR as f64).sqrt() as u64;
         let zone_bytes = (root / MIB * MIB).clamp(SMALLEST_ZONE, LARGEST_ZONE);
         let beyond = (bytes - zone_bytes) / BLOCK_BYTES;
-        // Two strata to a zone: then no two neighbours are further apart than the zone is long.
+        // Two strata per zone: then the gaps between neighbors are at most as long as the zone.
         let strata = (2 * (bytes - zone_bytes)).div_ceil(zone_bytes);
         let samples = strata.max(FEWEST_SAMPLES).min(beyond);
         Self { full: false, zone_bytes, samples, zone_samples: ZONE_SAMPLES, rewrites: samples }
@@ -91,7 +91,7 @@ impl CapacityShape {
     }
 }
 
-/// Bytes that are written between a block and reading it again: those of the zone, up to so many.
+/// Maximum bytes written between a block and its check: the zone, up to this size.
 const LARGEST_SPACER: u64 = 256 * MIB;
 
 #[derive(Clone, Debug)]
@@ -99,11 +99,11 @@ pub struct CapacityJob {
     /// Bytes from its beginning that may be written; whole blocks.
     pub area: Range<u64>,
     pub shape: CapacityShape,
-    /// Time after which reading begins.
+    /// Time limit of the pass; afterwards only the written blocks are checked.
     pub time: Duration,
     /// Seed of the places, and the key of this pass in every block.
     pub seed: u64,
-    /// The key of the run in every block: its pilot and all of its passes have the same.
+    /// Key of the run in every block: equal in its pilot and all passes.
     pub run: u64,
 }
 
@@ -177,7 +177,7 @@ pub struct CapacityOutcome {
     /// Claimed bytes of the area.
     pub claimed_bytes: u64,
     pub shape: CapacityShape,
-    /// Bytes that were written in one piece; fewer than planned where the time was over.
+    /// Bytes of the contiguous writes; fewer than planned if time ran out.
     pub zone_bytes: u64,
     /// Blocks beyond them that were written.
     pub samples: u64,
@@ -185,16 +185,16 @@ pub struct CapacityOutcome {
     #[serde(default)]
     pub rewritten: u64,
     pub first: SeenCounts,
-    /// The same of the sample alone, one block of each of so many equal stretches; all of a full pass.
+    /// Results of the sample alone, one block per stretch; all blocks in a full pass.
     #[serde(default)]
     pub sampled: SeenCounts,
     /// The longest gap without a checked block.
     pub widest_gap_bytes: u64,
-    /// The least written between writing a block and reading it, which a cache may hold.
+    /// Minimum number of bytes written between writing a block and reading it, which a cache may hold.
     pub between_bytes: u64,
     /// Results of the retried wrong blocks.
     pub again: SeenCounts,
-    /// Some of them that were wrong again.
+    /// Some of the blocks that were wrong again.
     pub wrong: Vec<WrongBlock>,
     /// Distance at which addresses repeat, if blocks contained data of other addresses.
     pub wraps_after_bytes: Option<u64>,
@@ -208,9 +208,9 @@ pub struct CapacityOutcome {
     pub elapsed_ns: u64,
     /// Nanoseconds of the retries.
     pub again_ns: u64,
-    /// Whether the time ended it before all was written or read.
+    /// Whether the time limit ended it before everything was written or read.
     pub cut_short: bool,
-    /// Why a sample was not enough, where all was written instead.
+    /// Why the whole area was written instead of a sample.
     pub note: Option<String>,
     /// The first refusal of a write or a read.
     pub refused: Option<String>,

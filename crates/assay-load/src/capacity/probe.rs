@@ -17,7 +17,7 @@ const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 const MOST_KEPT: usize = 4096;
 /// Maximum number of I/O errors before a pass ends: each may take the kernel half a minute.
 const MOST_REFUSALS: u32 = 64;
-/// Which time a block is written: first, as it is looked at, and once more after that in a full pass.
+/// Generations of a block: before the check, at the check, and after it in a full pass.
 const BEFORE: u32 = 0;
 const LOOKED_AT: u32 = 1;
 const ONCE_MORE: u32 = 1000;
@@ -37,7 +37,7 @@ pub(super) struct Pass<'a> {
     pub read: (u64, u64),
     pub refused: Option<String>,
     refusals: u32,
-    /// Blocks whose last write was refused: first and end.
+    /// Blocks whose last write failed: first and end.
     unwritten: BTreeMap<u64, u64>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Pass<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a phase that may take so many percent of the time has taken them.
+    /// Returns whether a phase has used its percentage of the time.
     fn is_over(&self, percent: u64) -> bool {
         self.elapsed_ns() >= self.limit_ns / 100 * percent
     }
@@ -141,7 +141,7 @@ impl<'a> Pass<'a> {
         seen.pop().unwrap_or(Seen::Failed)
     }
 
-    /// Reads blocks in one piece, and one by one where that is refused.
+    /// Reads a piece, or its blocks one by one if that fails.
     fn read_piece(&mut self, block: u64, count: u64, generation: u32, into: &mut Vec<Seen>) {
         let before = into.len();
         self.read.1 += 1;
@@ -309,7 +309,7 @@ pub(super) fn run(
     })
 }
 
-/// The widest stretch without a block that was looked at, up to the end.
+/// The longest gap without a checked block, up to the end.
 fn gap_bytes(look: &Look, blocks: u64) -> u64 {
     let after = blocks.saturating_sub(look.last.map_or(0, |last| last + 1));
     look.widest_gap.max(after) * BLOCK_BYTES
@@ -433,7 +433,7 @@ fn by_sample(
     pass.settle();
     let (zone_blocks, zone_write_ns) = written_from_the_beginning(pass, zone)?;
     let mut found = Vec::with_capacity(written.len());
-    // Those of the first half: as much was written after them.
+    // Blocks of the first half only: as much was written after them.
     let of_zone = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
     let read = written.iter().copied().chain(of_zone);
     let mut asked = 0;
@@ -469,7 +469,7 @@ fn by_sample(
     })
 }
 
-/// A block of each of so many equal stretches, the last one the last of all, in an order drawn.
+/// One block per equal stretch, including the very last block, in random order.
 fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let mut places = strata_to_the_end(seed, within, count);
     // Fisher-Yates shuffle: blocks that a time limit cuts off are spread evenly.
@@ -480,7 +480,7 @@ fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     places
 }
 
-/// As [`strata`], but the last block is the last of all.
+/// Like [`strata`], but the last one is the very last block.
 fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let end = within.end;
     let mut places = strata(seed, within, count);
@@ -490,7 +490,7 @@ fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec
     places
 }
 
-/// A block of each of so many equal stretches, in their order.
+/// One block per equal stretch, in order.
 fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
     let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
     let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;

@@ -174,7 +174,7 @@ mod tests {
         let filling: std::collections::HashSet<u64> =
             (HEAD..WORDS).chain(WORDS + HEAD..2 * WORDS).map(word).collect();
         assert_eq!(filling.len(), 2 * (WORDS - HEAD));
-        // A whole sector of another magic is none of the tool's.
+        // A whole sector with another magic number is not from this tool.
         let mut strange = words(STAMP);
         strange[0] ^= 1 << 63;
         strange[3] = 0;

@@ -161,7 +161,7 @@ fn a_stop_ends_it() {
     assert!(found.stopped && found.first.all() == 0);
 }
 
-/// A real file, and the same with bytes changed behind its back.
+/// A real file, intact and with modified bytes.
 #[test]
 fn a_file_holds_what_was_written_and_its_damage_is_told() {
     let bytes = 8 << 20;

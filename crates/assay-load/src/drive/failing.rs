@@ -16,11 +16,11 @@ use crate::{
     Track,
 };
 
-/// Transfers that go well before the one that does not.
+/// Number of successful transfers before the failing one.
 const BEFORE: u64 = 100;
 const US: u64 = 1_000;
 
-/// A drive under a virtual clock that serves one transfer after the other, and one of them with this result.
+/// A drive under a virtual clock that serves transfers sequentially, one of them with this result.
 struct Failing<const RESULT: i32> {
     in_flight: VecDeque<Completion>,
     done: u64,

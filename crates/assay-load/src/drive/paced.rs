@@ -298,7 +298,7 @@ mod tests {
         // The slowest fifty were meant to start at 4.000, 4.002, ... s: the one after them at 4.100 s.
         close(responses.value_at_quantile(0.99), 6 * SECOND + SERVICE - 4100 * MS);
         close(responses.max(), 2 * SECOND + SERVICE);
-        // Half of them never saw it.
+        // The stall does not affect half of them.
         close(responses.value_at_quantile(0.5), SERVICE);
         // All slots were free in time, so service times equal response times.
         let held = Pace { scheduled: 5000, issued: 5000, ..Pace::default() };
@@ -395,7 +395,7 @@ mod tests {
             let time = Duration::from_secs(2);
             let found = part(&Job { depth, time, think, ..job() });
             let class = &found.found.classes[0];
-            // One operation every 2 ms in each slot, whose service time it does not change.
+            // One operation per slot every 2 ms, with the same service time.
             let per_s = class.operations as f64 / (found.found.window_ns as f64 / 1e9);
             assert!((per_s / (500.0 * f64::from(depth)) - 1.0).abs() < 0.005, "{per_s}");
             close(class.latency_ns.min(), SERVICE);

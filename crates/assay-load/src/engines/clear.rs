@@ -51,7 +51,7 @@ impl Clearing {
         self.trims && self.is_device
     }
 
-    /// Whether anything goes by `fallocate`, which a ring hands on.
+    /// Returns whether any operation uses `fallocate`, which io_uring passes to workers.
     #[cfg(any(test, target_pointer_width = "64"))]
     pub(super) const fn allocates(self) -> bool {
         self.zeroes || (self.trims && !self.is_device)

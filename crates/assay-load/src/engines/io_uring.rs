@@ -77,7 +77,7 @@ fn available() -> Result<(), String> {
     }
 }
 
-/// Completions are run where they are waited for, by the one thread that submits.
+/// The only submitting thread runs completions when it waits for them.
 fn deferred(builder: &mut Builder) -> &mut Builder {
     builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all()
 }
@@ -132,7 +132,7 @@ fn first_of(
     Err(refusal)
 }
 
-/// Requests of the next portion, where so many completion entries are still to come: as many.
+/// Number of requests in the next portion: as many as pending completion entries, within bounds.
 #[inline]
 fn portion(outstanding: usize) -> usize {
     outstanding.clamp(FEWEST, MOST)
@@ -214,7 +214,7 @@ impl Naming {
 /// What is known of the operation that uses a slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Completion entries still to come; 0 when the slot is free.
+    /// Pending completion entries; 0 if the slot is free.
     pending: u8,
     /// Bytes that the transfer is whole with.
     bytes: u32,
@@ -240,9 +240,9 @@ pub(super) struct IoUring<'a> {
     naming: Naming,
     size: u32,
     clearing: Clearing,
-    /// Whether the thread discards, and waits for it, as the ring knows no such command.
+    /// Whether the thread discards synchronously, because the ring lacks the command.
     discards_alone: bool,
-    /// Completion entries still to come for all slots together.
+    /// Pending completion entries of all slots.
     outstanding: usize,
     batches: u64,
     portions: u64,
@@ -269,7 +269,7 @@ impl IoUring<'_> {
         self.register_buffers(LARGEST_REGION);
     }
 
-    /// The same of the memory: as one region where it has no more than so many bytes.
+    /// Registers the buffers, as one region if it is not larger than `most_bytes`.
     fn register_buffers(&mut self, most_bytes: usize) {
         let (start, bytes) = self.buffer.region();
         let region = [libc::iovec { iov_base: start.cast(), iov_len: bytes }];
@@ -336,7 +336,7 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Whether the ring knows discards, by the refusal of one of no bytes.
+    /// Returns whether the ring supports discards, from the error for an empty one.
     fn knows_discards(&self) -> bool {
         // A separate ring, so that a failed try leaves no entries behind.
         let Ok((mut ring, _)) = ring([1, 1]) else { return false };
@@ -402,7 +402,7 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Submits new entries and waits for a completion for so long at most.
+    /// Submits new entries and waits for a completion, with a timeout.
     fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
         if self.polled == Poll::Iopoll {
             // The kernel would ignore the timeout, so the caller polls until it has passed.
@@ -446,7 +446,7 @@ impl IoUring<'_> {
             return Ok(true);
         }
         if self.polled == Poll::Sqpoll {
-            // The kernel's thread takes it, and is woken where it sleeps.
+            // The kernel's thread submits; wakes it up if it sleeps.
             self.enter(0)?;
             return Ok(true);
         }
@@ -525,7 +525,7 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
 }
 
 impl<'a> IoUring<'a> {
-    /// One whose queues take so many submissions and completions.
+    /// Creates an engine with queues of these sizes.
     fn with(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
@@ -611,9 +611,9 @@ impl<'a> Engine<'a> for IoUring<'a> {
             let wait = match into.len() >= goal {
                 true if self.is_handed_over()? => return Ok(()),
                 true => 0,
-                // With one slot its write and `fdatasync` are all there is: one wake-up will do.
+                // With one slot, its write and `fdatasync` are the only entries: one wake-up is enough.
                 false if self.slots.len() == 1 => self.outstanding,
-                // Each operation that is missing has one entry at least.
+                // Each missing operation has at least one entry.
                 false => goal - into.len(),
             };
             self.enter(wait)?;
@@ -637,7 +637,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
             if now >= deadline_ns && self.is_handed_over()? {
                 return Ok(());
             }
-            // Awake at the end, and where there is something to hand out: then it only looks.
+            // Awake at the end, and if there are completions to return: then it only checks.
             let asleep_ns = if into.len() > had { 0 } else { asleep_until.saturating_sub(now) };
             self.enter_within(asleep_ns)?;
             self.collect(into);

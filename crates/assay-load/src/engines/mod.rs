@@ -1,4 +1,4 @@
-//! The engines, one per file, and the table of them.
+//! The engines, one per file, and their table.
 
 mod clear;
 #[cfg(test)]

@@ -158,7 +158,7 @@ fn memory() -> File {
     file
 }
 
-/// A file whose operations are complete when their submission returns.
+/// A file whose operations complete during their submission.
 fn zeros() -> File {
     File::options().read(true).write(true).open("/dev/zero").unwrap()
 }
@@ -254,7 +254,7 @@ fn jobs() -> Vec<Job> {
     ]
 }
 
-/// Two thousand requests of a load that was recorded, 10 us apart.
+/// Two thousand recorded requests, 10 us apart.
 fn recorded(depth: u32, by_clock: bool) -> Job {
     let acts = [Act::Read, Act::Write, Act::Flush, Act::Fua, Act::Discard];
     let step = |index: u64| {
@@ -350,7 +350,7 @@ fn varied(one: &Job) -> Vec<&'static str> {
     all.into_iter().filter_map(|(name, is_other)| is_other.then_some(name)).collect()
 }
 
-/// Every field of a job, and every law and pattern, is met by one of the jobs that are run.
+/// Some job covers every field, law and pattern.
 #[test]
 fn every_way_through_the_loop_is_gone() {
     let jobs = jobs();

@@ -34,7 +34,7 @@ pub(super) struct Psync<'a> {
     flags: ReadWriteFlags,
     is_fsync: bool,
     ready: Vec<Completion>,
-    /// By slot: that of the `fdatasync` behind its last write.
+    /// Nanoseconds of the `fdatasync` after the last write, by slot.
     syncs_ns: Vec<u64>,
     submitted: u64,
 }

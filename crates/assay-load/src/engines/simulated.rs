@@ -30,14 +30,14 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
 
 pub(super) struct Simulated {
     sampler: Sampler,
-    /// Virtual time in nanoseconds; it moves only where completions are waited for.
+    /// Virtual time in nanoseconds; it advances only while waiting for completions.
     now: u64,
     submitted: u64,
     /// When each server is free again, earliest first.
     servers: BinaryHeap<Reverse<u64>>,
     /// End, index, slot and bytes of operations in flight, earliest end first.
     in_flight: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
-    /// By slot: that of the sync behind its last write.
+    /// Nanoseconds of the sync after the last write, by slot.
     syncs_ns: Vec<u64>,
 }
 

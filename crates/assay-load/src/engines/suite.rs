@@ -12,7 +12,7 @@ use crate::{ENGINES, EngineKind, Job, Target, WriteSync};
 const SIZE: u32 = 4096;
 const DEPTH: u32 = 8;
 
-/// A file that goes away by itself.
+/// A file that is removed on drop.
 struct Scratch(PathBuf, File);
 
 impl Scratch {
@@ -54,7 +54,7 @@ fn all(way: Move) -> Vec<Request> {
     (0..DEPTH).map(|slot| request(way, slot)).collect()
 }
 
-/// Writes, all of them synced, or those of every second slot, or none.
+/// Writes: all of them synced, every second slot, or none.
 fn writes(sync: WriteSync) -> Vec<Request> {
     let is_synced =
         |slot: u32| sync.call_every().is_some_and(|every| (slot + 1).is_multiple_of(every));
@@ -145,7 +145,7 @@ fn waiting_for_a_stamp_ends_there_and_hands_out_what_is_complete<'a>(
     assert!(engine.now_ns() >= stamp && done.is_empty());
     engine.submit(&all(Move::Read)).unwrap();
     while done.len() < DEPTH as usize {
-        // Long enough for a file, and short enough where an engine would wait in vain.
+        // Long enough for a file, and short enough if an engine waits in vain.
         let soon = engine.now_ns() + 100_000_000;
         engine.complete_by(soon, &mut done).unwrap();
     }
@@ -276,7 +276,7 @@ mod io_uring {
         }
         let mut scratch = Scratch::new(u64::from(DEPTH * SIZE));
         scratch.1 = File::open(&scratch.0).unwrap();
-        // SAFETY: both are calls on a descriptor that is open, without memory.
+        // SAFETY: both calls use an open descriptor and no memory.
         let leased =
             |lease: i32| unsafe { libc::fcntl(scratch.1.as_raw_fd(), libc::F_SETLEASE, lease) };
         for turn in 0..50 {

@@ -101,6 +101,6 @@ pub(super) fn directories(job: &FileJob) -> Vec<CString> {
         all.extend(path.match_indices('/').map(|(end, _)| path[..end].to_owned()));
         all.insert(path);
     }
-    // Made of letters, digits and slashes: without a zero.
+    // Consists of letters, digits and slashes, without a zero byte.
     all.into_iter().filter_map(|path| CString::new(path).ok()).collect()
 }

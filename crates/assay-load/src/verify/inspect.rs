@@ -25,7 +25,7 @@ pub struct FoundRun {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspected {
-    /// Sector by sector: those that hold a stamp are sound or wrong, the others are only read.
+    /// Results by sector: stamped ones are sound or wrong, the others are only read.
     pub verified: Verified,
     pub runs: Vec<FoundRun>,
 }

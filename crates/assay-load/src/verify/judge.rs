@@ -23,7 +23,7 @@ pub enum Fault {
     Unreadable,
 }
 
-// In the order in which reports list them.
+// In the order of reports.
 names!(
     Fault: Torn = "torn",
     Stale = "stale",
@@ -49,7 +49,7 @@ impl Stood {
     }
 }
 
-/// A block that is not as it was written.
+/// A block that differs from its written data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongData {
     /// Its first wrong sector, bytes from the start of the target.
@@ -61,7 +61,7 @@ pub struct WrongData {
     /// Found write, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Stood>,
-    /// Bits that are turned, at least, where that is all.
+    /// Minimum number of flipped bits, if these are the only fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 }
@@ -82,7 +82,7 @@ enum Sector {
     Untouched,
     Right,
     Late,
-    /// Whole, and of a write that is over, or of none that is known here.
+    /// Complete, but of a write that was overwritten, or of an unknown one.
     Foreign,
     Stale,
     Flipped(u32),

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::stamp::{self, Generation, Stamp};
 use crate::Job;
 
-/// Rows that a thread keeps; where there would be more, two become one.
+/// Maximum number of rows per thread; beyond, two become one.
 const MOST_ROWS: usize = 128;
-/// Rows that the threads of a run keep together in its record.
+/// Maximum number of rows in the record of a run, over all threads.
 const MOST_KEPT: usize = 256;
 
 /// State at the start of an operation, valid up to the next row.
@@ -63,7 +63,7 @@ impl ThreadMarks {
         self.row(index).map_or(0, |row| row.since_ns)
     }
 
-    /// A time at which the operation had ended, where one is known.
+    /// A time by which the operation had ended, if known.
     fn ended_ns(&self, index: u64) -> Option<u64> {
         let first = self.rows.partition_point(|row| row.low <= index);
         self.rows.get(first).map(|row| row.since_ns)
@@ -101,7 +101,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// That of a run that ended, of the marks of its threads.
+    /// Order of a completed run, from the marks of its threads.
     pub(crate) fn of(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
         for thread in &mut threads {
@@ -114,7 +114,7 @@ impl Written {
         self.threads.iter().find(|own| own.thread == thread)
     }
 
-    /// Operations that are known to have ended, over all threads.
+    /// Number of operations known to have ended, over all threads.
     pub fn settled(&self) -> u64 {
         self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.settled))
     }
@@ -160,7 +160,7 @@ pub(crate) struct Stamper {
 }
 
 impl Stamper {
-    /// That of a thread, where its job asks for one.
+    /// Stamper of a thread, if its job has stamps.
     pub fn new(job: &Job, thread: u32) -> Option<Self> {
         let run = job.verify?;
         let free = Begun { index: FREE, low: 0, since_ns: 0 };
@@ -188,7 +188,7 @@ impl Stamper {
                 halve(&mut self.rows);
                 self.every *= 2;
             }
-            // The rows that are left begin at multiples of twice the step, as this number does.
+            // Remaining rows begin at multiples of twice the step, as this number does.
             self.rows.push(Mark { index, low, since_ns, ahead: index - low });
         } else if let Some(row) = self.rows.last_mut() {
             row.ahead = row.ahead.max(index - low);

@@ -19,7 +19,7 @@ use crate::pattern::blocks;
 use crate::run::entry;
 use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 
-/// Bytes of one read, where an operation had fewer.
+/// Bytes per read, if operations were smaller.
 const READ_BYTES: u64 = 1 << 20;
 /// Blocks per part of the pass: eight bytes each for their possible writes.
 const MOST_BLOCKS: u64 = 1 << 22;
@@ -43,7 +43,7 @@ pub struct FaultCounts {
     pub unreadable: u64,
 }
 
-/// Whether a count is left out where it is written.
+/// For serde: omits zero counts.
 fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
@@ -82,7 +82,7 @@ pub struct Verified {
     pub run: u64,
     pub block_bytes: u64,
     pub read: u64,
-    /// Those of them that hold a write of the run, as they should.
+    /// Blocks with the expected write.
     pub intact: u64,
     pub corrupt: FaultCounts,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,7 +93,7 @@ pub struct Verified {
     /// Blocks with a write without a confirmed end, if the run was killed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unconfirmed: u64,
-    /// Operations that are known to have ended, of a run that was killed.
+    /// Operations known to have ended, for a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u64>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -129,7 +129,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A pass in pieces of so many bytes; drops the cached range as far as the kernel does.
+    /// A pass in pieces of this size; drops the cached range if the kernel can.
     pub fn new(
         target: &Target<'a>,
         piece_bytes: u64,
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         Ok(Self { file, buffer })
     }
 
-    /// So many bytes from an offset on; the error where not all of them can be had.
+    /// Reads exactly this many bytes at an offset.
     pub fn read(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let (file, bytes) = (self.file, &mut self.buffer.slot_mut(0)[..length]);
         let mut done = 0;
@@ -237,7 +237,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A block that cannot be read is wrong where something was written.
+    /// An unreadable block is wrong if something was written there.
     fn unread(&self, at_bytes: u64) -> Block {
         let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
         let expected = Some(Stood::of(expected, at_bytes));

@@ -59,7 +59,7 @@ fn twice() -> Job {
     }
 }
 
-/// A block as one of the two writes of [`twice`] left it.
+/// A block as left by one of the two writes of [`twice`].
 fn block(job: &Job, index: u64, is_last: bool) -> Vec<u8> {
     let operation = if is_last { BLOCKS + index } else { index };
     let stamp = Stamp {
@@ -75,7 +75,7 @@ fn block(job: &Job, index: u64, is_last: bool) -> Vec<u8> {
     bytes
 }
 
-/// Damages a block that is sound.
+/// Damages a sound block.
 type Damage = fn(&Job, u64, &mut [u8], &mut Xoshiro256PlusPlus);
 
 fn torn(job: &Job, index: u64, bytes: &mut [u8], rng: &mut Xoshiro256PlusPlus) {
@@ -272,7 +272,7 @@ fn rates_rests_and_laws_leave_nothing_wrong() {
     }
 }
 
-/// Rows that a record keeps.
+/// Rows in a record.
 fn rows(written: &Written) -> usize {
     written.threads.iter().map(|thread| thread.rows.len()).sum()
 }
@@ -290,7 +290,7 @@ struct Thread {
     walk: Walk,
     classes: Classes,
     stamper: Stamper,
-    /// By slot.
+    /// Operations by slot.
     flights: Vec<Option<Flight>>,
     left: u64,
 }
@@ -298,7 +298,7 @@ struct Thread {
 struct Flight {
     offset: u64,
     bytes: Vec<u8>,
-    /// Sectors that are not there yet.
+    /// Sectors not stored yet.
     missing: Vec<usize>,
 }
 

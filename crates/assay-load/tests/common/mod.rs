@@ -49,7 +49,7 @@ pub fn operations(outcome: &Outcome, class: Class) -> u64 {
     classes.map(|found| found.operations).sum()
 }
 
-/// A file that goes away by itself.
+/// A file that is removed on drop.
 pub struct Scratch {
     path: PathBuf,
     file: File,

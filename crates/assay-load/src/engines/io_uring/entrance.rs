@@ -13,7 +13,7 @@ use libc::{c_long, c_uint};
 const REGISTER_RING_FDS: c_uint = 20;
 const UNREGISTER_RING_FDS: c_uint = 21;
 
-/// Updates that are handed over, and bytes of a mask of signals.
+/// Number of updates, and size of a signal mask in bytes.
 const ONE: c_long = 1;
 const NO_BYTES: c_long = 0;
 
@@ -44,7 +44,7 @@ impl Entrance {
         Self { number: None }
     }
 
-    /// Gives the number back; with it the kernel would keep the ring until the thread ends.
+    /// Releases the index; otherwise the kernel would keep the ring until the thread ends.
     pub(super) fn close(&mut self, ring: &IoUring) {
         if let Some(offset) = self.number.take() {
             register(ring, UNREGISTER_RING_FDS, &mut Update { offset, reserved: 0, data: 0 });

@@ -25,7 +25,7 @@ fn requests() -> Vec<Request> {
     (0..DEPTH).map(read).collect()
 }
 
-/// Does something with an engine whose queues are too small, on a file.
+/// Runs `act` with an engine with small queues, on a file.
 fn with_small_queues(file: &File, act: impl FnOnce(&mut IoUring<'_>)) {
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let job = Job { size_bytes: SIZE, depth: DEPTH, ..job() };
@@ -33,7 +33,7 @@ fn with_small_queues(file: &File, act: impl FnOnce(&mut IoUring<'_>)) {
     act(&mut IoUring::with(SMALL, &setup).unwrap());
 }
 
-/// A file whose operations are handed to workers, and one whose operations end at once.
+/// A file whose operations go to workers, and one whose operations complete at once.
 fn files() -> [File; 2] {
     let memory = File::from(memfd_create("assay-load-full", MemfdFlags::CLOEXEC).unwrap());
     memory.set_len(u64::from(DEPTH * SIZE)).unwrap();
@@ -72,7 +72,7 @@ fn a_submission_queue_that_is_full_is_said_and_what_is_in_it_ends() {
             let told = engine.push(&requests()).unwrap_err().to_string();
             assert_eq!(told, "the submission queue is full");
             assert_eq!(engine.outstanding, SMALL[0] as usize);
-            // It is dropped with these in its queue, and waits for them.
+            // Dropped with operations in its queue, it waits for them.
         });
     }
 }

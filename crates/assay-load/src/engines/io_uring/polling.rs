@@ -11,7 +11,7 @@ use super::{Attempt, ENTRY, IoUring, deferred, first_of};
 use crate::engine::{Engine, Move, Request};
 use crate::{Job, LoadError, Poll, QueueFacts};
 
-/// After so long without anything to submit the kernel's thread sleeps, and is woken by the next call.
+/// Idle time after which the kernel's thread sleeps; the next call wakes it.
 const IDLE_MS: u32 = 1_000;
 
 /// Creates a ring with the polling mode of a job; returns a missing kernel feature, too.
@@ -30,9 +30,8 @@ pub(super) fn ring(
     ring.map_err(|source| LoadError::Setup { what, source })
 }
 
-/// Makes something where the first thread of this process may run. From Linux 6.2 on a thread of the kernel
-/// keeps to the processors that its maker was put on: one that polls would take the only one of a thread that
-/// is pinned.
+/// Runs `make` on the CPUs of the process's first thread. Since Linux 6.2 a kernel thread inherits the affinity of its
+/// creator: a polling thread would take the only CPU of a pinned thread.
 fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     if !job.pin {
         return make();
@@ -89,7 +88,7 @@ fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'
 
 /// Entries of the two queues of a job's ring.
 pub(super) fn entries(job: &Job) -> [u32; 2] {
-    // All that is in flight may be handed over at once, and each of so many writes brings two.
+    // All operations in flight may be submitted at once, and synced writes have two entries each.
     let every = if job.track.is_some() { Some(1) } else { job.sync.call_every() };
     let syncs = every.map_or(0, |every| job.depth.div_ceil(every.max(1)));
     // Synced writes may stay in flight while others complete, until nothing else is in flight.
@@ -194,7 +193,7 @@ mod tests {
                 Err(error) => return assay_testkit::needs::skip(&error.to_string()),
             };
             assert_eq!(sched_getaffinity(None).unwrap(), own);
-            // It gives itself its name when it begins.
+            // The thread sets its own name when it starts.
             let name = format!("iou-sqp-{}", gettid().as_raw_nonzero());
             let listed = (0..300).find_map(|_| {
                 thread::sleep(Duration::from_millis(10));
