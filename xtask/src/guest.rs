@@ -36,7 +36,7 @@ assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null || [ $? -eq 5
 assay run stack-size --replicates 1 --quiet >/dev/null
 ";
 
-/// Boots emulated guests, checks the results that they bring back, and runs all scripts in guests of their own.
+/// Boots emulated guests, checks their results, and runs all scripts, each in a separate guest.
 pub fn check(program: &Path) -> Done<bool> {
     let kernel = match lab_guest::kernel(&[]) {
         Ok(kernel) => kernel,
@@ -169,7 +169,7 @@ fn leftovers(id: u32) -> Done<Vec<String>> {
     }
     let files = format!("/proc/{id}/fd/");
     for entry in fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
-        // Processes that end meanwhile have no command line.
+        // Processes that end during the scan have no command line.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         left.extend((line.contains(QEMU) && line.contains(&files)).then_some(line));

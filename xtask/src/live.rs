@@ -9,7 +9,7 @@ use crate::lab::{Done, is_root, live, turn};
 
 /// The moments of the kills are drawn from this.
 const SEED: u64 = 20_261_123;
-/// Of twenty studies of identical levels this many may find a winner.
+/// Maximum number of winners in twenty studies of identical levels.
 const MOST_WINNERS: u32 = 3;
 
 type Check = fn(&Path) -> Done<String>;

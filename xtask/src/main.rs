@@ -116,7 +116,7 @@ fn run(chore: Chore) -> Done<u8> {
     Ok(u8::from(!is_well))
 }
 
-/// Prints what a table of measurements is read with: machine, load, date.
+/// Prints the context of a table of measurements: machine, load, date.
 fn print_machine() {
     println!("{}\n", lab::facts::lines().join("\n"));
 }

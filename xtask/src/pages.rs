@@ -41,7 +41,7 @@ pub fn run(options: &PagesOptions) -> Done<bool> {
     pictures::draw_for_readme()
 }
 
-/// Whether there is no page that differs from its source, and none without a source.
+/// Returns whether every page matches its source and has one.
 fn is_current() -> Done<bool> {
     let pages = pages()?;
     let mut is_current = true;

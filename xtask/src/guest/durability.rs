@@ -94,7 +94,7 @@ impl Bench {
         Ok(counts)
     }
 
-    /// Cuts a faulty drive until it loses data or all cuts are made.
+    /// Cuts the power of a faulty drive until it loses data, or the cuts are used up.
     pub fn run_until_found(&self, trial: CutTrial) -> Done<CutCounts> {
         let mut all = CutCounts::default();
         while all.cuts < trial.cuts && all.lost == 0 {

@@ -23,7 +23,7 @@ const LOOKS: std::ops::RangeInclusive<u32> = 4..=MOST;
 /// Raises a standard deviation of 2% to 3%.
 const POWER: f64 = 1.5;
 
-/// Metrics by which configurations are compared: less is better of a time, more of a rate.
+/// Metrics of the comparison: lower is better for a time, higher for a rate.
 const TIME: &str = "duration_s";
 const RATE: &str = "iops";
 

@@ -200,7 +200,7 @@ fn design(limit: Limit, rates: &[f64]) -> Done<Design> {
 mod tests {
     use super::*;
 
-    /// A hundredth waits longer than ln 100 over what is left of the service rate.
+    /// 1% waits longer than ln 100 divided by the spare service rate.
     #[test]
     #[ignore = "nightly: 2 s"]
     fn a_long_queue_waits_as_theory_says() {

@@ -14,7 +14,7 @@ use super::experiment::{Bound, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 
-/// Standard deviations of a trial, and of what the trials of a replicate have in common.
+/// Standard deviations of a trial, and of the common part of the trials in a replicate.
 const TRIAL_SD: f64 = 0.03;
 const REPLICATE_SD: f64 = 0.02;
 const REPLICATES: u32 = 20;
@@ -78,7 +78,7 @@ struct Bench<'a> {
     case: &'a Case,
     truths: Vec<f64>,
     best: usize,
-    /// What the trials of each replicate have in common.
+    /// Common part of the trials, per replicate.
     common: Vec<f64>,
     phase: f64,
     /// Trials so far; a lead-in counts half.

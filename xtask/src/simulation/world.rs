@@ -40,7 +40,7 @@ pub struct World {
     pub lasting: f64,
     /// A periodic disturbance with a random phase.
     pub returning: Option<Returning>,
-    /// Share of the carrier's trials that are slow; its other trials are faster, so that the means are equal.
+    /// Share of the carrier's trials that are slow; its other trials are faster, so the means are equal.
     pub slow: f64,
     /// Share of trials that are disturbed and marked as such.
     pub disturbed: f64,

@@ -1,5 +1,5 @@
-//! Virtual machines for tests (`assay_runner::vm`): the program as it is built here, also on a root disk with a
-//! real systemd, and what a guest brings back as files of a directory.
+//! Virtual machines for tests (`assay_runner::vm`): the program as built here, also on a root disk with a real systemd,
+//! and the files that a guest returns.
 
 mod job;
 pub mod root;
@@ -31,7 +31,7 @@ pub fn run(
     job::run(&asked, stop, print)
 }
 
-/// Runs a guest to its end; returns also what its job printed.
+/// Runs a guest to its end; also returns the output of its job.
 pub fn run_to_end(asked: &Asked) -> Done<(FinishedJob, String)> {
     let mut printed = Vec::new();
     let mut print = |_, bytes: &[u8]| printed.extend_from_slice(bytes);
@@ -61,8 +61,8 @@ fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
     Ok(copy)
 }
 
-/// Unpacks what a guest brought back into a directory that may be there, and returns the names of the results among
-/// it. `tar` refuses paths that lead elsewhere.
+/// Unpacks the files of a guest into a directory, which may exist, and returns the names of the results. `tar` rejects
+/// paths that lead elsewhere.
 pub fn unpack(finished: &FinishedJob, into: &Path) -> Done<Vec<String>> {
     let scratch = Scratch::new("results")?;
     let archive = scratch.path().join("archive");
