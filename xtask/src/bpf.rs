@@ -7,7 +7,6 @@ use std::path::Path;
 use crate::build;
 use crate::lab::{Done, call};
 
-/// Sources of the object.
 const TEXTS: [&str; 2] = ["block_latency.bpf.c", "latency_bucket.h"];
 
 /// Builds the object and records the compiler.

@@ -14,9 +14,7 @@ use crate::lab::Done;
 use crate::lab::fuzz::{self, Finding, Ran};
 use readers::readers;
 
-/// Directory of inputs that failed.
 const FOLDER: &str = "target/fuzz-findings";
-/// Memory limit of this process.
 const MOST_BYTES: u64 = 1 << 30;
 
 #[derive(Args)]

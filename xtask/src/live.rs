@@ -36,7 +36,6 @@ pub struct LiveOptions {
     program: Option<PathBuf>,
 }
 
-/// Runs all checks, or one.
 pub fn run(options: LiveOptions) -> Done<bool> {
     let LiveOptions { only, kills, studies, program } = options;
     if !is_root() {

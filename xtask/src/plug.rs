@@ -82,7 +82,6 @@ pub fn run(program: &Path) -> Done<bool> {
     Ok(well)
 }
 
-/// Returns a free port.
 fn port() -> Done<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())

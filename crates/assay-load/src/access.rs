@@ -95,7 +95,6 @@ impl Access {
     const ADVICE: &'static str = "uniform, zipf:1.2 (above 0, below 10), pareto:0.2 (above 0, below 1), or zones \
          such as zoned:80/20:20/80 (80% of I/O in the first 20% of the area)";
 
-    /// Regular expression for editors.
     pub const LOOKS: &'static str = concat!(
         r"^\s*(uniform|(zipf|pareto):[0-9]+(\.[0-9]{1,3})?",
         r"|zoned(:[1-9][0-9]?/[1-9][0-9]?)+)\s*$"

@@ -34,7 +34,6 @@ pub(crate) struct Worker<'a> {
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) found: Found,
-    /// Time of the last submission.
     pub(crate) submitted_ns: u64,
     pub(crate) queue: QueueFacts,
     pub(crate) notes: Vec<String>,
@@ -45,7 +44,6 @@ pub(crate) struct Part {
     pub(crate) pace: Option<Pace>,
     /// Order of the thread's writes, if they have stamps.
     pub(crate) marks: Option<ThreadMarks>,
-    /// Replayed requests of a track.
     pub(crate) played: Option<Played>,
     /// Durations of the syncs after its writes, if the engine times them.
     pub(crate) sync_ns: Option<Histogram<u64>>,

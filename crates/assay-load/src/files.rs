@@ -375,7 +375,6 @@ fn close(file: OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// Free space at a directory.
 fn room(root: BorrowedFd<'_>) -> Option<Room> {
     let found = fs::fstatvfs(root).ok()?;
     Some(Room {

@@ -100,7 +100,6 @@ impl Pace {
 pub(crate) struct Starts {
     gaps: Gaps,
     start: u64,
-    /// Length of the schedule, nanoseconds.
     length: u64,
     next: u64,
 }

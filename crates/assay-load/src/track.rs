@@ -20,7 +20,6 @@ pub enum Act {
     Fua,
     /// Flush of all earlier writes: an `fdatasync`.
     Flush,
-    /// Discards a range.
     Discard,
     /// A range becomes zeros without carrying any.
     WriteZeroes,
@@ -173,7 +172,6 @@ pub struct Played {
     /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
     /// such moments.
     pub arrival_distance: f64,
-    /// Waits of a paced track.
     pub waited: Option<Waited>,
     /// Nanoseconds from the start to each submission; [`NEVER`] for missing ones in a paced track.
     pub issued_ns: Vec<u64>,

@@ -11,11 +11,9 @@ use std::io;
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BlockClass {
-    /// Fetches bytes.
     Read,
     /// Stores bytes; with forced unit access it is [`Self::Fua`].
     Write,
-    /// Flushes the volatile write cache.
     Flush,
     /// Gives bytes back to the device.
     Discard,
@@ -98,9 +96,7 @@ pub const MOST_TRACED: usize = 64;
 /// Requests of one class that ended, from the beginning of the tracing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassTotals {
-    /// Requests.
     pub requests: u64,
-    /// Failed requests.
     pub failed: u64,
     /// Bytes moved (of a discard: given back).
     pub bytes: u64,
@@ -126,7 +122,6 @@ pub enum TraceMeans {
 pub struct BlockRequest {
     /// Index in the list of requested devices.
     pub device: u16,
-    /// Class of the request.
     pub class: BlockClass,
     /// Arrival in the block layer, nanoseconds of the monotonic clock; `None` if not observed.
     pub arrived_ns: Option<u64>,
@@ -152,11 +147,8 @@ pub struct RequestFlags(
 impl RequestFlags {
     /// Somebody waits for it (`REQ_SYNC`).
     pub const SYNC: u8 = 1;
-    /// Metadata (`REQ_META`).
     pub const META: u8 = 2;
-    /// Readahead (`REQ_RAHEAD`).
     pub const READ_AHEAD: u8 = 8;
-    /// The request failed.
     pub const FAILED: u8 = 16;
 
     /// Returns whether one of these bits is set.

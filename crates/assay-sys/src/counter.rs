@@ -6,7 +6,6 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use libc::{c_int, c_ulong};
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedEvent {
     kind: u32,
@@ -25,10 +24,8 @@ impl CountedEvent {
     pub const CACHE_MISSES: Self = Self { kind: HARDWARE, config: 3 };
 }
 
-/// Reading of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Events.
     pub count: u64,
     /// CPU time of the counted programs, nanoseconds, all threads together.
     pub enabled_ns: u64,
@@ -36,7 +33,6 @@ pub struct Count {
     pub running_ns: u64,
 }
 
-/// An open counter.
 #[derive(Debug)]
 pub struct Counter(File);
 

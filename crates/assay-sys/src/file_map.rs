@@ -6,7 +6,6 @@ use std::os::fd::BorrowedFd;
 
 use rustix::ioctl::{self, Updater, opcode};
 
-/// Extents per call.
 const PAGE: usize = 128;
 const SYNC: u32 = 0x1;
 const LAST: u32 = 0x1;
@@ -42,14 +41,12 @@ struct Request {
     extents: [RawExtent; PAGE],
 }
 
-/// One extent of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappedExtent {
     /// First byte in the file.
     pub logical: u64,
     /// First byte on the device.
     pub physical: u64,
-    /// Bytes.
     pub length: u64,
     /// `FIEMAP_EXTENT_*`.
     pub flags: u32,

@@ -31,9 +31,7 @@ const NOT_STARTED: c_int = 127;
 /// Whose a program is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner<'a> {
-    /// User id.
     pub user: u32,
-    /// Group id.
     pub group: u32,
     /// Ids of the other groups.
     pub groups: &'a [u32],
@@ -81,17 +79,12 @@ pub enum GroupEntry<'a> {
 pub enum Step {
     /// A process, its group, its limits, its signals.
     Process,
-    /// Entering the control group.
     Group,
-    /// Changing the user.
     Owner,
-    /// Changing the directory.
     Directory,
-    /// Opening its standard input.
     Input,
     /// What it reads would be a terminal.
     Terminal,
-    /// The program itself.
     Program,
 }
 
@@ -100,18 +93,15 @@ pub enum Step {
 pub struct NotStarted {
     /// Where on the way.
     pub step: Step,
-    /// The kernel's error.
     pub error: io::Error,
 }
 
-/// A program that runs.
 #[derive(Debug)]
 pub struct Launched {
     /// Right before it was started.
     pub began: Instant,
     /// Its id, and that of its process group.
     pub process: Pid,
-    /// Handle to wait for it.
     pub handle: OwnedFd,
     /// Freed later, because work right after the start would slow down the program.
     _stack: Stack,

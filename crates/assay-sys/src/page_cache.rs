@@ -13,11 +13,9 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// Bytes mapped at a time: little address space on 32-bit machines, a short answer on all.
 const PIECE: u64 = 64 << 20;
 
-/// Counts of `cachestat`, in pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCount {
-    /// Cached pages.
     pub cached: u64,
     /// Cached pages not yet written back.
     pub dirty: u64,

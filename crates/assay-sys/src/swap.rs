@@ -7,7 +7,6 @@ use std::path::Path;
 
 /// Flag: the area has an explicit priority.
 const PREFER: libc::c_int = 0x8000;
-/// The highest priority.
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
 
 /// Activates a file or device with a swap signature.

@@ -161,7 +161,6 @@ impl Browser {
         self.protocol("Input.dispatchMouseEvent", &moved).map(drop)
     }
 
-    /// Presses and releases a key.
     pub fn key(&self, key: &str) -> Done<()> {
         let (code, text) = match key {
             "Enter" => (13, "\r"),

@@ -17,7 +17,6 @@ use crate::lab::{Done, Scratch};
 /// A check of pages, by its name.
 type Check = (&'static str, fn(&Browser, &pages::Bench) -> Done<()>);
 
-/// Prefix of messages.
 const NAME: &str = "browser";
 /// Window widths of a phone and of a desktop, pixels.
 const WIDTHS: [u32; 2] = [390, 1280];

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::lab::Done;
 
-/// Time limit of a request.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Time limit of the shutdown.
 pub const LAST_LIMIT: Duration = Duration::from_secs(10);
 /// Time limits of the driver for a page or a script; shorter, because its error names the page or script.
 const PATIENCE_MS: u64 = 60_000;

@@ -11,7 +11,6 @@ use crate::vm::kernel::Kernel;
 
 /// Cuts of a faulty drive per study, until one study finds the fault.
 const PIECE: u64 = 3;
-/// Time limit of a machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Power cuts of a drive with known behavior.

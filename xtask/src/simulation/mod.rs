@@ -114,7 +114,6 @@ fn chosen(only: Option<&str>) -> Done<Vec<Experiment>> {
 mod tests {
     use super::*;
 
-    /// Maximum length of a purpose.
     const LONGEST: usize = 24;
 
     #[test]

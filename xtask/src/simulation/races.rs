@@ -25,7 +25,6 @@ const SPARE: f64 = 1.2;
 const CARRIER: usize = 1;
 /// Replicates per 5% of drift.
 const DRIFT_REPLICATES: f64 = 5.0;
-/// Factor of a disturbed trial.
 const DISTURBANCE: f64 = 1.5;
 
 /// True logarithms of the configurations.

@@ -22,7 +22,6 @@ const FACTOR: &str = "setting";
 #[derive(Clone, Debug)]
 pub struct Question {
     pub labels: Vec<String>,
-    /// Index of the baseline.
     pub baseline: usize,
     /// Margin of equivalence, as a fraction.
     pub margin: f64,

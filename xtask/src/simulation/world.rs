@@ -17,7 +17,6 @@ pub const PAIR_SD: f64 = TRIAL_SD * std::f64::consts::SQRT_2;
 const CARRIER: usize = 1;
 /// Value of a trial without any effect.
 const LEVEL: f64 = 1000.0;
-/// Factor of a disturbed trial.
 const DISTURBANCE: f64 = 1.5;
 /// Slowdown of a rare slow trial of the carrier, on the logarithmic scale.
 const SLOW: f64 = 0.2;

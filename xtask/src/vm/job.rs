@@ -31,7 +31,6 @@ pub struct FinishedJob {
     pub results: Vec<u8>,
 }
 
-/// A guest that runs.
 struct RunningJob<'a> {
     asked: &'a Asked,
     setup: Setup,

@@ -51,7 +51,6 @@ impl std::str::FromStr for Level {
 }
 
 impl Level {
-    /// Parity disks per stripe.
     pub const fn parities(self) -> u32 {
         match self {
             Self::Raid4 | Self::Raid5 => 1,
@@ -178,7 +177,6 @@ fn refuse(question: &Question) -> Outcome<()> {
     Ok(())
 }
 
-/// Data chunks per stripe.
 fn data_chunks(question: &Question) -> u64 {
     let Question { level, disks, .. } = *question;
     u64::from(match level {

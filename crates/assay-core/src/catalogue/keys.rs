@@ -103,7 +103,6 @@ pub enum Form {
 pub struct OwnForm {
     /// Returns the normalized text; otherwise an error that says what to write, with input in backquotes.
     pub read: fn(&str) -> Result<String, String>,
-    /// Regular expression for the text.
     pub pattern: &'static str,
     pub example: &'static str,
     /// Smallest and largest bare integer, if the key accepts one.

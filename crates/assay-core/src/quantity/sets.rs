@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Bytes;
 
-/// Maximum percentage of a limit.
 const MOST_PERCENT: u32 = 10_000;
 /// Maximum exponent; at this exponent nearly all accesses hit one page.
 const MOST_EXPONENT: f64 = 4.0;

@@ -18,7 +18,6 @@ const EXACT: f64 = 1e-24;
 /// Straight line fitted by least squares, with its test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
-    /// Points.
     pub n: usize,
     /// Change of y for each unit of x.
     pub slope: f64,

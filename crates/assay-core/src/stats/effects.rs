@@ -9,7 +9,6 @@ const NOT_TOLD_APART: f64 = 1e-9;
 pub struct Effects {
     /// One effect per level, in the unit of the values.
     pub effects: Vec<f64>,
-    /// Residual variance.
     pub variance: f64,
     /// Degrees of freedom of that variance.
     pub freedom: usize,

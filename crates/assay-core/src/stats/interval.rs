@@ -13,7 +13,6 @@ const ALPHA: f64 = 0.05;
 /// Geometric mean of one sample, in the unit of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
-    /// Number of values.
     pub n: usize,
     /// exp of the mean of the logarithms.
     pub mean: f64,
@@ -24,7 +23,6 @@ pub struct GeometricMean {
 /// Ratio of an arm to its baseline from paired values; without a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedRatio {
-    /// Number of pairs.
     pub n: usize,
     /// exp of the mean difference of the logarithms: above 1 where the arm's values are larger.
     pub ratio: f64,

@@ -11,9 +11,7 @@ pub const FEWEST_FOR_INTERVAL: usize = 3;
 /// Size, mean and scatter of one sample, in the unit of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Number of values.
     pub n: usize,
-    /// Arithmetic mean.
     pub mean: f64,
     /// Standard deviation with the divisor n - 1; `None` below two values.
     pub sd: Option<f64>,

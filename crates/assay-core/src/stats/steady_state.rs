@@ -29,7 +29,6 @@ pub struct SniaWindow {
     pub range: f64,
     /// Absolute rise of the least-squares line from the first to the last round.
     pub rise: f64,
-    /// Slope of that line.
     pub slope_per_round: f64,
 }
 

@@ -11,14 +11,12 @@ pub enum Verdict {
     Worse,
     /// The ratio is within the margin and not significantly different from 1.
     Equivalent,
-    /// None of the other verdicts.
     Inconclusive,
 }
 
 /// A verdict, and whether a difference that was found is a small one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: Verdict,
     /// Better or worse, "but by less than the margin": the equivalence interval is inside it.
     pub within_margin: bool,

@@ -7,7 +7,6 @@ use crate::stats::sample::{Sample, finite, two_sided_p, two_sided_quantile};
 pub struct Welch {
     /// Mean of the second sample minus mean of the first.
     pub difference: f64,
-    /// Standard error of the difference.
     pub standard_error: f64,
     /// Degrees of freedom after Welch and Satterthwaite; rarely a whole number.
     pub degrees_of_freedom: f64,

@@ -14,7 +14,6 @@ use crate::buffer::Buffer;
 use crate::random::mix64;
 use crate::{LoadError, Target, clock};
 
-/// A target of stamped blocks.
 pub(super) trait Disk {
     /// Writes consecutive blocks, at most one piece.
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()>;

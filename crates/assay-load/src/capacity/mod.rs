@@ -174,7 +174,6 @@ pub struct WrongBlock {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityOutcome {
-    /// Claimed bytes of the area.
     pub claimed_bytes: u64,
     pub shape: CapacityShape,
     /// Bytes of the contiguous writes; fewer than planned if time ran out.
@@ -203,10 +202,8 @@ pub struct CapacityOutcome {
     /// Bytes and operations written.
     pub written: (u64, u64),
     pub read: (u64, u64),
-    /// Nanoseconds of the contiguous writes.
     pub zone_write_ns: u64,
     pub elapsed_ns: u64,
-    /// Nanoseconds of the retries.
     pub again_ns: u64,
     /// Whether the time limit ended it before everything was written or read.
     pub cut_short: bool,

@@ -109,7 +109,6 @@ impl<'a> Pass<'a> {
         matches!(self.write(block, count, generation), Ok(Written::Yes))
     }
 
-    /// Writes consecutive blocks in pieces.
     pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
         let mut at = first;
         while at < first + count && !self.is_stopped() {

@@ -10,7 +10,6 @@ use crate::{Law, LoadError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// Wraps around to its beginning.
     Wraps,
     /// Drops writes: reads return the old data.
     Drops,

@@ -250,7 +250,6 @@ pub(super) struct IoUring<'a> {
     shortages: u64,
     rests: u32,
     queue: QueueFacts,
-    /// Polling of submissions or completions.
     polled: Poll,
     notes: Vec<String>,
 }

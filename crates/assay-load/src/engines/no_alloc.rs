@@ -40,7 +40,6 @@ const THREES: Slices = Slices { operations: 3, begun_within: Duration::MAX };
 thread_local! {
     /// Whether this thread is in its measured loop.
     static MEASURING: Cell<bool> = const { Cell::new(false) };
-    /// Allocator calls of the thread.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -13,7 +13,6 @@ pub enum Fault {
     Misplaced,
     /// Parts of different writes, one of them completed.
     Torn,
-    /// Zeros, completely or partly.
     Zeroed,
     Flipped,
     /// An older write: the last one was lost.

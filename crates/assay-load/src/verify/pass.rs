@@ -43,7 +43,6 @@ pub struct FaultCounts {
     pub unreadable: u64,
 }
 
-/// For serde: omits zero counts.
 fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }

@@ -13,7 +13,6 @@ pub const MOUNT_POINT: &str = "MOUNTPOINT";
 pub const DEVICE: &str = "/dev/DEVICE";
 pub(super) const LABEL: &str = "LABEL";
 
-/// Known devices below the layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Below {
     /// Devices named by the user; no command changes any other.

@@ -21,7 +21,6 @@ pub struct Graphics {
     pub memory_bytes: Presence<u64>,
     /// The slowest PCIe link on the way to it, at present: many devices slow their link at idle.
     pub link: Presence<Link>,
-    /// Maximum of its own link.
     pub link_max: Presence<Link>,
     /// Outputs at which something is connected: `DP-1`.
     pub outputs: Presence<Vec<String>>,

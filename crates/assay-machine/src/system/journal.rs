@@ -82,7 +82,6 @@ pub struct Unfinished {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
     pub id: String,
-    /// The process, if known.
     pub process: Option<u32>,
 }
 
@@ -90,7 +89,6 @@ pub struct Busy {
 pub struct Journals {
     /// Journals of dead runs, the oldest first.
     pub unfinished: Vec<Unfinished>,
-    /// Journals in use.
     pub busy: Vec<Busy>,
 }
 
@@ -442,7 +440,6 @@ fn busy(path: &Path, error: &HoldError) -> Failure {
     })
 }
 
-/// A journal with unreadable content.
 fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
     let fault = format!("cannot read the journal {}: {what}", path.display());
     Unfinished { faults: vec![fault], ..nothing(path, id) }

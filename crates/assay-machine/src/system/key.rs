@@ -19,7 +19,6 @@ impl Key {
         Ok(Self(bytes))
     }
 
-    /// Placeholder for printing commands.
     pub const fn placeholder() -> Self {
         Self([0; BYTES])
     }

@@ -130,7 +130,6 @@ pub struct AreaFile {
     pub file: File,
     /// Its name, if the file system does not support unnamed files; the creator removes it.
     pub name: Option<PathBuf>,
-    /// Why it has a name.
     pub note: Option<String>,
     /// First byte that may be used (a named file begins with a mark).
     pub first_byte: u64,
@@ -215,7 +214,6 @@ impl Drop for Locked {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Process ID, if known.
     pub process: Option<u32>,
     pub user: u32,
 }
@@ -389,7 +387,6 @@ pub trait System: Sync {
     /// Text of a locked file, from its beginning.
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
-    /// Unpredictable random bytes.
     fn random(&self) -> io::Result<[u8; 32]>;
     /// Makes a new directory with these files below it (path and text), all synced to the device.
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;

@@ -122,7 +122,6 @@ pub struct LinkRun {
     pub peer: String,
     /// Congestion control of the streams, according to the kernel.
     pub congestion: String,
-    /// Whether the user stopped it.
     pub stopped: bool,
 }
 

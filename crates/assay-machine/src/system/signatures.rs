@@ -289,7 +289,6 @@ fn parse_export(text: &str) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-/// Removes the shell escapes.
 fn unescape(value: &str) -> String {
     let mut plain = String::new();
     let mut signs = value.chars();

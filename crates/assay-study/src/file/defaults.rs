@@ -56,7 +56,6 @@ impl Study {
         asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
-    /// Workloads under every arm.
     pub fn cells(&self) -> usize {
         let grid = self.factors.values().map(Vec::len).product::<usize>();
         let arms = if self.configurations.is_empty() { grid } else { self.configurations.len() };

@@ -4,7 +4,6 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::{Bytes, Time};
 use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
 
-/// Prefix of simulated targets.
 pub const PREFIX: &str = "simulated:";
 
 pub fn law(text: &str) -> Outcome<Law> {

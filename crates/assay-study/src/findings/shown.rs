@@ -100,7 +100,6 @@ impl Names {
     }
 }
 
-/// Heading of a metric's column.
 pub fn heading(metric: &str) -> &str {
     if metric == "iops" { "IOPS" } else { noun(metric) }
 }

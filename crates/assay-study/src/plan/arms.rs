@@ -40,7 +40,6 @@ pub struct Layout {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub count: usize,
-    /// Total number of combinations.
     pub of: usize,
     pub constraint: String,
 }

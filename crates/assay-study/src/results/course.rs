@@ -19,7 +19,6 @@ pub const FACTOR: &str = "load";
 pub const RATE: &str = "arrival_rate";
 /// The setting of the first trial, which shows the highest rate.
 pub const CLOSED: &str = "closed loop";
-/// Number of search trials.
 pub const SEARCHES: u32 = 6;
 pub const FIRST: usize = 5;
 /// Additional steps to find the other side of the limit; R16 allows four, and 54 trials in all.

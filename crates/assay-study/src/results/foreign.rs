@@ -48,7 +48,6 @@ pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Resul
 pub enum Place {
     /// A free name, or an incomplete copy of the same result.
     Free(PathBuf),
-    /// A complete copy exists.
     There(PathBuf),
 }
 

@@ -33,7 +33,6 @@ struct TrialPlace {
 pub struct Trials<'a> {
     system: &'a dyn System,
     directory: &'a Path,
-    /// `None` before the first trial.
     file: Option<File>,
     places: Vec<TrialPlace>,
     /// Numbers of the places of each workload, in the order in which they ran.

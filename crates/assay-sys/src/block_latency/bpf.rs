@@ -20,7 +20,6 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/block_latency.bpf.o")
 /// What the kernel counts places in.
 const SECTOR_BYTES: u64 = 512;
 
-/// The kernel's type information.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// Programs and their tracepoints. The counting ones come last, so that beginnings are already observed.

@@ -143,7 +143,6 @@ impl Shared {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the trace until stopped.
     fn follow(&self, mut pipe: File) {
         let mut bytes = vec![0; 1 << 16];
         let mut rest = Vec::new();

@@ -22,7 +22,6 @@ pub struct Judged {
     /// Option that states the limit: `clock`, `h`, `v`.
     pub limit: &'static str,
     pub unit: &'static str,
-    /// Minimum, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
     pub most: f64,

@@ -62,9 +62,7 @@ pub struct Figures {
     pub v_hz: f64,
     /// Active share of the clock, in percent.
     pub active_percent: f64,
-    /// Blanked pixels per line.
     pub blank_pixels: u32,
-    /// Blanked lines per field.
     pub blank_lines: u32,
     /// Pixels of a line in all.
     pub total_pixels: u32,

@@ -1,6 +1,5 @@
 //! A sparse array: memory only near used indices, because imported recordings may use a few that are far apart.
 
-/// Numbers per page.
 const PAGE: usize = 512;
 
 /// Numbers by index; unused ones have the default value.

@@ -203,7 +203,6 @@ fn nearest(name: &str, measure: &Measure) -> &'static str {
     measure.units.iter().min_by_key(|unit| distance_to(unit)).map_or("", |unit| unit.name)
 }
 
-/// Levenshtein distance between two words.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

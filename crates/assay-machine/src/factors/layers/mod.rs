@@ -190,7 +190,6 @@ pub trait Recipe {
         Takes::One
     }
 
-    /// Minimum number of inputs.
     fn least(&self) -> usize {
         1
     }

@@ -27,7 +27,6 @@ const AS_IT_IS: &str = "current";
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
 const ALLOCATOR: &str = "zpool";
-/// Configuration directory of zram-generator.
 const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
 /// File systems on which the kernel accepts a swap file without preparation.
 const ABLE: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "vfat"];

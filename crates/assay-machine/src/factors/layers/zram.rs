@@ -15,7 +15,6 @@ use crate::factors::{Choice, Factor, one_amount};
 
 /// The level of the size that equals the target's size.
 const AS_BELOW: &str = "as-target";
-/// Algorithms of all kernel versions.
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
 const SMALLEST: Bytes = Bytes(1 << 20);

@@ -58,7 +58,6 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     }
 }
 
-/// Zones of packages, without duplicates.
 fn packages(zones: &[Zone]) -> Vec<&Zone> {
     let all: Vec<&Zone> = zones
         .iter()

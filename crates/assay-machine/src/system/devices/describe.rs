@@ -44,7 +44,6 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
 /// Rotation rate from VPD page 0xb1 of a SCSI device, also for translated ATA: after four bytes of header (SBC-4,
 /// section 6.6.2); 1 means non-rotating, 0 unknown.
 fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
-    /// Lowest valid rotation rate.
     const SLOWEST: u16 = 0x401;
     const FASTEST: u16 = 0xfffe;
     let told = bus

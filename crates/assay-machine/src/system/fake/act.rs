@@ -21,7 +21,6 @@ const ZRAM_MAJOR: u32 = 252;
 /// Behavior of a setting on writes, other than storing the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// Silently retains its value.
     Ignores,
     RoundsTo(u64),
     ReadOnly,

@@ -196,7 +196,6 @@ impl Use {
         }
     }
 
-    /// Error for an invalid message.
     pub fn strange(&self) -> String {
         format!("{} sent an invalid message", self.listener)
     }

@@ -39,7 +39,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// State of a new connection.
     pub const fn new(key: Digest, own: Side) -> Self {
         Self { key, own, said: 0, heard: 0 }
     }

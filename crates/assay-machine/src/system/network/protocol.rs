@@ -34,8 +34,11 @@ pub enum Way {
 pub enum Role {
     /// Begins a session with its parameters.
     Control,
-    /// One stream of a session.
-    Stream { session: u64, way: Way, congestion: String },
+    Stream {
+        session: u64,
+        way: Way,
+        congestion: String,
+    },
     /// Reports or queries acknowledged writes ([`super::ledger`]).
     Ledger,
 }
@@ -164,8 +167,11 @@ fn number(bytes: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Load this many streams in each direction for this many milliseconds.
-    Go { up: u32, down: u32, ms: u64 },
-    /// Return the result.
+    Go {
+        up: u32,
+        down: u32,
+        ms: u64,
+    },
     Report,
 }
 

@@ -155,7 +155,6 @@ pub const ONLY_TOLD: [&str; 44] = [
     "clocksource",
 ];
 
-/// Effects of unsupported keys.
 pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("exec_prerun", "runs a program before the job, but Assay executes nothing from a job file"),
     ("exec_postrun", "runs a program after the job, but Assay executes nothing from a job file"),

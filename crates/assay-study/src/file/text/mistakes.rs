@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::typed::{Typed, told};
 
-/// Maximum number of printed errors.
 const MOST_SHOWN: usize = 50;
 const WIDEST_SOURCE: usize = 96;
 /// Maximum length of a printed message, which may quote the file.

@@ -137,7 +137,6 @@ struct Arrival {
 #[derive(Debug, Default)]
 struct Arrivals {
     by_sector: BTreeMap<u64, VecDeque<Arrival>>,
-    /// Number of all sectors.
     count: usize,
 }
 
@@ -185,7 +184,6 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Nothing counted yet.
     pub fn new(watched: &[Watched]) -> Self {
         let numbers = watched
             .iter()
@@ -208,7 +206,6 @@ impl Matcher {
         self.marks
     }
 
-    /// What was counted so far.
     pub fn totals(&self) -> BlockTotals {
         let whole = "for whole disks, the latency excludes throttling by control groups, which a trace cannot observe";
         BlockTotals {
