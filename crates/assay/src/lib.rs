@@ -1,15 +1,13 @@
 //! Assay: carefully controlled performance studies of storage and the machine around it.
 //!
-//! The product: its commands, and what is kept. What runs a study lies in
-//! `assay_runner`, what is decided in the crates below that, what is shown in `assay_report`. `ARCHITECTURE.md` says
-//! which room a line belongs in.
+//! This crate has the commands and the stored results. `assay_runner` runs studies, the crates below decide,
+//! `assay_report` presents. `ARCHITECTURE.md` says which room a line belongs in.
 //!
-//! Here belongs what parses, calls and keeps. What runs a trial or touches the machine does not, nor what is
-//! decided: a rule, a verdict or a sentence about numbers has no place here.
+//! This crate parses, calls and stores. It does not run trials, touch the machine, or contain rules, verdicts or
+//! sentences about numbers.
 //!
-//! The types to know: `cli::CommandLine` (a line that was typed), `store::progress::StudyProgress` (a study that is looked at
-//! while it runs), `watch::sampler::Sampler` (the counters of now),
-//! `revisions::trees::Tree` (a commit that was built).
+//! Main types: `cli::CommandLine` (a parsed line), `store::progress::StudyProgress` (a study observed while it runs),
+//! `watch::sampler::Sampler` (current counters), `revisions::trees::Tree` (a built commit).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]

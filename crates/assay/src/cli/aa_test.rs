@@ -1,4 +1,4 @@
-//! `assay aa-test`: the noise floor of this machine, from identical configurations.
+//! `assay aa-test`: measures the noise floor of this machine with identical configurations.
 
 use clap::Args;
 
@@ -9,7 +9,7 @@ use assay_machine::system::System;
 use assay_runner::run::{Consented, Request};
 use assay_study::file::{StopRule, Study};
 
-/// Copies of the baseline: six pairs to compare.
+/// Four copies of the baseline give six pairs.
 const DEFAULT_COPIES: u32 = 4;
 
 /// Measure the noise floor with identical configurations
@@ -76,12 +76,12 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     })
 }
 
-/// Returns the study with copies of its baseline instead of its configurations.
+/// Replaces the configurations of the study by copies of its baseline.
 fn identical(study: Study, arguments: &AaTestArguments) -> Study {
     let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };
     if study.preset.as_deref() == Some("check") {
-        // The budget of a check is for its own seven trials a replicate.
+        // A budget of a check assumes seven trials per replicate.
         study.budget = None;
         study = study.quick();
     }
@@ -105,7 +105,7 @@ fn identical(study: Study, arguments: &AaTestArguments) -> Study {
     study.aa_control = Some(false);
     study.gate = None;
     study.requirements = None;
-    // Which rate comes next is no setting that could be copied.
+    // Questions for the next rate to try do not apply to copies.
     study.question.retain(|ask| ask.kind != assay_study::file::AskKind::MaxRate);
     if study.stop.rule != StopRule::Fixed {
         study.stop = assay_study::file::Stop::default();

@@ -1,4 +1,4 @@
-//! Results that somebody else measured: `assay import FILE.assay`.
+//! `assay import FILE.assay`: adds results from other machines.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::store::parcel;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
-/// Adds files, each for itself, and tells the id of each and how it was added.
+/// Adds each file separately, and prints its ID and how it was added.
 pub fn bring(
     system: &dyn System,
     files: &[PathBuf],

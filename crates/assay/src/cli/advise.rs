@@ -1,5 +1,4 @@
-//! `assay advise`: what to do, with what speaks for it, and what would make it permanent; below it, how
-//! that is confirmed and done.
+//! `assay advise`: prints recommendations with their evidence, and how to confirm them and make them permanent.
 
 use std::fmt::Write as _;
 
@@ -59,7 +58,7 @@ pub fn run(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     }
 }
 
-/// What a word meant that is no result and nearly a step: both stand in one place.
+/// Adds a suggestion if the word resembles a subcommand.
 fn near(failure: Failure, word: Option<&str>) -> Failure {
     let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply", "undo"]));
     match meant {
@@ -103,7 +102,7 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
         text = format!(
             "no advice from {id}: {why}; see all comparisons with assay show --full {id}\n"
         );
-        // What a grid was run for is answered all the same.
+        // Answers the questions of a grid, too.
         text.extend(of_factors(&findings).map(|told| format!("{told}\n")));
     }
     output::text(&text);
@@ -119,7 +118,7 @@ struct AdviceEntry<'a> {
     advice: &'a Advice,
     comparisons: Vec<(&'a Comparison, Standing)>,
     effects: Vec<&'a Effect>,
-    /// What would make it permanent, or why that cannot be told; none for what is no arm to use.
+    /// Permanent form, or why there is none; `None` if the arm is not recommended.
     permanent: Option<Outcome<Proposal>>,
 }
 
@@ -142,12 +141,11 @@ fn entry<'a>(
     AdviceEntry { advice, comparisons, effects, permanent }
 }
 
-/// How far the two numbers that a comparison compares can be trusted: as far as the worse of them, and why
-/// no further.
+/// Trust of a comparison: the lower of its two numbers, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
+    /// Whether the drive is virtual: the trust then covers only this virtual device.
     pub is_lent: bool,
 
     pub reasons: Vec<String>,
@@ -174,12 +172,12 @@ impl Standing {
         Self { trust, is_lent, reasons }
     }
 
-    /// The trust as pages and lists say it: `trusted for this virtual device`.
+    /// Returns the trust as in pages and lists: `trusted for this virtual device`.
     fn word(&self) -> &'static str {
         Rating { trust: self.trust, is_lent: self.is_lent }.words()
     }
 
-    /// In a few words: `suspect: others wrote meanwhile`.
+    /// Returns the trust and its reasons: `suspect: others wrote meanwhile`.
     pub fn words(&self) -> String {
         match self.reasons.as_slice() {
             [] => self.word().to_owned(),
@@ -268,7 +266,7 @@ impl AdviceEntry<'_> {
     }
 }
 
-/// A proposal for people: each file as it would be written, each setting as one would type it.
+/// Prints a proposal: each file as it would be written, each setting as a command line.
 pub fn proposal_text(proposal: &Proposal) -> String {
     let mut text = String::new();
     for (path, content) in &proposal.files {
@@ -290,10 +288,10 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     text
 }
 
-/// The comparison whose arm a confirmed result makes permanent.
+/// Returns the comparison whose arm a confirmed result makes permanent.
 ///
 /// # Errors
-/// The user's mistake where the result confirms nothing, or workloads disagree.
+/// Fails if the result confirms nothing, or if workloads disagree.
 pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {

@@ -1,4 +1,4 @@
-//! What `assay advise` and `assay advise apply` tell programs.
+//! JSON documents of `assay advise` and `assay advise apply`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust}
 pub struct AdviceDocument<'a> {
     pub format: &'static str,
     pub id: &'a str,
-    /// Id of the result whose winner it was to confirm.
+    /// ID of the result whose winner this result was to confirm.
     pub confirms: Option<&'a str>,
     pub advice: Vec<Advised<'a>>,
 }
@@ -21,18 +21,18 @@ pub struct Advised<'a> {
     pub kind: AdviceKind,
     pub status: AdviceStatus,
     pub text: &'a str,
-    /// What one would type to bring the machine there, where the arm stands for settings.
+    /// Command lines that set the arm, if it consists of settings.
     pub lines: &'a [String],
     pub comparisons: Vec<Compared<'a>>,
     pub effects: &'a [&'a Effect],
-    /// What would make it permanent, or why that cannot be told; null for what is no arm to use.
+    /// Permanent form, or why there is none; null if the arm is not recommended.
     pub permanent: Option<Permanent<'a>>,
 }
 
 #[derive(Serialize)]
 pub struct Compared<'a> {
     pub trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
+    /// Whether the drive is virtual: the trust then covers only this virtual device.
     pub virtual_device: bool,
     pub reasons: &'a [String],
     pub comparison: &'a Comparison,
@@ -50,7 +50,7 @@ pub struct Proposed<'a> {
     files: Vec<File<'a>>,
     settings: Vec<Setting<'a>>,
     manual: Vec<ByHand<'a>>,
-    /// What the study says nothing of: present values that were no level of it.
+    /// Current values that the study did not measure as levels.
     unmeasured: &'a [String],
 }
 

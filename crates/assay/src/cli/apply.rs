@@ -1,4 +1,4 @@
-//! `assay advise apply`: the winning setting made permanent.
+//! `assay advise apply`: applies the winning setting permanently.
 
 use clap::Args;
 use serde::Serialize;
@@ -82,8 +82,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses a winner by numbers that are not what they say, and one by numbers that something speaks against
-/// unless the user accepts that.
+/// Refuses winners with invalid numbers, and those with suspect numbers unless the user accepts them.
 fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
@@ -97,8 +96,8 @@ fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
     }
 }
 
-/// What is missing before anything else: fresh trials. Told instead of a refusal, because it is what
-/// most people who are refused forgot; not of a result that cannot be confirmed either.
+/// Returns an error if fresh trials are missing, the most common reason, before any other check. Returns `None` for
+/// results that cannot be confirmed.
 fn unconfirmed(system: &dyn System, arguments: &ApplyArguments) -> Option<Failure> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::GoOn).ok()?;
     let findings = store::findings_of(&acting.stored);
@@ -111,7 +110,7 @@ struct ApplyDocument<'a> {
     format: &'static str,
     id: &'a str,
     trust: Trust,
-    /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
+    /// Whether the drive is virtual: the trust then covers only this virtual device.
     virtual_device: bool,
     reasons: &'a [String],
     proposal: Proposed<'a>,
@@ -185,7 +184,7 @@ mod tests {
         told_of(trust, accepted, false)
     }
 
-    /// The same, where the drive may be lent.
+    /// Returns the same for drives that may be virtual.
     fn told_of(trust: Trust, accepted: bool, lent: bool) -> Result<String, (Kind, String)> {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();

@@ -1,4 +1,4 @@
-//! `--by platform`: results of several machines in one table, in per cent of one of them.
+//! `--by platform`: results of several machines in one table, as percentages of one of them.
 
 use clap::{Args, ValueEnum};
 
@@ -10,14 +10,14 @@ use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::findings::Findings;
 
-/// What results are set beside each other by.
+/// Grouping of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// The platform where they were measured: bare metal, a VM, a container
     Platform,
 }
 
-/// Results of several places.
+/// Options that compare several platforms.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ByPlace {
     /// Print one table of all platforms, as percentages of the baseline
@@ -39,10 +39,10 @@ impl ByPlace {
         self.by.is_some()
     }
 
-    /// The places of results; `margin` as a share, days as far apart as the user says or as what is kept does.
+    /// Returns results by platform; `margin` is a share; day-to-day variation comes from the user or stored results.
     ///
     /// # Errors
-    /// The user's mistake: a label of nothing, one place alone, nothing in common.
+    /// Fails for labels without a result, for a single platform, and if nothing is common to all.
     pub fn findings(
         &self,
         system: &dyn System,
@@ -70,7 +70,7 @@ impl ByPlace {
 
 fn name(words: &[String], brought: &mut [LabeledResult], label: &str) -> Outcome<()> {
     let mistake = |what: &str| mistake!("--platform {label}: {what}");
-    // Ids have no `=`, names may.
+    // IDs contain no `=`; names may.
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
     let (id, name) = parts
         .filter(|(id, name)| !id.is_empty() && !name.is_empty())

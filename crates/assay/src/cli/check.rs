@@ -1,4 +1,4 @@
-//! `assay check`: the main job.
+//! `assay check`: benchmarks a place.
 
 use clap::Args;
 
@@ -13,8 +13,7 @@ use assay_study::plan::allocation::Quick;
 use assay_workloads::io::{self, Mix};
 
 const QUICK_BUDGET: &str = "15 s";
-/// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
-/// any difference shows.
+/// Trials per workload when comparing targets: with three pairs, the CI is too wide to show most differences.
 const COMPARED: u32 = 6;
 
 /// Benchmark a directory, file or block device (about 1 minute)
@@ -52,7 +51,7 @@ pub struct CheckArguments {
     how: running::Printing,
 }
 
-/// Options that select the study, also of `assay plan check`.
+/// Options that select the study, also for `assay plan check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckOptions {
     /// Check published requirements, e.g. etcd (exit 0, 1 or 5)
@@ -103,7 +102,7 @@ pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
              /media/card`"
         ));
     }
-    // A budget would end before the replicates that a bound needs: shorter trials, chosen by a pilot.
+    // A budget would end before the replicates that a bound needs; a pilot chooses shorter trials instead.
     let quick = arguments.quick && arguments.of_check.fit.is_some();
     let quick = quick.then_some(Quick { replicates: None });
     let study = study(system, &arguments)?;
@@ -139,7 +138,7 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
     compare(&mut study, arguments.targets.len());
     study.seed = arguments.seed.or(study.seed);
     if study.needs_whole() && study.budget.is_none() {
-        // What goes through all of something takes its own time.
+        // Work that covers a complete target sets its duration itself.
         study.workload.iter_mut().for_each(|own| own.work.settle());
     }
     Ok(study)
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(of(&["/mnt/a", "/mnt/b"]).replicates, 6);
         assert_eq!(of(&["--quick", "/mnt/a", "/mnt/b"]).replicates, 6);
         assert_eq!((of(&[]).replicates, of(&["/mnt/a"]).replicates), (3, 3));
-        // What goes through all of a drive does that once.
+        // Work that covers a complete drive runs once.
         let all = check_option::by_option().filter(|(kind, _)| check_option::takes_all(kind));
         let options: Vec<String> = all.map(|(kind, _)| format!("--{}", kind.about.name)).collect();
         assert!(!options.is_empty());

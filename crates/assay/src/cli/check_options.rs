@@ -1,5 +1,5 @@
-//! Options of `check` that run the shipped study of a kind of work in the place of that of speed. Which there
-//! are, the kinds say.
+//! Options of `check` that replace the speed study by the bundled study of a kind of work. The kinds define the
+//! options.
 
 use std::cmp::Reverse;
 
@@ -14,10 +14,10 @@ use assay_workloads::check_option::{
 };
 use assay_workloads::{KindEntry, WorkFacts};
 
-/// Options that say how speed is measured, or what for: they go with none of these.
+/// Options that apply only to the speed study.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
 
-/// Columns of a line in the examples of the help, and of the margin before it.
+/// Width of the command column in the help's examples.
 const LINE_COLUMNS: usize = 35;
 const MARGIN: &str = "  ";
 
@@ -42,14 +42,14 @@ const FIRST: &[OptionExample] = &[
 const LAST: OptionExample =
     OptionExample { line: "assay check --json | jq .measurements", does: "for scripts" };
 
-/// The examples at the end of the help: those of the kinds before the last one.
+/// Returns the examples at the end of the help: those of the kinds before the last one.
 pub(super) fn examples() -> String {
     let of_kinds = by_option().flat_map(|(_, option)| option.examples);
     let all = FIRST.iter().chain(of_kinds).chain([&LAST]);
     std::iter::once("Examples:".to_owned()).chain(all.map(shown)).collect::<Vec<_>>().join("\n")
 }
 
-/// What a longer line does stands below it.
+/// Formats an example; a long command puts its description on the next line.
 fn shown(OptionExample { line, does }: &OptionExample) -> String {
     if line.len() < LINE_COLUMNS {
         return format!("{MARGIN}{line:LINE_COLUMNS$}{does}");
@@ -57,7 +57,7 @@ fn shown(OptionExample { line, does }: &OptionExample) -> String {
     format!("{MARGIN}{line}\n{MARGIN}{:LINE_COLUMNS$}{does}", "")
 }
 
-/// The options that are given, in the order of the kinds.
+/// Given options, in the order of the kinds.
 #[derive(Debug)]
 pub(super) struct KindOptions(Vec<Given>);
 
@@ -126,7 +126,7 @@ impl KindOptions {
         self.0.iter().map(Given::typed).collect::<Vec<_>>().join(" ")
     }
 
-    /// The shipped study: that of speed, that of an option, or those of several in one, one after the other.
+    /// Returns the bundled study: for speed, for one option, or the combined studies of several options.
     pub(super) fn study(&self) -> Outcome<Study> {
         let Some((first, others)) = self.0.split_first() else { return presets::check() };
         let mut study = first.study()?;
@@ -140,7 +140,7 @@ impl KindOptions {
 }
 
 impl Given {
-    /// It, as it is typed: without the value that is meant where none is given.
+    /// Returns the option as typed, without a default value.
     fn typed(&self) -> String {
         let name = self.kind.about.name;
         let usual = self.option.values.as_ref().map(Values::usual);
@@ -161,7 +161,7 @@ impl Given {
     }
 }
 
-/// Makes a study what a value says; else tells which values there are.
+/// Applies a value to the study; fails with the list of valid values.
 fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
     if !values.all().any(|known| known == value) {
         return Err(values.all().collect::<Vec<_>>().join(" or "));
@@ -170,8 +170,7 @@ fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
     Ok(())
 }
 
-/// What of that which was found is a reason not to end well, the gravest alone. `only` is the place where just
-/// one was named.
+/// Returns the most severe failure among the findings. `only` is the target if just one was given.
 pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
     let named = |facts: &WorkFacts| {
         let several = facts.subject().arm.get("target").cloned();

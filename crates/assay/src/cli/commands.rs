@@ -1,4 +1,4 @@
-//! A study of commands that the command line names, without a file.
+//! A study of commands given on the command line, without a study file.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ impl CommandArguments {
         Self { lines, ..Self::default() }
     }
 
-    /// The line, where there is one and nothing else.
+    /// Returns the line of a single command without other options.
     pub fn alone(&self) -> Option<&str> {
         let [line] = self.lines.as_slice() else { return None };
         (*self == Self::of_lines(self.lines.clone())).then_some(line.as_str())
@@ -85,7 +85,7 @@ impl CommandArguments {
         self.revisions.is_some()
     }
 
-    /// What `--baseline` means where it is one of the commands, or of the revisions.
+    /// Returns factor and level if `--baseline` names a command or a revision.
     pub fn baseline(&self, text: &str) -> Option<(String, String)> {
         if self.levels_of_revisions().contains(&text) {
             return Some((REVISION.to_owned(), text.to_owned()));
@@ -95,7 +95,7 @@ impl CommandArguments {
         Some((COMMAND.to_owned(), self.level(index).to_owned()))
     }
 
-    /// What a command is called: its name, or its line.
+    /// Returns the name of a command, or its line.
     fn level(&self, index: usize) -> &str {
         self.names.get(index).unwrap_or(&self.lines[index])
     }
@@ -154,7 +154,7 @@ impl CommandArguments {
         }))
     }
 
-    /// The options of them that were typed, with the keys that they set.
+    /// Returns the typed options with the keys that they set.
     pub fn typed(&self) -> Vec<Typed> {
         let path = |index: usize| match self.lines.len() {
             1 => "workload/*/*/run".to_owned(),
@@ -225,7 +225,7 @@ impl CommandArguments {
         self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
     }
 
-    /// Where the numbers stand that commands tell of themselves.
+    /// Returns how to read metrics from the output of commands.
     fn readings(&self) -> Outcome<Vec<ParseSpec>> {
         let reading = |text: &String| -> Outcome<ParseSpec> {
             text.parse().map_err(|error| mistake!("--parse: {error}"))
@@ -242,7 +242,7 @@ impl CommandArguments {
             setup: self.setup.clone(),
             build: self.build.clone(),
             commands: self.named(),
-            // That of the directory in which the line is typed, unless it names another one.
+            // The repository of the current directory, unless the line names another one.
             repository: self.revisions.as_ref().map(|_| ".".to_owned()),
             parse: self.readings()?,
             prepare: self.prepare.clone(),

@@ -1,4 +1,4 @@
-//! `assay compare`: results of different days or machines.
+//! `assay compare`: compares results of different days or machines.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ pub struct CompareArguments {
 }
 
 impl Gating {
-    /// The gate, where one is asked for, with days that scatter by so much.
+    /// Returns the gate if one is requested, with the given day-to-day variation.
     fn gate(&self, days: Days) -> Outcome<Option<GateRequest>> {
         let Some(allowed) = share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
@@ -94,13 +94,13 @@ impl Gating {
     }
 }
 
-/// What becomes of a result that has just been measured: it is compared with an earlier one, and CI is told.
+/// Comparison of a new result with an earlier one, and its report to CI systems.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
     /// Also compare with an earlier result
     #[arg(id = "against", long = "against", value_name = "ID")]
     earlier: Option<String>,
-    /// The gate of the line, which is then that of this comparison and not the study's own.
+    /// Gate of the command line: it applies to this comparison, not to the study.
     #[arg(skip)]
     gating: Gating,
     #[command(flatten)]
@@ -108,8 +108,8 @@ pub struct Against {
 }
 
 impl Against {
-    /// Takes the gate of the line where there is an earlier result, and refuses one that is not there, before
-    /// anything is measured.
+    /// Takes the gate of the command line if an earlier result is given; fails before any trial if that result does not
+    /// exist.
     pub fn check(&mut self, system: &dyn System, line: &mut StudyArguments) -> Outcome<()> {
         let Some(word) = &self.earlier else { return Ok(()) };
         self.gating = line.gate.give_away(&mut line.set)?;
@@ -117,8 +117,7 @@ impl Against {
         store::find(system, Some(word)).map(drop)
     }
 
-    /// Refuses to tell CI of a gate where neither the study nor the comparison has one, before anything is
-    /// measured.
+    /// Fails before any trial if JUnit output is requested without a gate.
     pub fn check_junit(&self, system: &dyn System, study: &Study) -> Outcome<()> {
         self.junit.check(system, self.gating.gate.is_some() || study.gate.is_some())
     }
@@ -132,13 +131,13 @@ impl Against {
         Ok(())
     }
 
-    /// The code that the caller has for 5.
+    /// Returns the exit code that replaces 5, if given.
     pub fn blind(&self) -> Option<u8> {
         self.gating.exit_inconclusive
     }
 
-    /// Prints what was found, and what it says beside the earlier result. With `--json` there is one
-    /// document, that of the comparison.
+    /// Prints the findings and their comparison with the earlier result. `--json` prints one document, that of the
+    /// comparison.
     pub fn tell(
         self,
         system: &dyn System,
@@ -150,7 +149,7 @@ impl Against {
         if !(compares && how.json) {
             running::tell(system, findings, is_kept, how);
         }
-        // A gate of the line is that of the comparison, which tells of it.
+        // A gate of the command line belongs to the comparison, which reports it.
         let is_own = self.gating.gate.is_none();
         let junit = if is_own { self.junit.write(system, findings) } else { Ok(()) };
         let compared =
@@ -185,7 +184,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
-    // A gate that makes no sense is refused before any result is read.
+    // Refuses an invalid gate before reading any result.
     arguments.gating.gate(Days::default())?;
     let (mut earlier, mut later) = sides(system, arguments)?;
     arguments.gating.check_metric(earlier.iter().chain(&later))?;
@@ -196,7 +195,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }
-    // Those after the first of a side are judged by a gate alone.
+    // Only a gate judges the later results of a side.
     earlier.iter().chain(&later).try_for_each(store::comparable)?;
     let days = match given {
         Some(days) => days,
@@ -243,7 +242,7 @@ fn show(system: &dyn System, found: &Findings, json: bool) {
     }
 }
 
-/// Makes a metric the one that tables and sentences show, of each workload that has it.
+/// Makes a metric the primary one of each workload that has it.
 fn show_metric(found: &mut Findings, name: &str) {
     let measured = found.measurements.iter().filter(|cell| cell.metric == name && cell.n > 0);
     let workloads: BTreeSet<String> = measured.map(|cell| cell.workload.clone()).collect();
@@ -252,7 +251,7 @@ fn show_metric(found: &mut Findings, name: &str) {
     }
 }
 
-/// What the sides say of each other: as sessions where both have enough of them.
+/// Compares the sides, as sessions if both have enough results.
 fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
@@ -290,7 +289,7 @@ fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
     Ok(read.map(Percent::fraction))
 }
 
-/// The results of both sides: what `--against` names, else the first one, and all others.
+/// Returns the results of both sides: those of `--against`, or the first one, and the others.
 fn sides(
     system: &dyn System,
     arguments: &CompareArguments,
@@ -307,7 +306,7 @@ fn sides(
     }
 }
 
-/// The rows of the gate: of all later results as one side, or of each of them.
+/// Returns the gate's rows, with the later results as one side or one by one.
 fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &GateRequest) -> Vec<Gated> {
     if as_one || later.len() == 1 {
         return gate::gate(earlier, later, asked, 1);

@@ -1,4 +1,4 @@
-//! Shell completion: `assay completions` prints the script with which a shell asks this program for candidates.
+//! `assay completions`: prints the shell script that requests candidates from this program.
 
 use std::ffi::{OsStr, OsString};
 
@@ -17,7 +17,7 @@ use assay_machine::system::{System, devices};
 use assay_study::file::{Study, fields, presets, text};
 use assay_workloads::metrics;
 
-/// The variable by which the script of a shell asks for candidates.
+/// Environment variable with the shell of a request.
 const VARIABLE: &str = "ASSAY_COMPLETE";
 
 /// Print shell completions
@@ -45,7 +45,7 @@ fn script(shell: &str) -> Outcome<String> {
     let known = shells.completer(shell);
     let known = known.ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
     let mut text = Vec::new();
-    // Without this, the first completion after zsh loads the file `_assay` finds nothing.
+    // Without this, the first completion after zsh loads `_assay` finds nothing.
     let autoload = "[[ $funcstack[1] == _assay ]] && _clap_dynamic_completer_assay\n";
     known
         .write_registration(VARIABLE, "assay", "assay", "assay", &mut text)
@@ -56,7 +56,7 @@ fn script(shell: &str) -> Outcome<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Answers the script of a shell on standard output; false if no shell asks.
+/// Prints the candidates that a shell's script requests; returns false if none does.
 pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool> {
     if system.variable(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return Ok(false);
@@ -76,10 +76,10 @@ fn completed(system: &dyn System, words: &[OsString]) -> Command {
     let names = kind.map(|kind| names(system, kind)).unwrap_or_default();
     let (keys, results) = (study.map(|study| keys(&study)).unwrap_or_default(), results(system));
     let presets: Vec<String> = presets::names().map(str::to_owned).collect();
-    // What an argument can be, and whether paths are, too.
+    // Returns an argument's values, and whether paths are valid, too.
     attach(definition(), &|arg, value| {
         Some(match (arg, value) {
-            // No completion gives a consent.
+            // Consent is never completed.
             ("destroy", _) => return None,
             ("preset", _) => (presets.clone(), false),
             ("entry", _) => (names.clone(), false),
@@ -95,7 +95,7 @@ fn completed(system: &dyn System, words: &[OsString]) -> Command {
     })
 }
 
-/// What an argument can be, and whether paths are, too, by the names of the argument and of its value.
+/// Values by the names of argument and value, and whether paths are valid, too.
 type Values<'a> = dyn Fn(&str, &str) -> Option<(Vec<String>, bool)> + 'a;
 
 fn attach(command: Command, values: &Values<'_>) -> Command {
@@ -117,7 +117,7 @@ fn results(system: &dyn System) -> Vec<String> {
     kept.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
 }
 
-/// Factors, and the keys of a study, as `--set` takes them.
+/// Returns factors and study keys as `--set` takes them.
 fn keys(study: &Study) -> Vec<String> {
     let factors = registries::factors_described().into_iter();
     let mut found: Vec<String> = factors.map(|(about, _)| format!("{}=", about.name)).collect();
@@ -134,7 +134,7 @@ fn keys(study: &Study) -> Vec<String> {
     found
 }
 
-/// Names of the entries of a list, without a look at what drives and probes find.
+/// Returns the names of a list, without reading drives and probes.
 fn names(system: &dyn System, kind: ListKind) -> Vec<String> {
     match kind {
         ListKind::Results => results(system),

@@ -1,4 +1,4 @@
-//! `assay advise confirm`: fresh trials of the best arm against its baseline.
+//! `assay advise confirm`: runs fresh trials of the best arm and its baseline.
 
 use std::sync::atomic::AtomicBool;
 
@@ -64,14 +64,14 @@ pub fn run(system: &dyn System, arguments: &ConfirmArguments) -> Outcome<()> {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Confirmation<'a> {
-    /// The result; the newest where none is named.
+    /// Result to confirm; `None` selects the newest.
     pub result: Option<&'a str>,
     pub workload: Option<&'a str>,
     pub replicates: Option<u32>,
     pub seed: Option<u64>,
 }
 
-/// Fresh trials of the best setting of a result, or of the winner of a race, against the baseline.
+/// Runs fresh trials of the best setting of a result, or of a race's winner, against the baseline.
 pub fn confirm(
     system: &dyn System,
     asked: &Confirmation<'_>,
@@ -102,7 +102,7 @@ struct Best {
     arm: Arm,
     workloads: Vec<String>,
     promised: Option<f64>,
-    /// Whether it won a race, whose replicates are no measure for fresh ones.
+    /// Whether it won a race, whose replicates do not set the number of fresh ones.
     raced: bool,
 }
 
@@ -157,7 +157,7 @@ fn targets(stored: &Stored, best: &Best) -> Vec<String> {
     }
 }
 
-/// The study with the two arms alone, and the workloads in which the one is advised.
+/// Returns the study reduced to the two arms and to the workloads in which the arm is recommended.
 fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
     let bare = |arm: &Arm| {
@@ -185,12 +185,12 @@ fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     study.replicates = asked.replicates.unwrap_or(usual);
     study.seed = asked.seed;
     study.stop = assay_study::file::Stop::default();
-    // Whether the winner is better is asked, and not whether anything is worse.
+    // The trials compare the winner with the baseline; they test no gate.
     study.gate = None;
     study.aa_control = Some(false);
     study.baseline = bare(&best.baseline);
     study.configurations = vec![bare(&best.baseline), bare(&best.arm)];
-    // Of two settings nothing is left out.
+    // Exclusions do not apply to two settings.
     study.exclude.clear();
     study.workload.retain(|workload| best.workloads.contains(&workload.name));
     if !several {
@@ -199,7 +199,7 @@ fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     study
 }
 
-/// Trials as long as those of a race whose budget said how long they are: it was for many arms.
+/// Gives fresh trials the duration of the race's trials if a budget set it.
 fn as_long(study: &mut Study, plan: &Plan) {
     if study.budget.take().is_none() {
         return;

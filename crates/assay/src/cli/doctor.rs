@@ -1,4 +1,4 @@
-//! `assay doctor`: what this machine lets the tool see and do, and what it is made of.
+//! `assay doctor`: shows what Assay can measure and change on this machine, and the hardware.
 
 use clap::Args;
 use serde::Serialize;

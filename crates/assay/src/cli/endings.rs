@@ -1,5 +1,5 @@
-//! Every command that runs trials ends alike: with exit code 5 where trials of it were lost (or 3, where
-//! nothing could be begun), whichever they were, and what is kept is told.
+//! Tests that all commands that run trials end alike if trials are lost: with exit code 5 (3 if no trial ran) and a
+//! message about the stored result.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ const ON_A_TARGET: [&str; 5] = [
     "assay aa-test --quiet --seed 1 --copies 2 --replicates 3 /study.toml /home/me",
 ];
 
-/// Options of `check` whose work takes all of a place and ends when it is through, each with each of its values: on
-/// three places, each of which is a trial.
+/// Returns lines of `check` for work that covers a complete target, with each option and value, on three targets: one
+/// trial each.
 fn on_all_of_it() -> Vec<String> {
     let line = |option: String| {
         format!(
@@ -43,7 +43,7 @@ fn on_all_of_it() -> Vec<String> {
     options.map(line).collect()
 }
 
-/// Those whose trials take as long as they are told, of the clock of this machine.
+/// Returns the kinds whose trials take a given time of the real clock.
 fn for_long() -> Vec<&'static str> {
     let kinds = taking_all().filter(|(kind, _)| (kind.sample)().ends_by_time());
     kinds.map(|(kind, _)| kind.about.name).collect()
@@ -53,7 +53,7 @@ fn taking_all() -> impl Iterator<Item = (&'static KindEntry, &'static CheckOptio
     by_option().filter(|(kind, _)| takes_all(kind))
 }
 
-/// What `check` runs with such an option, three times and for a moment.
+/// Returns a line of `check` with such an option, with three short replicates.
 fn long(kind: &str) -> String {
     format!(
         r#"
@@ -72,7 +72,7 @@ name = "long"
     )
 }
 
-/// A study of others' work, whose levels nothing changes.
+/// A study of observed work, whose levels change nothing.
 const LIVE: &str = r#"
 format     = "assay-study/1"
 title      = "Others' work"
@@ -126,7 +126,7 @@ fn results(fake: &Fake) -> Vec<String> {
     bundle::ids(fake, Path::new("/assay/results"))
 }
 
-/// That trials were lost, and where the others are kept.
+/// Checks the message about lost trials, with the path of the others.
 fn is_told(what: &str, ended: Outcome<()>, fake: &Fake) {
     let failure = ended.expect_err(what);
     assert_eq!(failure.kind.exit_code(), 5, "{what}: {failure}");
@@ -136,15 +136,15 @@ fn is_told(what: &str, ended: Outcome<()>, fake: &Fake) {
     assert!(told.ends_with(&format!("stored as {id}: assay show {id}")), "{what}: {told}");
 }
 
-/// That something ended well: what memory answers for on a machine in memory may leave it without a statement.
+/// Checks that a command succeeded; in memory, memory capacity checks may be inconclusive.
 fn is_whole(what: &str, ended: Outcome<()>) {
     let Err(failure) = ended else { return };
     let silent = failure.kind == Kind::Partial && failure.message.contains("inconclusive for ");
     assert!(silent, "{what}: {failure}");
 }
 
-/// Runs something whole, and then each time on a machine that loses its target at the first, the middle
-/// and the last trial; or at one of these, another one for each place in a row of such.
+/// Runs a command completely, then loses its target at the first, middle and last trial, or at a sample of these chosen
+/// by `place`.
 fn loses_its_target(place: u64, what: &str, begun: impl Fn() -> (Fake, String)) {
     let (fake, line) = begun();
     let whole = Faulty::losing_target(&fake, 0);
@@ -159,7 +159,7 @@ fn loses_its_target(place: u64, what: &str, begun: impl Fn() -> (Fake, String)) 
         let faulty = Faulty::losing_target(&fake, lost_at);
         let ended = run(&faulty, &line);
         let what = format!("{what}, lost at {lost_at} of {all}");
-        // A budget may have ended it a replicate earlier this time.
+        // The budget may end this run one replicate earlier.
         if lost_at == all && !faulty.has_lost() {
             assert_eq!(ended, Ok(()), "{what}");
             continue;
@@ -196,7 +196,7 @@ fn so_it_does_where_all_of_a_place_is_worked_on() {
             (fake, "assay run --quiet /long.toml /home/me/a".to_owned())
         };
         loses_its_target(at, kind, begun);
-        // Of one trial the first is the last.
+        // With one trial, the first is the last.
         let check =
             format!("assay check --{kind} --quiet --seed 1 --budget 2s --area 16MiB /home/me/a");
         let fake = with_places();
@@ -204,8 +204,8 @@ fn so_it_does_where_all_of_a_place_is_worked_on() {
     }
 }
 
-/// How a study of others' work ends to whose machine something happens when one of its trials begins, and how
-/// many began.
+/// Runs a study of observed work with an event at the start of one trial; returns the outcome and the number of trials
+/// started.
 fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
     let fake = machine();
     fake.put(format!("{DISK}/diskseq"), "7\n");
@@ -242,7 +242,7 @@ fn so_it_does_under_others_work_and_with_3_where_the_drive_is_another() {
         });
         let failure = ended.expect_err(&what);
         assert_eq!(failure.kind.exit_code(), 3, "{what}: {failure}");
-        // It is seen before the trial is run.
+        // Assay notices this before the trial.
         let kept = match results(&fake).first() {
             Some(id) if at > 0 => format!("; {at} finished trials are stored: assay show {id}"),
             _ => "; nothing is stored".to_owned(),
@@ -294,7 +294,7 @@ fn took(wall_ns: u64, code: i32) -> Executed {
     }
 }
 
-/// A machine with two commands of which one takes half as long, and fails after so many runs.
+/// Adds a slow command, and a fast one that fails after `fails_after` runs.
 fn put_commands(fake: &Fake, fails_after: usize) {
     let about = |ms: u64| move |k: u64| took((ms + 7 * (k % 5)) * 1_000_000, 0);
     fake.put_executions("sh -c ", [took(1_000_000, 0)]);
@@ -307,8 +307,7 @@ fn runs_of_fast(fake: &Fake) -> usize {
     fake.executed().iter().filter(|line| *line == "sh -c fast").count()
 }
 
-/// Runs commands whole, and then each time so that one of them fails from its first, its middle and its
-/// last run on.
+/// Runs commands completely, then lets one of them fail from its first, middle and last run.
 fn fails_as_a_command(what: &str, line: impl Fn(&Fake) -> String) {
     let whole = machine();
     put_commands(&whole, 500);
@@ -325,7 +324,7 @@ fn fails_as_a_command(what: &str, line: impl Fn(&Fake) -> String) {
         put_commands(&fake, fails_after);
         let what = format!("{what}, {fails_after} of {all}");
         match run(&fake, &line) {
-            // Before the first trial there is nothing to keep.
+            // Before the first trial, there is nothing to store.
             Err(failure) if failure.kind == Kind::Broken && fails_after < all / 2 => {
                 assert_eq!(results(&fake), before, "{what}: {failure}");
             }
@@ -352,7 +351,7 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
         |line: &str| run(&fake, line).map_or_else(|failure| failure.kind.exit_code(), |()| 0);
     assert_eq!(code(&format!("assay run --quiet /gated.toml {FIXED}")), 1);
     assert_eq!(code(&format!("assay run --quiet --baseline queue_depth=1 /gated.toml {FIXED}")), 0);
-    // Interrupted it says nothing of the gate, and goes on to the same end.
+    // An interrupted study reports no gate; resumed, it ends like the complete one.
     let fake = machine();
     let study = text::parse("/gated.toml", GATED).unwrap();
     let request = Request {

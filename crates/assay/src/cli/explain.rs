@@ -1,4 +1,4 @@
-//! A study as command lines of fio: `assay plan --commands`.
+//! `assay plan --commands`: a study as fio command lines.
 
 use std::path::Path;
 
@@ -23,10 +23,10 @@ use assay_study::results::plan::{
 };
 use assay_workloads::io::Engine;
 
-/// Area of a study that names none; the run itself takes less where there is little room.
+/// Test area of a study without one; the run uses less if space is short.
 const AREA: Bytes = Bytes(1 << 30);
 
-/// Runs `assay plan --commands`: with what else the line changes of the study.
+/// Runs `assay plan --commands` with the study's changes from the command line.
 pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) -> Outcome<()> {
     if let Some((word, target)) = of_study.unchanged() {
         return tell(system, word, source(system, word, target)?, is_json);
@@ -48,7 +48,7 @@ fn tell(
         ));
     }
     if names == Names::Typed && arms::makes_on_device(&study) {
-        // Lines that would overwrite a device in use are refused, as its overwriting is.
+        // Refuses lines that would overwrite a device in use, like the run.
         for site in sites.iter().flatten().filter(|site| site.kind == TargetKind::Device) {
             identity::stake(system, site)?;
         }
@@ -90,7 +90,7 @@ pub(super) struct Explained {
     pub(super) names: Names,
 }
 
-/// The study and its plan: a stored one as it ran, else one for a machine that grants everything.
+/// Returns the study and its plan: a stored result's as it ran, otherwise with every operation permitted.
 pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
     let is_file =
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
@@ -106,7 +106,7 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
     Ok(planned(system, study, &targets, names))
 }
 
-/// The study with its plan where nothing is refused.
+/// Returns the study and its plan, with every operation permitted.
 pub(super) fn planned(
     system: &dyn System,
     study: Study,
@@ -119,7 +119,7 @@ pub(super) fn planned(
     Explained { study, plan, sites, names }
 }
 
-/// The plan of a study where nothing is refused.
+/// Returns the plan of a study, with every operation permitted.
 pub(super) fn plan_of(system: &dyn System, study: &Study, targets: &[String]) -> Plan {
     let layout = Layout::of(study, targets);
     let pairs =
@@ -128,7 +128,7 @@ pub(super) fn plan_of(system: &dyn System, study: &Study, targets: &[String]) ->
     plan::make(study, surveys, study.seed.unwrap_or_default())
 }
 
-/// What is set now is nothing to type: the other levels are told.
+/// Replaces current values, which need no command, by the other levels.
 fn without_now(mut study: Study) -> Study {
     for name in now::asked(&study) {
         now::drop_of(&mut study, &name);
@@ -145,7 +145,7 @@ fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcom
     Ok(Explained { study: stored.study, plan: stored.plan, sites, names: Names::Stored })
 }
 
-/// The command line's target, the levels of the factor, or the study's own.
+/// Returns the target of the command line, the levels of the factor, or the study's own target.
 fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
     if let Some(wanted) = wanted {
         return vec![wanted.to_owned()];
@@ -157,7 +157,7 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
         .unwrap_or_else(|| vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)])
 }
 
-/// What a survey would find where nothing is refused.
+/// Returns a survey in which every operation is permitted.
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let own = matches!(study.target, Some(Target::File(_) | Target::Device(_)));
@@ -191,7 +191,7 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
     told
 }
 
-/// A study as command lines of fio that do the same work.
+/// A study as fio command lines that do the same work.
 #[derive(Serialize)]
 struct CommandsDocument<'a> {
     format: &'static str,
@@ -212,7 +212,7 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     let title = format!("{title}{place}: {}", command.description);
     let mut lines = broken(title.split(' '), "", "", width);
     for line in &command.setup {
-        // A shell does not go on with a remark in the next line.
+        // A shell does not continue a line after a comment.
         let more = if line.starts_with('#') { "" } else { " \\" };
         lines.extend(broken(line.split(' '), "  ", more, width));
     }
@@ -225,8 +225,8 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     lines
 }
 
-/// Words in lines of a width: each line begins with `indent`, deeper from the second on, and all
-/// but the last end with `more`.
+/// Breaks words into lines of a width: lines start with `indent`, indented further from the second on, and all but the
+/// last end with `more`.
 fn broken<'w>(
     words: impl Iterator<Item = &'w str>,
     indent: &str,

@@ -1,4 +1,4 @@
-//! `assay export`: a result in the format of another tool, or all of it as one file.
+//! `assay export`: writes a result in another tool's format, or all of it as one file.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     write(system, exporter, &findings, to)
 }
 
-/// Writes the requests that a result recorded, as they are read.
+/// Writes the recorded requests of a result as a stream.
 fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;
@@ -99,11 +99,10 @@ fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes findings in a format, to standard output where no file is named. What the format leaves out of them is
-/// told.
+/// Writes findings in a format, to standard output if no file is given. Reports what the format omits.
 ///
 /// # Errors
-/// The user's mistake where there is nothing that the format can hold, and a file that cannot be written.
+/// Fails if the format can represent nothing of them, or if the file cannot be written.
 pub fn write(
     system: &dyn System,
     exporter: &Exporter,

@@ -1,4 +1,4 @@
-//! Whether a place is good enough for something: what is asked of it, and how a command ends.
+//! Fitness for a purpose: requirements, and the exit code.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use assay_machine::system::System;
 use assay_study::file::{Study, presets, words};
 use assay_study::findings::fitness::{Fit, Fitness};
 
-/// The study that says what a place must do: a shipped one by its name, or a file.
+/// Returns the study that states the requirements: a bundled one by name, or a file.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     let path = Path::new(word);
     let is_a_file =
@@ -33,7 +33,7 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     Ok(study.settled())
 }
 
-/// The name that was meant, also by `sd-a2` or `class10`; else where the names are.
+/// Suggests the name for forms such as `sd-a2` or `class10`, or the list of names.
 fn advice(word: &str) -> String {
     let names: Vec<&str> = presets::fitness().map(|(name, _)| name).collect();
     let bare = word.to_lowercase().trim_start_matches("sd-").replace("class", "c");
@@ -42,10 +42,10 @@ fn advice(word: &str) -> String {
     })
 }
 
-/// How a command ends by what became of the bounds.
+/// Returns how a command ends by the outcome of the bounds.
 ///
 /// # Errors
-/// One of them does not hold (exit code 1), or nobody can tell (5).
+/// Fails if a bound is not met (exit code 1) or is inconclusive (5).
 pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
     // The findings contain the reasons.
     let text = format!("good enough for {}: {}", fitness.purpose, fitness.outcome.words());

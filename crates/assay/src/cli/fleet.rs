@@ -1,4 +1,4 @@
-//! `assay run --coordinator`: the same study on several hosts at once, whoever launches them.
+//! `assay run --coordinator`: the same study on several hosts at once, with any launcher.
 
 use std::fmt;
 use std::path::Path;
@@ -24,13 +24,13 @@ use assay_study::file::{Hosts, Study};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
 
-/// How much longer than twice the expected time a host is waited for.
+/// Wait for a host beyond twice the expected time.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long hosts wait for each other before there is a plan: an area may have to be filled.
+/// Wait of the hosts for each other before the plan exists; a test area may have to be filled.
 const WAIT: Duration = Duration::from_secs(10 * 60);
 const NAME: &str = "/proc/sys/kernel/hostname";
 
-/// Which host of several this is.
+/// Rank of this host in a fleet.
 #[derive(Debug, Default, Args)]
 pub struct FleetArguments {
     /// Run with other hosts; rank 0 listens here
@@ -76,7 +76,7 @@ impl FleetArguments {
         }
     }
 
-    /// Which host this is; none where there are no others.
+    /// Returns this host's rank; `None` for a single host.
     pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<OwnHost<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
         let variable = |name: &str| system.variable(name);
@@ -89,10 +89,10 @@ impl FleetArguments {
 }
 
 impl OwnHost<'_> {
-    /// Runs a study together with the others.
+    /// Runs a study together with the other hosts.
     ///
     /// # Errors
-    /// Who did not come, and all that one host may fail by.
+    /// Fails if a host is missing, and for all errors of a single host.
     pub fn run(
         &self,
         system: &dyn System,
@@ -104,10 +104,10 @@ impl OwnHost<'_> {
         running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
     }
 
-    /// What a study would do on all hosts.
+    /// Returns the plan of a study on all hosts.
     ///
     /// # Errors
-    /// Who did not come or does not fit, and all that one host may fail by.
+    /// Fails if a host is missing or does not match, and for all errors of a single host.
     pub fn plan(
         &self,
         system: &dyn System,
@@ -164,7 +164,7 @@ impl OwnHost<'_> {
         })
     }
 
-    /// Ends as a rank whose numbers are part of what rank 0 shows.
+    /// Ends a rank other than 0, whose results rank 0 shows.
     pub fn ended(&self, system: &dyn System, ran: running::Unended, quiet: bool) -> Outcome<()> {
         let why = ran.ended().map(str::to_owned);
         let trials = match ran.trials() {

@@ -1,8 +1,8 @@
-//! The first page: commands in groups, as somebody meets them who has never seen one.
+//! The first help page: commands in groups, for new users.
 
 use clap::Command;
 
-/// The groups in the order of reading, and the commands of each in the order of use.
+/// Groups in reading order, and the commands of each in the order of use.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["check", "watch", "doctor"]),
     ("Experiment", &["plan", "run", "advise"]),
@@ -10,14 +10,14 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Recovery", &["resume", "restore"]),
 ];
 
-/// Commands that few need; the page only names them.
+/// Less common commands, which the page only names.
 const OTHER: &[&str] =
     &["aa-test", "articles", "calc", "collection", "completions", "peer", "verify"];
 
-/// Columns before a summary: the indent, the longest name, and a gap.
+/// Columns before a summary: indent, longest name and gap.
 const INDENT: usize = 11;
 
-/// Below this a summary stands in lines of its own.
+/// Below this width, summaries start on a new line.
 const NARROW: usize = 30;
 
 pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed bound or corrupt data; 2 usage error; 3 not possible \
@@ -58,7 +58,7 @@ pub(super) fn in_lines(text: &str, width: usize) -> String {
     wrapped("", &whole, 0, width).join("\n").replace(UNBROKEN, " ")
 }
 
-/// Words in lines of a width: the first after `first`, the others after as many columns as `indent`.
+/// Wraps words to lines of a width, the first line after `first`, the others after `indent` columns.
 fn wrapped(first: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
     let (mut lines, mut line, mut is_bare) = (Vec::new(), first.to_owned(), true);
     for word in text.split(' ') {

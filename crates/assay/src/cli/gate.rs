@@ -1,4 +1,4 @@
-//! What of a command line is about gates, and how one ends a command.
+//! Gates on the command line, and the exit codes of gates.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::plan::recorded;
 
-/// What fails a comparison.
+/// Options of a gate for a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Gating {
     /// Exit 1 if a row regresses by more (95% confidence)
@@ -43,7 +43,7 @@ pub struct Gating {
     pub exit_inconclusive: Option<u8>,
 }
 
-/// What pages of CI are told of a gate.
+/// Gate result for CI systems.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct Junit {
     /// Write the gate result as JUnit XML
@@ -54,7 +54,7 @@ pub struct Junit {
 }
 
 impl Junit {
-    /// Refuses a file that could not be written, or would have nothing to say, before anything is measured.
+    /// Fails before any trial if the file cannot be written or the gate is missing.
     pub fn check(&self, system: &dyn System, has_gate: bool) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         if !has_gate {
@@ -76,14 +76,14 @@ impl Junit {
         Ok(())
     }
 
-    /// Writes the gate of findings, where that is asked for.
+    /// Writes the gate of findings if requested.
     pub fn write(&self, system: &dyn System, findings: &Findings) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         export::write(system, &JUNIT, findings, Some(path))
     }
 }
 
-/// The gate of a study.
+/// Gate options of a study.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct GateArguments {
     /// Exit 1 if a row regresses by more (95% confidence)
@@ -105,11 +105,10 @@ pub struct GateArguments {
 const KEYS: &str = "gate.";
 
 impl GateArguments {
-    /// Gives the gate, and the options that set its keys, to the comparison with an earlier result: the study has none
-    /// of its own then.
+    /// Moves the gate and its options to the comparison with an earlier result; the study then has no gate.
     ///
     /// # Errors
-    /// The user's mistake where that comparison cannot do what is asked.
+    /// Fails if the comparison does not support an option.
     pub fn give_away(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
         let own = std::mem::take(self);
         let mut gating = Gating {
@@ -154,7 +153,7 @@ impl GateArguments {
     }
 }
 
-/// Refuses a gate of a study in which nothing is compared.
+/// Refuses a gate for a study without comparisons.
 pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     if study.gate.is_none() {
         return Ok(());
@@ -178,22 +177,22 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     ))
 }
 
-/// What to do about a gate that could not see.
+/// Advice after an inconclusive gate.
 const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
                       variable (gate.allow_inconclusive passes inconclusive rows)";
 
-/// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
+/// Returns how a gate ends a command: with 1 if a row failed, otherwise with 5 if a row is inconclusive.
 pub fn ended(gate: &GateAnswer) -> Outcome<()> {
     match gate.outcome {
         GateEnd::Pass => Ok(()),
         GateEnd::Fail => Err(Failure::gate(gate.text.clone())),
-        // Where nothing is compared nothing is missing, either.
+        // Without comparisons, nothing is missing either.
         GateEnd::Inconclusive if gate.rows.is_empty() => Err(Failure::partial(gate.text.clone())),
         GateEnd::Inconclusive => Err(Failure::partial(format!("{}; {WAY_ON}", gate.text))),
     }
 }
 
-/// How a study ends that could not begin: its gate makes no statement on what does not build, or fails at once.
+/// Returns how a study ends that could not start: its gate is inconclusive if a build or the first run fails.
 pub fn unmeasured(failure: Failure, gate: Option<&file::Gate>) -> Failure {
     match gate {
         Some(gate) if failure.kind == Kind::Broken => {

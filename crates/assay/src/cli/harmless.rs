@@ -1,5 +1,5 @@
-//! What is told of every preset and of every factor names no device that the user did not name, in no line
-//! that would change it.
+//! Tests that texts about presets and factors name no device that the user did not name, in any command that would
+//! change it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ use assay_study::file::{Target, presets};
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";
 
-/// Names that stand for what somebody has to name, and files that are no disk.
+/// Placeholders, and device files other than disks.
 const OPEN: [&str; 9] = [
     "/dev/DEVICE",
     "/dev/mdN",
@@ -34,8 +34,8 @@ const OPEN: [&str; 9] = [
     "/dev/stdin",
 ];
 
-/// The devices that a line names and nobody else did. What a line writes into `/sys` or `/proc` is a setting,
-/// which is put back, of the very drive below what was named.
+/// Returns the devices in a line that the user did not name. Ignores writes to `/sys` and `/proc`: these are restorable
+/// settings of drives below the named target.
 fn strangers<'l>(line: &'l str, named: &[&str]) -> Vec<&'l str> {
     if line.starts_with("echo ") {
         return Vec::new();
@@ -92,7 +92,7 @@ fn what_a_level_takes_names_no_device() {
         let name = factor.about().name.to_owned();
         for level in factors::example_levels(factor) {
             let mut arm = BTreeMap::from([(name.clone(), level)]);
-            // An option of a layer is typed with what it is an option of.
+            // Options of a layer require the layer.
             for layer in assay_machine::factors::layers::LAYERS {
                 let own = layer.factors().iter().any(|own| own.about().name == name);
                 let chooser = layer.chooser().filter(|_| own).map(|own| own.about().name);
@@ -173,8 +173,8 @@ fn with_a_free_disk() -> Fake {
     fake
 }
 
-/// A study of a device that its user named and did not give up: what is told then names no option of consent, and
-/// where the study needs one, the refusal names the plan, which says what has to be typed.
+/// Texts about a study of a device without consent name no consent option; refusals refer to the plan, which states
+/// what to type.
 #[test]
 fn what_is_told_of_a_named_device_names_no_option_of_consent() {
     let silent = |name: &str, told: &str| {

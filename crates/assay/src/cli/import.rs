@@ -1,4 +1,4 @@
-//! `assay import`: numbers that were measured elsewhere, judged as those of a study are; or a whole result.
+//! `assay import`: evaluates numbers measured by other tools like those of a study, or adds a complete result.
 
 mod requests;
 
@@ -27,7 +27,7 @@ use assay_study::results::imported::{
 };
 use assay_study::results::plan::Arm;
 
-/// Files above this are no tables of trials.
+/// Larger files are not accepted as tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Import results of fio, hyperfine and other tools
@@ -100,7 +100,7 @@ pub struct ImportArguments {
     quiet: bool,
 }
 
-/// Runs the command: every file is read before anything is kept.
+/// Runs the command: reads all files before storing anything.
 pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     if let Some(parcels) = parcels(system, arguments)? {
         return bring(system, arguments, &parcels);
@@ -139,7 +139,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         let kept = keep(system, &mut stored);
         let findings = store::findings_of_import(&stored, imported);
         if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
-            // Where it cannot be kept, a list has a line less.
+            // A failure only removes one line from lists.
             let told = assay_report::document::headline(&findings);
             let _ = headline::keep(system, &results.join(&stored.id), &told);
         }
@@ -147,7 +147,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         match kept {
             Ok(()) if arguments.quiet => {}
             Ok(()) => output::message(&format!("stored as {}", stored.id)),
-            // What was printed is all that there is, as with trials that were measured here.
+            // The printed output is then the only copy, as for trials measured here.
             Err(failure) => {
                 let (file, why) = (&stored.about.file, &failure.message);
                 let own = Failure::partial(format!("cannot store the result of {file}: {why}"));
@@ -158,7 +158,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     unkept.map_or(Ok(()), Err)
 }
 
-/// The files where they are whole results; none where they are numbers.
+/// Returns the files if they are complete results; `None` if they contain numbers.
 fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<Vec<PathBuf>>> {
     let files = arguments.named.files.iter().map(|(file, _)| PathBuf::from(file));
     let (parcels, others): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -215,7 +215,7 @@ struct ImportedStudy {
     files: Vec<ImportedFile>,
 }
 
-/// Each table is a study; the files of another tool are one together.
+/// Returns the studies: one per table, and one for all files of another tool.
 fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<ImportedStudy> {
     let mut studies: Vec<ImportedStudy> = Vec::new();
     let mut runs: Vec<ImportedFile> = Vec::new();
@@ -257,7 +257,7 @@ fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<Import
     studies
 }
 
-/// Two files with the same contents: as two trials they would agree perfectly, and say nothing.
+/// Returns two files with the same contents: as two trials they would agree perfectly, and show nothing.
 fn twice(runs: &[ImportedFile]) -> Option<(&str, &str)> {
     let mut seen: BTreeMap<[u8; 32], &str> = BTreeMap::new();
     runs.iter().find_map(|run| {
@@ -266,7 +266,7 @@ fn twice(runs: &[ImportedFile]) -> Option<(&str, &str)> {
     })
 }
 
-/// Files with what `--set` and `--filename-pattern` say of them.
+/// Returns the files with their levels from `--set` and `--filename-pattern`.
 fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
     let mut files = arguments.named.files.clone();
     if let Some(pattern) = &arguments.filename_pattern {
@@ -277,14 +277,14 @@ fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
                     "--filename-pattern {pattern}: file name {name} does not match"
                 ));
             };
-            // `{run}` tells runs of one arm apart and is no setting.
+            // `{run}` numbers the runs of an arm, and is not a setting.
             arm.extend(levels.into_iter().filter(|(name, _)| name != RUN));
         }
     }
     Ok(files)
 }
 
-/// The name in a pattern that numbers runs.
+/// Name of the run number in a pattern.
 const RUN: &str = "run";
 
 fn last(path: &str) -> String {
@@ -303,7 +303,7 @@ fn both(first: Option<Failure>, second: Failure) -> Failure {
     }
 }
 
-/// `FACTOR=VALUE`.
+/// Parses `FACTOR=VALUE`.
 fn parse_level(word: &str) -> Option<(&str, &str)> {
     let (name, level) = word.split_once('=').map(|(name, level)| (name.trim(), level.trim()))?;
     (!name.is_empty() && !level.is_empty()).then_some((name, level))
@@ -354,7 +354,7 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     Ok(Some(margin.fraction()))
 }
 
-/// Reads a file, unless it is larger than the limit of its format.
+/// Reads a file, up to the size limit of its format.
 fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<ImportedFile> {
     let path = Path::new(file);
     let refused = |error| refused!("cannot read {file}: {error}");
@@ -477,7 +477,7 @@ fn show(system: &dyn System, arguments: &ImportArguments, findings: &Findings) {
     output::result(system, findings, Detail::Usual);
 }
 
-/// Files, each with the levels that the `--set` before it say.
+/// Files with the levels of the `--set` options before each.
 #[derive(Clone, Debug, Default)]
 struct Named {
     files: Vec<(String, Arm)>,
@@ -507,7 +507,7 @@ impl Args for Named {
     }
 }
 
-/// Words of the command line with their positions.
+/// Returns the values of an argument with their positions.
 fn placed(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
     let words = matches.get_many::<String>(name).into_iter().flatten().cloned();
     matches.indices_of(name).into_iter().flatten().zip(words).collect()
@@ -526,7 +526,7 @@ impl FromArgMatches for Named {
                 files.push((word, arm.clone()));
                 continue;
             }
-            // The first level behind files begins a new arm.
+            // The first level after files starts a new arm.
             if std::mem::take(&mut used) {
                 arm.clear();
             }

@@ -1,5 +1,4 @@
-//! Commands that this program runs of itself, and nobody types: a study starts them, most of them in a process for
-//! each trial.
+//! Internal commands that this program starts by itself, most of them as one process per trial.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -95,7 +94,7 @@ impl InternalCommand {
     }
 }
 
-/// Makes the tree that a command is to work in, as whoever runs its commands.
+/// Creates the tree for a command, as the user who runs the study's commands.
 fn make_tree(system: &dyn System, directory: &Path, c_files: Option<u64>) -> Outcome<()> {
     let mark = (MARK.to_owned(), "Created by a study, which removes this directory.\n".to_owned());
     let tree = [mark].into_iter().chain(c_files.map(files).into_iter().flatten());

@@ -1,5 +1,5 @@
-//! The hardware that a study may stand on: graphics devices, drives with their health, arrays. Read
-//! from sysfs, the drives' own commands and smartctl.
+//! Hardware of this machine: graphics devices, drives with their health, arrays. Reads sysfs, drives' commands and
+//! smartctl.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use assay_machine::system::devices::{self, Array};
 use assay_machine::system::graphics::{self, Graphics};
 use assay_machine::system::site::{Drive, MemoryCard};
 
-/// Buses of devices that are made of others, or of memory.
+/// Buses of virtual devices.
 const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
 
 #[derive(Debug, Serialize)]
@@ -101,11 +101,11 @@ fn drive_words(one: &DriveReport) -> String {
     told.join("; ")
 }
 
-/// Of what turns, how fast; of what does not, nothing is said.
+/// Returns the speed of rotating drives; `None` for others.
 fn turning(drive: &Drive) -> Option<String> {
     match (&drive.rpm, drive.rotational.value()) {
         (Presence::Present(turns), _) => Some(format!("{} rpm", show::count(*turns))),
-        // Disks of guests are said to turn for want of knowing better.
+        // Guests report virtual disks as rotating by default.
         (Presence::Absent(reason), Some(true)) if !is_virtual(drive) => {
             Some(format!("rotation unknown: {reason}"))
         }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
     }
 
-    /// Recorded in a guest whose drives QEMU emulates, with the answers that they gave.
+    /// Recorded in a guest whose drives QEMU emulates, with their answers.
     #[test]
     fn drives_that_were_asked_for_real_are_told_by_their_own_answers() {
         let told = words(&machine("qemu-drives"));

@@ -1,5 +1,5 @@
-//! Content that compresses as the user's own files do: pieces of them are read, packed and thrown away, and
-//! what that saved is the share that the study states. No file is opened for writing, none is kept.
+//! Content that compresses like the user's files: compresses samples of them in memory, and states the ratio in the
+//! study. Never writes or keeps a file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::{Caching, FileKind, System};
 
-/// Before the directory whose files a level of `compressibility` imitates.
+/// Prefix of a directory whose files a level of `compressibility` imitates.
 const PREFIX: &str = "like:";
-/// What compressing file systems take at once.
+/// Unit of compressing filesystems.
 const PIECE: usize = 128 << 10;
-/// Bytes in which they give room.
+/// Allocation unit, in bytes.
 const BLOCK: u64 = 4096;
-/// Pieces at most, evenly spaced over all bytes: 32 MiB.
+/// Maximum number of samples, evenly spaced over all bytes: 32 MiB.
 const PIECES: u64 = 256;
 const MOST_LOOKED: usize = 50_000;
 
@@ -26,7 +26,7 @@ const MOST_LOOKED: usize = 50_000;
 struct Sample {
     files: usize,
     bytes: u64,
-    /// Bytes of them that packing leaves, in whole blocks.
+    /// Compressed bytes, in complete blocks.
     left: u64,
 }
 
@@ -36,10 +36,10 @@ impl Sample {
     }
 }
 
-/// Replaces `like:DIR` by the compressibility of the files below the directory; other levels stay.
+/// Replaces `like:DIR` by the compressibility of the files below the directory; returns other levels unchanged.
 ///
 /// # Errors
-/// The user's mistake: a directory without readable files.
+/// Fails if the directory has no readable files.
 pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     let Some(directory) = level.strip_prefix(PREFIX) else { return Ok(level.to_owned()) };
     let sample = sample(system, directory)?;
@@ -84,7 +84,7 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
     Ok(sample)
 }
 
-/// Regular files on the same file system, with their bytes; no link is followed.
+/// Returns regular files of the same filesystem with their sizes, without following links.
 fn files_below(system: &dyn System, root: &Path) -> Vec<(PathBuf, u64)> {
     let device = system.status(root).ok().map(|found| found.device);
     let (mut found, mut waiting, mut looked) = (Vec::new(), vec![root.to_owned()], 0);
@@ -106,19 +106,19 @@ fn files_below(system: &dyn System, root: &Path) -> Vec<(PathBuf, u64)> {
     found
 }
 
-/// Bytes of a file from an offset on; none where it cannot be read.
+/// Reads a file from an offset; returns 0 if it cannot be read.
 fn read(system: &dyn System, path: &Path, offset: u64, into: &mut [u8]) -> usize {
     let opened = system.open_for_reading(path, Caching::Buffered);
     opened.and_then(|file| system.read_at(&file, offset, into)).unwrap_or(0)
 }
 
-/// Bytes that a piece takes packed, in whole blocks: never more than it has.
+/// Returns the compressed size of a sample in complete blocks, at most its size.
 fn packed(bytes: &[u8]) -> u64 {
     let whole = (bytes.len() as u64).next_multiple_of(BLOCK);
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     let packed = written.map_or(whole, |packed| packed.len() as u64);
-    // Of less than a block nothing is saved by halves.
+    // Savings below a block do not count.
     packed.next_multiple_of(BLOCK).min(whole).min(bytes.len() as u64)
 }
 
@@ -149,7 +149,7 @@ mod tests {
         let fake = Fake::new();
         fake.put("/home/me/a.txt", "all the same ".repeat(40_000));
         assert!(percent(&fake) > 90, "{}", percent(&fake));
-        // As much again that saves little brings it to about half.
+        // The same amount of incompressible data reduces it to about half.
         fake.put("/home/me/below/b.bin", scrambled(520_000));
         assert!((40..=65).contains(&percent(&fake)), "{}", percent(&fake));
         assert_eq!(compressibility(&fake, "30%").unwrap(), "30%");

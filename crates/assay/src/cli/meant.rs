@@ -1,5 +1,4 @@
-//! What was meant by a command line that nobody can run: words that other tools use, and the help
-//! of the command that was asked for.
+//! Suggestions for invalid command lines: equivalents of other tools' words, and the help of the requested command.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,12 +8,11 @@ use assay_machine::system::quoted;
 use assay_study::file::{fields, fio_job, presets};
 use assay_workloads::KINDS;
 
-/// What people type for our commands and options. After each tab stands an answer: our option, our command, or a
-/// sentence, which may be for commands that have an option.
+/// Words of other tools for our commands and options. After each tab follows an answer: an option, a command, or a
+/// sentence, optionally limited to commands with a given option.
 const WORDS: &str = include_str!("meant.tsv");
 
-/// Options by which a user takes the loss of data or a change of the machine upon himself: he knows them, or
-/// reads of them in the help, and no hint puts them into his hands.
+/// Options by which a user accepts data loss or changes of the machine; no hint suggests them.
 pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 
 fn answers(wrong: &str) -> impl Iterator<Item = &'static str> {
@@ -28,7 +26,7 @@ pub(super) fn first_answer(wrong: &str) -> Option<String> {
     answers(wrong).next().map(str::to_owned)
 }
 
-/// Whether a command has an option, by the name that is typed; what may follow it does not matter.
+/// Returns whether a command has an option, ignoring text after its name.
 fn has(command: &clap::Command, option: &str) -> bool {
     let name = option.split(' ').next().and_then(|word| word.strip_prefix("--"));
     if option.starts_with("--set ") && !takes_keys(command) {
@@ -37,12 +35,12 @@ fn has(command: &clap::Command, option: &str) -> bool {
     name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
 }
 
-/// Whether `--set` of a command sets keys of a study.
+/// Returns whether `--set` of a command sets study keys.
 fn takes_keys(command: &clap::Command) -> bool {
     ["run", "plan"].contains(&command.get_name())
 }
 
-/// The option that sets the key that a word is called like: `--runs-per-trial` is `--set runs_per_trial=VALUE`.
+/// Suggests the key that a word resembles: `--runs-per-trial` becomes `--set runs_per_trial=VALUE`.
 fn key(wrong: &str, command: &clap::Command) -> Option<String> {
     let name = wrong.strip_prefix("--").filter(|_| takes_keys(command))?.replace('-', "_");
     if KINDS.iter().any(|kind| kind.about.name == name) {
@@ -63,7 +61,7 @@ fn listed(wrong: &str, command: &clap::Command) -> Option<String> {
     answer.map(str::to_owned).or_else(|| key(wrong, command))
 }
 
-/// Whether an option is a key of fio's job files, typed to a command that could run one.
+/// Returns whether an option is a fio job-file key, given to a command that can run job files.
 fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
     let name = wrong.trim_start_matches('-').replace('-', "_");
     let mut keys = [&fio_job::CORE[..], &fio_job::SAME, &fio_job::ONLY_TOLD].into_iter().flatten();
@@ -104,7 +102,7 @@ fn option(
         })
 }
 
-/// The study that a line of `assay check` runs: that of `--for`, if given.
+/// Returns the study of an `assay check` line: that of `--for`, if given.
 fn study_of_check(words: &[OsString]) -> &str {
     let mut words = words.iter().filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
@@ -118,7 +116,7 @@ fn study_of_check(words: &[OsString]) -> &str {
     "check"
 }
 
-/// The command for a first word that is none: a command of another tool, a study, a file or a directory.
+/// Suggests a command for an unknown first word: a command of another tool, a study, a file or a directory.
 fn call(wrong: &str) -> Option<String> {
     if let Some(ours) = first_answer(wrong) {
         return Some(ours);
@@ -134,7 +132,7 @@ fn call(wrong: &str) -> Option<String> {
     Some(format!("assay {command} {}", quoted(wrong)))
 }
 
-/// The command that times command lines which were typed as for hyperfine.
+/// Suggests the command for lines in hyperfine's form.
 fn timed(words: &[OsString]) -> Option<String> {
     let words = words.iter().skip(1).filter_map(|word| word.to_str());
     let lines = words.filter(|word| word.contains(' ') && !word.starts_with('-'));
@@ -143,7 +141,7 @@ fn timed(words: &[OsString]) -> Option<String> {
     (!lines.is_empty()).then(|| format!("assay run{lines}"))
 }
 
-/// What to use instead of a word that is none of ours; an option only if the command has it.
+/// Suggests a replacement for an unknown word; an option only if the command has it.
 pub(super) fn instead(
     wrong: &str,
     words: &[OsString],
@@ -167,7 +165,7 @@ pub(super) fn instead(
     Some(if is_typed { format!("use `{ours}`") } else { ours })
 }
 
-/// What a line is told that names no study: the presets, and how one is run.
+/// Returns the error for a line without a study: lists the presets and shows how to run one.
 pub(super) fn no_study(path: &str) -> String {
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     let rows = names.chunks(3).map(|row| {
@@ -182,7 +180,7 @@ pub(super) fn no_study(path: &str) -> String {
     )
 }
 
-/// The command that words name, as far as they are ours, and how it is typed.
+/// Returns the command that the words name, and its typed form.
 pub(super) fn named<'d>(
     words: &[OsString],
     definition: &'d clap::Command,
@@ -271,7 +269,7 @@ mod tests {
             }
         }
         assert!(hints > 500, "{hints}");
-        // Other slips are helped with as ever.
+        // Other typing errors get suggestions as usual.
         assert!(told("assay check --quik").unwrap().contains("--quick"));
         let told = told("assay advise undo --yes").unwrap();
         assert!(told.contains("does not prompt; remove the option"));
@@ -281,8 +279,7 @@ mod tests {
         told.split_once(": use `")?.1.split('`').next()
     }
 
-    /// Of every command and every foreign word: what is said of it is an option that this very command has,
-    /// as its own parser tells.
+    /// Tests for every command and foreign word that a hint's option is valid for that command.
     #[test]
     #[ignore = "nightly: 4 s"]
     fn a_hint_names_an_option_only_to_a_command_that_has_it() {
@@ -344,7 +341,7 @@ mod tests {
         for line in ["assay doctor --time 10s", "assay show --size 1G", "assay list --fast"] {
             assert_eq!(hint(line), None, "{line}");
         }
-        // What is true of commands that are timed is said of them alone.
+        // Hints for timed commands apply only to these.
         assert!(told("assay run --command true --warmup 3").unwrap().contains("remove the option"));
         assert!(!told("assay watch --warmup 3").unwrap().contains("remove the option"));
     }

@@ -1,4 +1,4 @@
-//! Commands: each file parses its arguments, calls the library, and prints.
+//! Commands: each file parses arguments, calls the library, and prints.
 
 mod aa_test;
 mod add;
@@ -75,9 +75,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
-/// How a result is named; `store::is_short_for` compares.
+/// Forms of a result name; `store::is_short_for` compares them.
 const ID: &str = "Result ID, or its unique beginning or end";
-/// The same where a path is accepted, too.
+/// The same if a path is also valid.
 const ID_OR_BUNDLE: &str = "ID, or its unique beginning or end, or a bundle";
 const LATEST: &str = " [default: the latest]";
 
@@ -94,10 +94,10 @@ pub struct CommandLine {
     command: Option<Command>,
 }
 
-/// Version, commit where whoever built it told (`ASSAY_COMMIT`), and target.
+/// Version, commit if the build set `ASSAY_COMMIT`, and target.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASSAY_BUILT"), ")");
 
-/// What a newcomer reads who types the name alone.
+/// Text for new users who type only the program's name.
 const GUIDE: &str = "\
 Benchmark storage; compare settings, commands and commits. Start with:
 
@@ -124,9 +124,9 @@ Examples:
   assay articles                 show published claims with verdicts
 ";
 
-/// Columns of pages that are kept, and of help where there is no terminal.
+/// Width of generated pages, and of help without a terminal.
 const PAGE_COLUMNS: usize = 80;
-/// Columns of help: lines that are longer are hard to read, shorter ones hold no word.
+/// Width of help: longer lines are hard to read, shorter ones too narrow for words.
 const HELP_COLUMNS: std::ops::RangeInclusive<usize> = 20..=100;
 
 #[derive(Debug, Subcommand)]
@@ -158,8 +158,8 @@ enum Command {
     Internal(internal::InternalCommand),
 }
 
-/// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
-/// the exit code handed back.
+/// Parses the command line. Prints help, version or an error, and returns the exit code as `Err`, if there is nothing
+/// to run.
 pub fn parse(
     system: &dyn System,
     arguments: impl IntoIterator<Item = OsString>,
@@ -181,14 +181,14 @@ pub fn parse(
     })
 }
 
-/// The arguments that words are, or what is told instead, in as many columns.
+/// Returns the parsed arguments, or the text to print, in the given width.
 fn read(words: &[OsString], columns: usize) -> Result<CommandLine, clap::Error> {
     let mut command = whole(columns);
     let matches = command.try_get_matches_from_mut(words)?;
     CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The command line as it is parsed, with help of as many columns.
+/// Returns the command-line definition, with help in the given width.
 fn whole(columns: usize) -> clap::Command {
     let command = CommandLine::command().term_width(columns);
     let command = ["run", "plan"]
@@ -212,7 +212,7 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
     let missing = texts(ContextKind::InvalidArg);
     let message = match error.kind() {
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument => {
-            // `--size=1GiB` is told with its value.
+            // Removes the value of `--size=1GiB`.
             let argument = text(ContextKind::InvalidArg).split('=').next().unwrap_or_default();
             let (kind, wrong) = match text(ContextKind::InvalidSubcommand) {
                 "" if argument.starts_with('-') => ("option", argument),
@@ -250,7 +250,7 @@ fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .filter(|line| !line.is_empty());
-    // What is missing stands in lines of its own, and a tip is a sentence.
+    // Joins the lines of missing arguments, and appends a tip after a semicolon.
     let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
     message.trim_start_matches("error: ").to_owned()
 }
@@ -298,7 +298,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
     }
 }
 
-/// The definition of the command line, for generated pages and completions: without what nobody types.
+/// Returns the command-line definition for generated pages and completions, without internal commands.
 pub fn definition() -> clap::Command {
     let whole = whole(PAGE_COLUMNS);
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
@@ -333,8 +333,8 @@ mod tests {
         assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
     }
 
-    /// Lines of a text that call the program, without their remarks: each as it stands, and cut off where
-    /// a text in quotation marks begins, which may go on in the next line.
+    /// Returns the lines of a text that run the program, without comments: complete, and cut at a quoted text, which
+    /// may continue on the next line.
     fn calls(text: &str, indent: &str) -> Vec<Vec<Vec<String>>> {
         let called = |line: &&str| {
             line.strip_prefix("assay ").is_some_and(|rest| rest.starts_with(char::is_alphabetic))
@@ -357,14 +357,14 @@ mod tests {
 
     fn is_understood(words: &[&str]) -> bool {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        // Help and the version are told, too.
+        // Help and version output count, too.
         read(&words, PAGE_COLUMNS).map_or_else(|error| !error.use_stderr(), |_| true)
     }
 
     #[test]
     fn every_command_that_the_texts_show_is_one() {
-        // Where a line begins with it in prose it is no call: in help, calls are indented by two. tests/program/papers.rs
-        // has the other pages.
+        // In help, calls are indented by two columns, unlike prose that starts with the name. tests/program/papers.rs
+        // checks other pages.
         let mut shown = vec![GUIDE.to_owned()];
         shown.extend(reference_pages().unwrap().into_iter().map(|(_, page)| page));
         let mut commands = definition();
@@ -378,7 +378,7 @@ mod tests {
                 if is_understood(&words) {
                     return true;
                 }
-                // A text in quotation marks, cut off above, stands for one word.
+                // Replaces the quoted text that was cut off.
                 words.push("text");
                 call[1] == "note" && is_understood(&words)
             };

@@ -1,5 +1,5 @@
-//! Options of `run` and `plan`, in one table: the heading that each stands under, whether the short help
-//! has it, and which studies it is for. Help is arranged by it, and so is the help of one study.
+//! Options of `run` and `plan` in one table: heading, presence in the short help, and applicable studies. It determines
+//! the order of the general help and of a study's help.
 
 use clap::{Arg, ArgAction, Command};
 
@@ -10,7 +10,7 @@ use assay_study::plan;
 use assay_workloads::check_option::by_option;
 use assay_workloads::{Needs, Work};
 
-/// What a command line is about, where it says so: a study, and whether commands on the line make it.
+/// Subject of a command line: the study, and whether commands on the line define it.
 pub(super) struct Subject {
     pub study: Study,
     pub of_commands: bool,
@@ -30,7 +30,7 @@ struct OptionRow {
     fits: fn(&Subject) -> bool,
 }
 
-/// Where the short help has an option; the long one has each.
+/// Whether the short help shows an option; the long help shows all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Always,
@@ -50,10 +50,10 @@ const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
     OptionRow { name, shown: Shown::Never, fits }
 }
 
-/// The row of all options that a kind of work has by its name.
+/// Row for all options of kinds of work.
 const OF_KINDS: &str = "";
 
-/// Options by heading, in the order of the page.
+/// Options by heading, in page order.
 type Table = &'static [(&'static str, &'static [OptionRow])];
 
 const ALL: Table = &[
@@ -123,7 +123,7 @@ fn every(_: &Subject) -> bool {
     true
 }
 
-/// Whether Assay makes the trials; recorded trials were made before, or are by restarting.
+/// Returns whether Assay runs the trials; recorded trials come from earlier events or reboots.
 pub(super) fn trials(of: &Subject) -> bool {
     plan::recorded::asked(&of.study).is_none()
 }
@@ -157,7 +157,7 @@ fn find(option: &Arg) -> Option<(&'static str, usize, OptionRow)> {
     rows.find(|(_, _, row)| row.name == name)
 }
 
-/// `run` or `plan` with its options under their headings, and the rarer ones in the long help alone.
+/// Returns `run` or `plan` with its options under headings, the rare ones only in the long help.
 pub(super) fn arranged(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
     let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
@@ -173,7 +173,7 @@ pub(super) fn arranged(command: Command) -> Command {
     })
 }
 
-/// The same with the options of one study alone; the short help has those of its kind, too.
+/// Returns the same with only the options of one study; the short help includes those of its kind.
 pub(super) fn fitting(command: Command, of: &Subject) -> Command {
     command.mut_args(|arg| match find(&arg) {
         Some((_, _, row)) if !(row.fits)(of) => arg.hide(true),
@@ -221,7 +221,7 @@ mod tests {
         }
         let rows = all().map(|(_, row)| row.name);
         assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
-        // No heading of a flattened struct comes to what stands behind it.
+        // Headings of flattened structs do not apply to options after them.
         for (name, heading) in [
             ("scratch", "Target"),
             ("watch", "Output"),
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     #[ignore = "nightly: 1 s"]
     fn a_study_has_its_own_options_and_no_others() {
-        // Each with a study that it is for, and one that it is not for.
+        // Pairs each option with a study that uses it and one that does not.
         for (option, study, other) in
             [("as-root", "compile", "queue-depth"), ("destroy", "queue-depth", "stack-size")]
         {
@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(own.contains("reboots"), is_recorded, "{name}");
             assert_ne!(own.contains("replicates"), is_recorded, "{name}");
             assert!(["set", "json", "help"].iter().all(|one| own.contains(*one)), "{name}");
-            // Those are for lines of commands in the place of a study.
+            // These options apply only to commands on the line.
             assert!(!own.contains("command") && !own.contains("prepare"), "{name}");
         }
     }

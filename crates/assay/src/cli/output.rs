@@ -1,5 +1,5 @@
-//! The two streams: results on standard output, everything else on standard error. The program hands them in;
-//! until then, as in tests of the library, what commands say is said to nobody.
+//! The two output streams: results on standard output, everything else on standard error. The program sets them; until
+//! then, as in library tests, output is discarded.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -20,13 +20,13 @@ const USUAL_COLUMNS: usize = 80;
 
 type Sink = Mutex<Option<Box<dyn Write + Send>>>;
 
-// One lock each: a reader of results that is slow keeps no message back.
+// Separate locks: a slow reader of results delays no messages.
 static RESULTS: Sink = Mutex::new(None);
 static MESSAGES: Sink = Mutex::new(None);
-/// Whether the process is the commands': its streams, and its signals.
+/// Whether the commands own the process, that is, its streams and signals.
 static HANDED_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Hands the process over to the commands: where they write, and that signals are theirs to catch.
+/// Gives the process to the commands: their streams, and the right to catch signals.
 pub fn hand_over(results: impl Write + Send + 'static, messages: impl Write + Send + 'static) {
     *RESULTS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(results));
     *MESSAGES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(messages));
@@ -38,7 +38,7 @@ pub fn is_handed_over() -> bool {
     HANDED_OVER.load(Ordering::Relaxed)
 }
 
-/// Writes the parts of something to a stream, where there is one.
+/// Writes parts to a stream if it is set.
 fn put(sink: &Sink, parts: &[&[u8]]) -> io::Result<()> {
     let mut stream = sink.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(stream) = stream.as_mut() else { return Ok(()) };
@@ -46,8 +46,7 @@ fn put(sink: &Sink, parts: &[&[u8]]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Writes a result, in which nothing but its lines is obeyed by a terminal. A reader that has gone
-/// away (`| head`) is no failure.
+/// Writes a result; escapes control characters except newlines for the terminal. Ignores a closed pipe (`| head`).
 pub fn text(text: &str) {
     raw(&outside::page(text));
 }
@@ -80,7 +79,7 @@ fn write(parts: &[&[u8]]) {
     }
 }
 
-/// Writes a line of many; false where the reader has gone away or the disk is full.
+/// Writes one of many lines; returns false if the reader has closed the pipe or the disk is full.
 pub fn line(text: &str) -> bool {
     match put(&RESULTS, &[outside::page(text).as_bytes(), b"\n"]) {
         Ok(()) => true,
@@ -93,7 +92,7 @@ pub fn line(text: &str) -> bool {
     }
 }
 
-/// Whether a result was lost because standard output took no more.
+/// Whether output was lost because standard output failed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 pub fn kept() -> Outcome<()> {
@@ -107,10 +106,10 @@ pub fn json(value: &impl Serialize) {
     document(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
-/// Writes a page to a file and says where, or to standard output for `-`.
+/// Writes a page to a file and prints its path, or to standard output for `-`.
 pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
     if path == Path::new("-") {
-        // What is piped elsewhere is the page itself, as it would stand in a file.
+        // Writes the page unchanged, as to a file.
         raw(page);
         return Ok(());
     }
@@ -119,7 +118,7 @@ pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses what is no file: a file takes the place of what was there.
+/// Refuses paths that are not regular files, because writing replaces the file.
 pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
     let other = system.status(path).is_ok_and(|there| there.kind != FileKind::File);
     if other || path.file_name().is_none() {
@@ -138,7 +137,7 @@ pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
         .map_err(|error| refused!("cannot write {}: {error}", path.display()))
 }
 
-/// Refuses what is a file: pages in a folder cannot be written into it.
+/// Refuses a path that exists and is not a directory.
 pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
     match system.status(path) {
         Ok(there) if there.kind != FileKind::Directory => {
@@ -148,7 +147,7 @@ pub fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
     }
 }
 
-/// Writes one of the pages of a folder, which is made where it is not there.
+/// Writes one page of a folder, and creates the folder if necessary.
 pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) -> Outcome<()> {
     let path = folder.join(name);
     let parent = path.parent().unwrap_or(folder);
@@ -158,7 +157,7 @@ pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) ->
     file(system, &path, page.as_bytes())
 }
 
-/// Writes a message that is not to be passed over, on a line of its own whatever is drawn there.
+/// Writes an important message on a separate line, also over a progress bar.
 fn call(text: &str) {
     let _ = put(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);
 }
@@ -167,7 +166,7 @@ pub fn message(text: &str) {
     let _ = put(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
 }
 
-/// Writes text to copy next to the messages, without the name of the program.
+/// Writes text to copy to standard error, without the program's name.
 pub fn aside(text: &str) {
     let _ = put(&MESSAGES, &[format!("{}\n", outside::message(text)).as_bytes()]);
 }
@@ -181,7 +180,7 @@ pub fn exit_code(failure: &Failure) -> u8 {
     failure.kind.exit_code()
 }
 
-/// Columns to write in: `COLUMNS`, the terminal's own, or 80.
+/// Returns the width of output: `COLUMNS`, the terminal's width, or 80.
 pub fn columns(system: &dyn System) -> usize {
     let told = system.variable("COLUMNS").and_then(|text| text.parse().ok());
     told.or_else(terminal_columns).unwrap_or(USUAL_COLUMNS)
@@ -196,7 +195,7 @@ pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Whether colours are wanted: a terminal, and no `NO_COLOR`.
+/// Returns whether to use colors: on a terminal, without `NO_COLOR`.
 pub fn colour(system: &dyn System) -> bool {
     is_terminal() && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
 }

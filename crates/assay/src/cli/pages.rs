@@ -1,5 +1,5 @@
-//! Reference pages made from the command line's definition and the registries; `cargo xtask pages`
-//! writes them, and a test sees that they are fresh.
+//! Reference pages generated from the command-line definition and the registries; `cargo xtask pages` writes them, and
+//! a test checks that they are current.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ use crate::store::FORMATS_OF_FILES;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
 
-/// File names below `docs/reference/` with their texts.
+/// Returns the file names below `docs/reference/` with their texts.
 pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
     Ok(vec![
         ("commands.md".to_owned(), commands()),
@@ -64,7 +64,7 @@ fn below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
     }
 }
 
-/// What a command does, its usage, its options and its examples. Options that `same` has, too, are not repeated.
+/// Writes a command's description, usage, options and examples. Omits options that `same` also has.
 fn describe(page: &mut String, title: &str, command: &clap::Command, same: Option<&clap::Command>) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect::<Vec<_>>();
@@ -119,7 +119,7 @@ fn spelled(arg: &clap::Arg) -> String {
     }
 }
 
-/// The row of an argument; none if the command does not have it.
+/// Returns the row of an argument; `None` if the command does not have it.
 fn row(command: &clap::Command, arg: &clap::Arg) -> Option<String> {
     let own = command.get_arguments().find(|own| own.get_id() == arg.get_id())?;
     let help = own.get_long_help().or(own.get_help()).map(ToString::to_string).unwrap_or_default();
@@ -369,7 +369,7 @@ fn keys(page: &mut String, fields: &Fields) {
 mod tests {
     use super::*;
 
-    /// The chore writes them, and says so where one is stale.
+    /// `cargo xtask pages` writes the pages and reports stale ones.
     #[test]
     #[allow(clippy::disallowed_methods, reason = "the pages as they lie in the tree")]
     fn the_reference_is_what_the_program_says() {

@@ -1,4 +1,4 @@
-//! `assay plan`: what `run` would do.
+//! `assay plan`: shows what `run` would do.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
 use assay_workloads::WorkPlan;
 
-/// Earlier results that are looked at for one to take the spread from.
+/// Maximum number of earlier results searched for the variation.
 const MOST_LOOKED_AT: usize = 20;
 
 /// Show what a study would run, change and detect
@@ -165,7 +165,7 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     let told = |site: &Site| {
         let stake = identity::stake(system, site);
         if stake.is_ok() {
-            // Without a note the run has to believe what is typed: no reason to show nothing.
+            // Ignores errors: without the note, the run must accept the typed ID.
             let _ = identity::remember(system, site);
         }
         PreviewStake::new(&site.target, stake)
@@ -173,7 +173,7 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     devices.into_iter().map(told).collect()
 }
 
-/// The newest result on the same targets of the same study, whatever the times of its trials, and else of any study.
+/// Returns the newest result of the study on these targets, with any trial duration, or else of any study.
 fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [Option<Stored>; 2] {
     let places = |sites: &[Site]| -> Vec<PathBuf> {
         let there = sites.iter().map(|site| site.path.clone());
@@ -182,7 +182,7 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
     let drives = |sites: &[Site]| -> Vec<String> {
         sites.iter().flat_map(|site| &site.drives).map(|drive| drive.id.clone()).collect()
     };
-    // A pilot chooses the time of trials; their work stays.
+    // A pilot chooses the trial duration, but not the work.
     let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
         plan.workloads.iter().map(|own| (own.name.clone(), own.work.clone())).collect()
     };
@@ -217,7 +217,7 @@ mod tests {
     use assay_study::plan::allocation::Quick;
     use assay_study::results::plan::PlannedTrial;
 
-    /// What is told of a study, on one line, and how often something is made for trials of which that is asked.
+    /// Returns the preview of a study, its text on one line, and the number of trials that match.
     fn planned(study: Study, is_made: fn(&PlannedTrial) -> bool) -> (Preview, String, usize) {
         let fake = machine();
         fake.with_file_systems();
@@ -274,12 +274,11 @@ mod tests {
         assert_eq!(preview.hosts.len(), 40);
     }
 
-    /// Seconds that a quick look of a preset is told to take at most.
+    /// Maximum displayed time in seconds of a preset with `--quick`.
     const QUICK_S: f64 = 120.0;
-    /// The same where operations are counted, which is told as "at most": as long as a medium takes that is
-    /// never done with them.
+    /// The same for studies that count operations, displayed as "at most": the time of an endlessly slow medium.
     const COUNTED_S: f64 = 330.0;
-    /// Those that cannot do with less, each with the reason.
+    /// Studies that need longer, each with the reason.
     const LONGER_S: [(&str, f64, &str); 4] = [
         ("filesystems", 300.0, "160 cells, of which six replicates do not fit into less"),
         ("boot", 2200.0, "seven starts of the machine, each held to take five minutes"),
@@ -287,7 +286,7 @@ mod tests {
         ("tune", 4500.0, "a race: these are the most, and few settings run to its end"),
     ];
 
-    /// Those that load links: nine settings, each with four phases until a buffer has filled.
+    /// Studies that load links: nine settings, each with four phases until a buffer has filled.
     const LINKS_S: f64 = 750.0;
 
     #[test]
@@ -306,7 +305,7 @@ mod tests {
             let usual = if preview.may_end_early { COUNTED_S } else { QUICK_S };
             let took = preview.trials_s;
             assert!(took <= longer.unwrap_or(usual), "{name}: {took:.0} s");
-            // An exception that is none any more goes.
+            // Remove obsolete exceptions.
             assert!(longer.is_none() || took > QUICK_S, "{name}: {took:.0} s");
             told.push(took);
         }

@@ -1,5 +1,5 @@
-//! Progress on standard error: a bar with the time left on a terminal, a few plain lines
-//! otherwise. Drawn between trials only, so that nothing runs beside a measurement.
+//! Progress on standard error: a bar with the remaining time on a terminal, otherwise a few plain lines. Draws only
+//! between trials, to avoid disturbing a measurement.
 
 use std::io::IsTerminal;
 
@@ -21,29 +21,29 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     course: Course,
     filling: Option<String>,
-    /// Minutes of waiting at the last plain line.
+    /// Minutes of waiting in the last plain line.
     waited_min: Option<u64>,
-    /// Whether the user knows that trials are left out.
+    /// Whether the user was told that trials are skipped.
     out_of_time: bool,
 }
 
 #[derive(Default)]
 struct Course {
     strip: StudyProgress,
-    /// Nanoseconds from the first fill to the end.
+    /// Time from the first fill to the end, in nanoseconds.
     total_ns: u64,
-    /// Step that the bar shows: it never goes back.
+    /// Step that the bar shows; it never decreases.
     step: u64,
 }
 
 impl Course {
-    /// Takes in an event at a time since the first fill; what happens now, behind the time left.
+    /// Processes an event at a time since the first fill; returns the current activity and the remaining time.
     fn take(&mut self, event: &Event, elapsed_ns: u64) -> String {
         self.strip.take(event);
         if let Some(left_s) = self.strip.left_s.take() {
             self.total_ns = elapsed_ns.saturating_add(left_s.saturating_mul(1_000_000_000));
         }
-        // The last step is for the end.
+        // Reserves the last step for the end.
         let done = u128::from(elapsed_ns) * u128::from(STEPS);
         let now = done.checked_div(u128::from(self.total_ns)).unwrap_or(0);
         self.step = u64::try_from(now).unwrap_or(STEPS).clamp(self.step, STEPS - 1);
@@ -105,7 +105,7 @@ impl Progress {
     fn draw(&mut self, event: &Event) {
         let Some(bar) = &self.bar else { return };
         if matches!(event, Event::Estimated { .. }) {
-            // Waiting and building are over.
+            // Excludes waiting and building.
             bar.reset_elapsed();
         }
         let elapsed_ns = u64::try_from(bar.elapsed().as_nanos()).unwrap_or(u64::MAX);

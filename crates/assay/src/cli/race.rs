@@ -1,4 +1,4 @@
-//! Races (R15): many configurations, one winner, a stated risk.
+//! Races (R15): many configurations, one winner, a stated error probability.
 
 use super::output;
 use assay_core::failure::Outcome;
@@ -7,7 +7,7 @@ use assay_study::file::{Stop, StopRule, Study};
 use assay_study::findings::Findings;
 use assay_study::plan::race::MOST_REPLICATES;
 
-/// Makes a race of a study, for `--until best`.
+/// Changes a study to a race, for `--until best`.
 pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     if study.finds_rate() {
         return Err(mistake!(
@@ -18,7 +18,7 @@ pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     let Stop { indifference_zone, screen, confirm, .. } = study.stop;
     study.stop =
         Stop { rule: StopRule::Best, indifference_zone, screen, confirm, ..Stop::default() };
-    // Questions and requirements ask for verdicts, and a second copy of the baseline would take part.
+    // Removes questions and requirements, which need verdicts, and the A/A control, which would compete.
     study.question.clear();
     study.requirements = None;
     study.aa_control = Some(false);
@@ -29,7 +29,7 @@ pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     Ok(())
 }
 
-/// The result whose winner `stop.confirm` confirms now: that of a race which has one, and is kept.
+/// Returns the race whose winner `stop.confirm` now confirms: it must have a winner and be stored.
 pub fn to_confirm(findings: &Findings, is_kept: bool) -> Option<String> {
     let race = findings.race.as_ref()?;
     if !is_kept || !race.can_be_confirmed() {

@@ -1,4 +1,4 @@
-//! Trials that are made by restarting the machine: `--reboots`, and how such a study goes on.
+//! Trials by rebooting: `--reboots`, and how such a study continues.
 
 use super::output;
 use super::running;
@@ -11,10 +11,10 @@ use assay_runner::run::{Context, Event};
 use assay_study::file::Study;
 use assay_study::results::vouch::Purpose;
 
-/// Shows what restarting would do, and does it where that was said.
+/// Shows the plan for reboots, and executes it with `--yes`.
 ///
 /// # Errors
-/// Refused where it cannot be done, with the reason.
+/// Fails with the reason if reboots are impossible.
 pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outcome<()> {
     let stop = running::stop_on_signals(&running::PUTS_BACK)?;
     let results = identity::results_directory(system)?;
@@ -45,7 +45,7 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
     Ok(())
 }
 
-/// Goes on with a study of boots: takes in those since, and as the unit restarts for the next.
+/// Continues a study of boots: adds the boots since then and, as the unit, reboots for the next one.
 pub fn resume(
     system: &dyn System,
     id: Option<&str>,

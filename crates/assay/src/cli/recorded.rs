@@ -1,5 +1,4 @@
-//! What `assay run` and `assay plan` do with a study whose trials were recorded, and labels of trials. What they are
-//! called, their kind says.
+//! Options of `assay run` and `assay plan` for recorded trials, and trial labels. The kind of work defines the names.
 
 use clap::{Args, value_parser};
 
@@ -15,7 +14,7 @@ use assay_study::plan::recorded as plan;
 use assay_workloads::KindEntry;
 use assay_workloads::recorded::{RecordSource, RecordingNames};
 
-/// Boots to record by rebooting.
+/// Options for recording boots by rebooting.
 #[derive(Debug, Default, Args)]
 pub struct RebootArguments {
     /// Reboot N times and record each boot (root); shows the plan without --yes
@@ -27,10 +26,10 @@ pub struct RebootArguments {
 }
 
 impl RebootArguments {
-    /// Checks the options of a study's recorded trials, and returns whether it has any.
+    /// Checks the options for recorded trials, and returns whether the study has any.
     ///
     /// # Errors
-    /// The user's mistake: a target, reboots of another machine, or reboots for a study of another kind.
+    /// Fails for targets, for reboots of another machine, and for reboots in studies of other kinds.
     pub fn are_recorded(&self, study: &Study, has_targets: bool) -> Outcome<bool> {
         let Some(asked) = plan::asked(study) else {
             if self.reboots.is_some() {

@@ -1,4 +1,4 @@
-//! What is refused names the next command, and that command is one.
+//! Tests that refusals name a valid next command.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn named(text: &str) -> Vec<String> {
     quoted.filter(|text| text.starts_with("assay ")).map(str::to_owned).collect()
 }
 
-/// Whether a line is a command of the program; what stands for a value need not be one.
+/// Returns whether a line is a command of the program, ignoring placeholders.
 pub(super) fn is_command(line: &str) -> bool {
     let Ok(words) = shell_words::split(line) else { return false };
     let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
@@ -37,7 +37,7 @@ pub(super) fn is_command(line: &str) -> bool {
     !error.use_stderr() || open.contains(&error.kind())
 }
 
-/// Lines that are refused, with what is said and the next command.
+/// Refused lines, each with its message and the next command.
 const REFUSED: [(&str, &str, &str); 13] = [
     ("check /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
     ("plan queue-depth /proc", "a virtual filesystem", "assay check --quick /mnt/card"),
@@ -70,7 +70,7 @@ const REFUSED: [(&str, &str, &str); 13] = [
     ("run 'sleep 1'", "to time it", "assay run --command 'sleep 1'"),
 ];
 
-/// What a line comes to, without the program's name.
+/// Runs a line without the program's name.
 fn dispatched(system: &dyn System, line: &str) -> Outcome<()> {
     let words = shell_words::split(&format!("assay {line}")).unwrap();
     let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
@@ -113,7 +113,7 @@ fn the_smaller_area_that_a_refusal_names_is_planned() {
         assert!(named(&told).contains(&format!("assay {next}")), "{told}");
         dispatched(&fake, &next).unwrap_or_else(|failure| panic!("{next}: {}", failure.message));
     }
-    // With room for its area the same study is planned as it is.
+    // With enough space, the same study is planned unchanged.
     fake.add("space /small 4294967296 4294967296\n").unwrap();
     dispatched(&fake, PLAN).unwrap();
 }
@@ -130,7 +130,7 @@ fn sources(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// A source without its remarks, its texts in one piece, and what is filled in as a word.
+/// Returns a source without comments, its strings joined and placeholders replaced by a word.
 fn told_by(source: &str) -> String {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = code.collect::<Vec<_>>().join("\n");
@@ -168,7 +168,7 @@ fn every_command_in_backquotes_that_a_source_tells_is_one() {
     let mut seen = 0;
     for (path, source) in all.iter().filter(|(path, _)| !path.ends_with("cli/refusals.rs")) {
         for line in told_by(source).split('\n').flat_map(named) {
-            // The name alone, which is filled in, and dots for the rest.
+            // Ignores the name alone (a placeholder) and an ellipsis.
             if line == "assay x" || line.contains('…') {
                 continue;
             }

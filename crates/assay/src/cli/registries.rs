@@ -1,4 +1,4 @@
-//! The entries of `assay list`: what each registry says of each of its entries.
+//! Entries of `assay list` from each registry.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use assay_workloads::metrics;
 #[derive(Default)]
 pub(super) struct RegistryEntry {
     pub(super) name: String,
-    /// Heading above the first entry of a group; empty if the registry has no groups.
+    /// Heading above the first entry of a group; empty in registries without groups.
     pub(super) group: &'static str,
     pub(super) cells: Vec<String>,
     /// Labels and texts that `assay list KIND NAME` prints.
@@ -43,7 +43,7 @@ impl RegistryEntry {
     }
 }
 
-/// Entries as they describe themselves; NAME in the example stands for the name of each.
+/// Returns entries from their descriptions; NAME in the example is a placeholder.
 pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> Vec<RegistryEntry> {
     let entry = |About { name, summary, text }| {
         RegistryEntry::new(name, summary, text).fact("Example", example.replace("NAME", name))
@@ -54,7 +54,7 @@ pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> V
 const FOR_A_DATABASE: &str =
     "assay plan filesystems --scratch --set random-write.sync=fdatasync --set threads=1";
 
-/// The scheduler of a drive that is in use; `--scratch` sets that of a loop device.
+/// Scheduler of a drive in use; `--scratch` sets that of a loop device.
 const IN_USE: &str =
     "assay plan queue-depth TARGET --set queue_depth=16 --set scheduler=none,mq-deadline,bfq";
 
@@ -80,7 +80,7 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
         for (key, text) in [("time", &*time), ("root", root), ("writes", writes)] {
             entry.item[key] = json!(text);
         }
-        // The name of the preset stands beside it.
+        // Omits the preset's name, which the list already shows.
         let question = study.title.split_once(": ").map_or(&*study.title, |(_, question)| question);
         let (first, more) = question.split_at(1);
         let question = first.to_uppercase() + more;
@@ -100,7 +100,7 @@ fn time(system: &dyn System, study: &Study) -> String {
     let minutes = (seconds / 60.0).round();
     let most = if seen.may_end_early { "\u{2264}" } else { "" };
     match study.workload.first() {
-        // The trials are over.
+        // Recorded trials take no time.
         Some(own) if own.work.kind().recording.is_some() => "1 s".to_owned(),
         _ if seen.open_ended => "varies".to_owned(),
         _ if minutes < 2.0 => format!("{most}{seconds:.0} s"),
@@ -139,7 +139,7 @@ pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
             let own = ask.published.as_deref().unwrap_or_default();
             source = if source.is_empty() { own.to_owned() } else { format!("{source}; {own}") };
         }
-        // Addresses have lines of their own.
+        // Prints addresses on separate lines.
         let is_end = |letter: char| letter.is_whitespace() || letter == ')';
         let mut addresses = Vec::new();
         while let Some(start) = source.find("https://") {
@@ -158,7 +158,7 @@ pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
     presets::fitness().map(entry).collect()
 }
 
-/// The bounds of requirements in a few words; the title if no limit is published.
+/// Returns the requirements' bounds in short form; the title if no limit is published.
 fn bounds(study: &Study) -> String {
     let mut told: Vec<String> = Vec::new();
     for ask in &study.question {
@@ -187,7 +187,7 @@ pub(super) fn workloads() -> Outcome<Vec<RegistryEntry>> {
     Ok(presets::check()?.workload.iter().map(entry).collect())
 }
 
-/// Description and example levels of each factor, those of the workload first.
+/// Returns the description and example levels of each factor, workload factors first.
 pub(super) fn factors_described() -> Vec<(About, &'static str)> {
     let parameters = assay_workloads::parameters().iter().map(|own| (own.about, own.example));
     let (name, summary) = (fields::TARGET_FACTOR, fields::TARGET_SUMMARY);

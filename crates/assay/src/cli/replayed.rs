@@ -1,4 +1,4 @@
-//! Work that plays a recording again: which one that is, is found out before anything is planned.
+//! Work that replays a recording: finds the recording before planning.
 
 use crate::store;
 use assay_core::failure::Outcome;
@@ -8,15 +8,14 @@ use assay_study::file::Study;
 use assay_study::results::requests;
 use assay_workloads::replay;
 
-/// What a study measures in where it says nothing of its area: a recording that touches less of its device
-/// changes nothing of that.
+/// Default test area of a study; a recording that covers less of its device does not change it.
 const USUAL_AREA_BYTES: u64 = 1 << 30;
 
-/// The study with the recordings that its work plays: each is read once to its end. Where the study says nothing
-/// of its area, that holds what was touched.
+/// Returns the study with the recordings that its work replays, reading each one completely. Without an area in the
+/// study, the area covers the touched range.
 ///
 /// # Errors
-/// The user's mistake where one is not among the results; refused where it is another one than the study says.
+/// Fails if a recording is not among the results, or differs from the one that the study names.
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let mut extent = 0;
     for workload in &mut study.workload {

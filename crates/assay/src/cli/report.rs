@@ -46,7 +46,7 @@ pub struct ReportArguments {
     format: ReportFormat,
 }
 
-/// What a report is written as.
+/// Output formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
     /// One page
@@ -107,7 +107,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     let mut entries: Vec<SiteEntry> = Vec::new();
     for directory in store::kept(system)? {
         let id = bundle::id_of(&directory);
-        // The user's own result stands before one of root with the same ID.
+        // The user's result precedes root's result with the same ID.
         if entries.last().is_some_and(|last| last.id == id) {
             continue;
         }
@@ -121,7 +121,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
             }
             Err(failure) => {
                 output::message(&failure.message);
-                // Others may read the site; paths of this machine tell them nothing.
+                // Replaces local paths, which mean nothing to other readers of the site.
                 Err(failure.message.replace(&directory.display().to_string(), &id))
             }
         };
@@ -138,7 +138,7 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
 struct SiteResult {
     listed: Listed,
     page: String,
-    /// The values of every trial, if the page does not contain them.
+    /// Values of every trial if the page does not contain them.
     trials: Option<String>,
 }
 
@@ -152,7 +152,7 @@ fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
     Ok(SiteResult { listed, page: html::page(&evidence, Place::Site), trials })
 }
 
-/// The results that are wanted; several of them with their comparison before them.
+/// Returns the requested results; several of them with their comparison first.
 fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
     let wanted: Vec<Option<&str>> = match words {
         [] if places.is_asked() => {
@@ -166,7 +166,7 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     if places.is_asked() {
         results.insert(0, Evidence::bare(places.findings(system, words, None, None)?));
     } else if results.len() > 1 && results.iter().all(|one| one.findings.race.is_none()) {
-        // A race stands beside the fresh trials of its winner, and is compared with nothing.
+        // A race appears next to the fresh trials of its winner, without a comparison.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         let days = store::days::apart(system, &findings);
         let compared = store::compared(&findings, days)?;

@@ -1,4 +1,4 @@
-//! `assay restore`: restores the machine after a run that was killed.
+//! `assay restore`: restores the machine after a killed run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +17,10 @@ use assay_machine::system::network::lab;
 use assay_machine::system::{Hold, HoldError, System, identity, journal, mains};
 use assay_study::results::{bundle, foreign};
 
-/// Times that a journal which a process has is looked at: what was killed holds it for a moment.
+/// Attempts to lock a journal: a process that was just killed may still hold it.
 const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Id of the journal of name spaces that were found.
+/// ID of the journal for leftover network namespaces.
 const NETWORK_SPACES: &str = "network-name-spaces";
 
 /// Restore settings, mounts and devices after a crash
@@ -41,7 +41,7 @@ pub struct RestoreArguments {
     json: bool,
 }
 
-/// What killed runs left, and what Assay did with it.
+/// Leftovers of killed runs, and their restoration.
 #[derive(Default, Serialize)]
 struct RestoreDocument {
     format: &'static str,
@@ -57,7 +57,7 @@ struct RestoreDocument {
     failed: Vec<String>,
     /// Runs that restored by themselves what they changed.
     running: Vec<String>,
-    /// Files that power cuts left, which a study still has to judge.
+    /// Files left by power cuts for a study to check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kept: Vec<String>,
     /// What Assay restored or would restore.
@@ -87,7 +87,7 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
             told.failed.extend(unfinished.faults.iter().cloned());
             continue;
         }
-        // One that cannot be read or is busy must not keep the others from being put back.
+        // A journal that is unreadable or in use does not prevent the restoration of others.
         told.add(journal::restore(system, unfinished));
     }
     network_spaces(system, &home, &found, &mut told);
@@ -96,7 +96,7 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
         told.items.extend(gone.map(|path| format!("remove the control group {path}")));
     }
     trees(system, &home, &mut told);
-    // Results that cannot be read must not hide what was restored.
+    // Unreadable results do not hide what was restored.
     told.kept = files_of_cuts(system).unwrap_or_default();
     told.print(arguments.json);
     told.ending()?;
@@ -106,14 +106,14 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The lock of the laboratory, where a journal tells of its name spaces. They have the same names in every
-/// run, so those that are there may be of one that goes on, under another home: then who has them.
+/// Locks the laboratory if a journal contains its network namespaces. Their names are the same in every run; existing
+/// ones may belong to a running study with another home. Returns the owner as an error.
 fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>, String> {
     let is_of_it = |undo: &Undo| matches!(undo, Undo::NetworkSpace { .. });
     if !journal.undos().iter().any(is_of_it) {
         return Ok(None);
     }
-    // What was killed just now may have it for a moment.
+    // A process that was just killed may still hold it.
     for _ in 1..ATTEMPTS {
         match system.hold(lab::LOCK) {
             Err(HoldError::Held { .. }) => system.sleep(PAUSE),
@@ -130,8 +130,8 @@ fn laboratory(system: &dyn System, journal: &Unfinished) -> Result<Option<Hold>,
     }
 }
 
-/// Removes the name spaces that no journal here tells of, as the home of their run is gone: by a journal of
-/// its own, so that they are known should this end half-way.
+/// Removes network namespaces without a journal, because their run's home is gone; a new journal records them in case
+/// of an interruption.
 fn network_spaces(
     system: &dyn System,
     home: &Path,
@@ -155,7 +155,7 @@ fn network_spaces(
     told.failed.append(&mut found.busy);
 }
 
-/// Removes what is left of trees of revisions whose maker was killed.
+/// Removes incomplete revision trees of killed processes.
 fn trees(system: &dyn System, home: &Path, told: &mut RestoreDocument) {
     for tree in revisions::unfinished(system, home) {
         let path = tree.path.display();
@@ -174,8 +174,8 @@ fn trees(system: &dyn System, home: &Path, told: &mut RestoreDocument) {
     }
 }
 
-/// Returns the files of studies whose next start judges what a power cut left. They are named and not removed: only
-/// `assay resume` knows what was promised of them.
+/// Returns the files of studies whose next start checks the effects of a power cut. Does not remove them: only
+/// `assay resume` knows which writes were acknowledged.
 fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
     let mut found = BTreeMap::new();
     for directory in store::kept(system)? {
@@ -185,7 +185,7 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
         }
         for survey in &stored.plan.surveys {
             let target = Path::new(&survey.target);
-            // A target that is a device, or is gone, holds no such file.
+            // Device targets and missing targets contain no such file.
             let names = system.list(target).unwrap_or_default();
             for name in names.into_iter().filter(|name| mains::is_kept_name(name)) {
                 found.entry(target.join(name)).or_insert_with(|| stored.id.clone());
@@ -198,7 +198,7 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
     Ok(named.collect())
 }
 
-/// What becomes of a tree, when who was killed just now has let go of it.
+/// Removes a tree after waiting for a process that was just killed.
 fn removed(system: &dyn System, tree: &Lying) -> Removal {
     for _ in 1..ATTEMPTS {
         match revisions::remove(system, tree) {
@@ -237,7 +237,7 @@ impl RestoreDocument {
         }
     }
 
-    /// The exit code is the same with `--dry-run`: of what cannot be restored, else of what cannot be restored yet.
+    /// Returns the exit code, the same with `--dry-run`: for failed restorations, otherwise for those not yet possible.
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
             return Err(Failure::not_restored(format!(
@@ -264,7 +264,7 @@ impl RestoreDocument {
         }
         let Self { items, nothing, failed, running, kept, .. } = self;
         let is_setting = |line: &&String| line.starts_with("restore ");
-        // What is as it was already is seen when it is undone.
+        // Whether an item is already restored is only known when undoing it.
         let word = if self.dry_run { "to check" } else { "restored" };
         let (settings, others): (Vec<_>, Vec<_>) = items.iter().partition(is_setting);
         let lines = settings.into_iter().chain(others).map(|line| format!("{word}: {line}\n"));
@@ -356,7 +356,7 @@ mod tests {
             fake.list(Path::new(DIRECTORY)).unwrap_or_default().is_empty(),
             "no journal is left"
         );
-        // Without `ip` they stay, and the next one goes on by the journal.
+        // Without `ip` they remain, and the next command continues with the journal.
         let fake = Fake::new();
         fake.set_user(0).put(spaces.join("assay-client"), "");
         for line in ["ip netns pids assay-client", "ip -n assay-client -brief link show up"] {
@@ -366,7 +366,7 @@ mod tests {
         fake.install("ip");
         assert_eq!(kind(&fake, false), None);
         assert_eq!(fake.list(spaces).unwrap_or_default(), [""; 0]);
-        // A run that goes on has them.
+        // A running study uses them.
         let fake = left();
         fake.set_holder("link-lab", 4711, 0);
         assert_eq!(kind(&fake, false), None);

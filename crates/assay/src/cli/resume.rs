@@ -1,4 +1,4 @@
-//! `assay resume`: go on with a study that was interrupted.
+//! `assay resume`: continues an interrupted study.
 
 use clap::Args;
 
@@ -76,11 +76,11 @@ pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
 
 pub(super) fn has_all_trials(plan: &Plan, trials: &[Trial]) -> bool {
     let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
-    // How many trials a race has is known when it is over.
+    // The number of trials of a race is known only at its end.
     ran.len() >= plan.trials.len() + repeats(plan, &ran).len() && !plan::race::is_one(plan)
 }
 
-/// How to go on with the newest result, if that is an unfinished study that may go on here.
+/// Returns how to resume the newest result if that is an unfinished study that may continue here.
 pub(super) fn hint(system: &dyn System) -> Option<String> {
     let Acting { stored, directory, .. } = acting::open(system, None, Purpose::GoOn).ok()?;
     let is_left = unfinished(&stored).is_ok()

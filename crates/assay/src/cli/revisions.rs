@@ -1,4 +1,4 @@
-//! Revisions in a study: which commits they are, and a tree of each before the first trial.
+//! Revisions in a study: resolves them to commits, and creates a tree of each before the first trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use assay_study::file::{Study, Target};
 use assay_study::plan::arms::TARGET;
 use assay_workloads::command::{self, REVISION};
 
-/// Digits of a commit that are told.
+/// Displayed digits of a commit ID.
 const SHORT: usize = 12;
 
-/// The work of a study that runs in trees of commits, each with its repository.
+/// Returns work that runs in commit trees, each with its repository.
 fn works(study: &Study) -> impl Iterator<Item = (&command::CommandSpec, &String)> {
     let asked = study.workload.iter().filter_map(|own| command::CommandSpec::of(&own.work));
     asked.filter_map(|own| Some((own, own.repository.as_ref()?)))
 }
 
-/// Whether work of a study runs in trees of commits.
+/// Returns whether a study has work that runs in commit trees.
 pub fn are_in(study: &Study) -> bool {
     works(study).next().is_some()
 }
 
-/// The study with the commits that its revisions are now. Its work runs in their trees, and nowhere else.
+/// Returns the study with the current commits of its revisions. Its work runs only in their trees.
 ///
 /// # Errors
-/// The user's mistake; refused where git cannot be asked.
+/// Fails for unknown revisions, and if git cannot run.
 pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     if !are_in(&study) {
         return Ok(study);
@@ -57,7 +57,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     Ok(study)
 }
 
-/// Finds the commits of the levels that have none yet.
+/// Resolves the levels that have no commit yet.
 fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
     let repository = Repository::on(system, Path::new(named))?;
@@ -71,7 +71,7 @@ fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String])
         output::message(&format!("{one} and {other} are the same commit"));
     }
     let path = repository.path().display().to_string();
-    // Who names commits by their digits knows what is meant.
+    // No message if every level is a commit ID, which cannot mean the work tree.
     let by_digits = |(level, id): (&String, &String)| id.starts_with(level.as_str());
     if !work.commits.iter().all(by_digits) && repository.is_changed()? {
         output::message(&format!(
@@ -93,15 +93,14 @@ fn place(system: &dyn System) -> Outcome<PathBuf> {
     Ok(revisions::directory(&identity::state_directory(system)?))
 }
 
-/// The target of a study whose trees are not made yet: the nearest directory that is there.
+/// Returns the target of a study before its trees exist: the nearest existing directory.
 pub fn seen_from(system: &dyn System) -> Outcome<String> {
     let place = place(system)?;
     let there = place.ancestors().find(|path| system.status(path).is_ok());
     Ok(there.unwrap_or(&place).display().to_string())
 }
 
-/// Makes the trees of a study that is to run, which it is then run in. Nobody removes them as long as what
-/// is given is there.
+/// Creates the trees in which a study then runs. The returned value protects them from removal.
 pub fn make<'s>(
     system: &'s dyn System,
     request: &mut Request<'_>,
@@ -125,13 +124,13 @@ pub fn make<'s>(
 
 #[derive(Debug)]
 pub struct Made<'s> {
-    /// Nobody removes them as long as these are there.
+    /// Protect the trees from removal.
     pub trees: Vec<Trees<'s>>,
-    /// The program that is the same in all of them, where nothing else varies.
+    /// The program that is identical in all trees, if nothing else varies.
     pub identical: Option<String>,
 }
 
-/// The trees of a study: those that are there, and new ones for those that are not.
+/// Returns the trees of a study: existing ones, and new ones for the others.
 pub fn made<'s>(
     system: &'s dyn System,
     study: &Study,
@@ -151,7 +150,7 @@ pub fn made<'s>(
         let repository = repository.run_by(caller).stopped_by(stop);
         let trees = Trees::below(&home, &repository, work.build.as_deref());
         let mut built = Vec::new();
-        // The baseline first, as it was named first.
+        // The baseline comes first, as in the list.
         for name in levels {
             let Some(id) = work.commits.get(name) else { continue };
             let commit = repository.resolve(id)?;

@@ -1,4 +1,4 @@
-//! `assay run`: a study from its file.
+//! `assay run`: runs a study from its file.
 
 use clap::Args;
 
@@ -16,7 +16,7 @@ use assay_study::file::Study;
 use assay_workloads::check_option::OptionExample;
 use assay_workloads::recorded::kind;
 
-/// The examples of the help; that of recorded work stands among them.
+/// Examples of the help, including one of recorded work.
 const FIRST: &str = "\
 Examples:
   assay plan queue-depth                 show actions, time and sensitivity
@@ -35,7 +35,7 @@ Examples:
 const LAST: &str = "  assay run small-memory --help          show the options of this study
   assay list factors                     list what can vary";
 
-/// Where a study is run that needs no place.
+/// Target of studies that need none.
 const HERE: &str = ".";
 const LINE_COLUMNS: usize = 39;
 
@@ -107,7 +107,7 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
             ));
         }
         vm::check_machines(system, &study)?;
-        // They are made from here, one after the other.
+        // Virtual machines need no target; they run in sequence from here.
         targets = vec![HERE.to_owned()];
     }
     conduct(system, arguments, study, targets)
@@ -150,7 +150,7 @@ fn conduct(
     ended.map_err(|failure| failure.blind_by(blind))
 }
 
-/// Runs a race, and fresh trials of its winner at once: what these give is the answer.
+/// Runs a race and then fresh trials of its winner, which give the result.
 fn race_and_confirm(
     system: &dyn System,
     request: Request<'_>,
@@ -164,7 +164,7 @@ fn race_and_confirm(
     let mut wanted = None;
     let ended = running::end(system, ran, |findings, is_kept| {
         wanted = race::to_confirm(findings, is_kept);
-        // Of two documents the one is that of the answer.
+        // Prints only the document of the fresh trials.
         if how.json && wanted.is_some() {
             return Ok(());
         }

@@ -1,5 +1,4 @@
-//! What the commands that measure have in common: signals, progress, the looks of a stopping rule,
-//! and the result at the end.
+//! Common parts of commands that measure: signals, progress, the checks of a stopping rule, and the result at the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,10 +29,10 @@ use assay_study::results::record::{Status, Trial};
 use crate::store::progress::StudyProgress;
 use assay_runner::real::signals;
 
-/// What a result says of the page of `run --watch`.
+/// Note in a result measured with `run --watch`.
 const WITH_PAGE: &str = "this process updated the page of assay watch once per second during trials, which used CPU time";
 
-/// How a result is told.
+/// Output format of a result.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Printing {
     /// Print one JSON document
@@ -47,8 +46,7 @@ pub struct Printing {
     pub quiet: bool,
 }
 
-/// A study that ran and whose command has not ended yet: only [`end`] opens it, so that every command
-/// which runs trials ends in one way.
+/// A completed study whose command has not ended: only [`end`] opens it, and so gives all commands the same ending.
 #[must_use]
 pub struct Unended(Finished);
 
@@ -68,7 +66,7 @@ impl Unended {
     }
 }
 
-/// Whether what another study holds is waited for.
+/// Whether to wait for a device in use.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Waiting {
     /// Wait for a device in use, e.g. 30m
@@ -91,7 +89,7 @@ pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Un
     run_with(system, request, &stop, quiet)
 }
 
-/// The same where the command has caught signals already.
+/// Does the same if the command already catches signals.
 pub(super) fn run_with(
     system: &dyn System,
     request: Request<'_>,
@@ -104,7 +102,7 @@ pub(super) fn run_with(
     ran
 }
 
-/// The same where the caller has caught signals already.
+/// Does the same if the caller already catches signals.
 pub(super) fn run_stoppable(
     system: &dyn System,
     mut request: Request<'_>,
@@ -117,8 +115,8 @@ pub(super) fn run_stoppable(
     run::run(system, request, stop, tell).map(Unended)
 }
 
-/// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
-/// left, the usual progress takes its place.
+/// Does the same with the page of `watch` on the terminal. The page runs in another thread; when the user leaves it,
+/// normal progress output follows.
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
@@ -157,7 +155,7 @@ fn foreseen(plan: &Plan) -> Vec<String> {
     inference::foreseen(plan).into_iter().collect()
 }
 
-/// Raises a flag when it is dropped, also by a panic: who waits for it must not wait for ever.
+/// Sets a flag on drop, also after a panic, to release waiting threads.
 struct Raised<'a>(&'a AtomicBool);
 
 impl Drop for Raised<'_> {
@@ -195,9 +193,8 @@ pub fn close(system: &dyn System, ran: Unended) -> Outcome<()> {
     end(system, ran, |_, _| Ok(()))
 }
 
-/// Shows what a study found that was not interrupted (and whether that is kept), and ends as it ended:
-/// what is the matter with it is told last, and the gravest of it decides the exit code. A gate of the study
-/// that failed or could not see is among it.
+/// Shows the result of an uninterrupted study and whether it is stored, and returns its outcome: prints problems last,
+/// and the most severe one sets the exit code. Includes a gate that failed or was inconclusive.
 pub fn end(
     system: &dyn System,
     Unended(mut finished): Unended,
@@ -212,28 +209,28 @@ pub fn end(
         let gate = findings.answers.gate.as_ref().and_then(|gate| gate::ended(gate).err());
         let fit = findings.answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
-        // Of two that are as grave, what was lost is told last, since it says what is kept.
+        // Among equally severe problems, reports lost trials last, because that message names the stored result.
         matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
     }
     gravest(matters).map_err(|failure| failure.blind_by(blind))
 }
 
-/// Fails where what trials wrote was not what they read again (exit code 1).
+/// Fails if a trial read data that differs from the data written (exit code 1).
 fn wrong_data(findings: &Findings) -> Option<Failure> {
     let mut said = findings.measurements.iter().flat_map(|cell| &cell.reasons);
     let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
     Some(Failure::gate(format!("data corruption: {}", found.text)))
 }
 
-/// Fails where what a kind of work tells of its own is a failure, such as a promise that was lost (exit code 1) or a
-/// capacity that nobody could verify (5).
+/// Fails for findings of a kind of work, such as a lost acknowledged write (exit code 1) or an unverifiable capacity
+/// (5).
 fn failed_by_kind(findings: &Findings) -> Option<Failure> {
     let target = findings.environment.targets.first().map_or("", |target| &target.name);
     let failure = findings.of_kinds.all().find_map(|facts| facts.failure()).map(Failure::gate);
     failure.or_else(|| check_options::gate(&findings.of_kinds, target))
 }
 
-/// Ends with the gravest of what is the matter; the others are told before it.
+/// Returns the most severe failure, and prints the others before it.
 pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
     matters.sort_by_key(|failure| gravity(failure.kind));
     let Some(worst) = matters.pop() else { return Ok(()) };
@@ -243,8 +240,8 @@ pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
     Err(worst)
 }
 
-/// A machine that is not as it was comes before a study that is not whole; that a gate failed is known
-/// for sure also without the trials that were lost.
+/// Returns the severity: an unrestored machine precedes an incomplete study; a failed gate is certain even with lost
+/// trials.
 pub(super) const fn gravity(kind: Kind) -> u8 {
     match kind {
         Kind::Needless | Kind::Partial | Kind::Blind(_) => 0,
@@ -256,8 +253,8 @@ pub(super) const fn gravity(kind: Kind) -> u8 {
     }
 }
 
-/// What is the matter with a study: what was not put back, what was gone, what is not kept, that somebody ended it, or
-/// that trials of it were lost.
+/// Returns the problems of a study: failed restorations, missing devices, unstored results, interruption or lost
+/// trials.
 fn matters(finished: &mut Finished) -> Vec<Failure> {
     let left = finished.left.take();
     let cut = gone(finished)
@@ -286,18 +283,18 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
     }
 }
 
-/// What a study found; its headline is kept beside it.
+/// Returns the findings of a study, and stores their headline.
 fn kept(system: &dyn System, finished: Finished) -> Findings {
     let directory = finished.directory.clone();
     let findings = store::findings_of_run(finished);
     if let Some(directory) = &directory {
-        // Where it cannot be kept, a list has a line less.
+        // A failure only removes one line from lists.
         let _ = headline::keep(system, directory, &assay_report::document::headline(&findings));
     }
     findings
 }
 
-/// Fails where finished trials are not kept (exit code 5): what was printed is all that there is.
+/// Fails if finished trials are not stored (exit code 5): the printed output is then the only copy.
 fn unkept(finished: &Finished) -> Option<Failure> {
     let trials = finished.trials.len();
     if finished.directory.is_some() || trials == 0 {
@@ -318,16 +315,16 @@ fn unkept(finished: &Finished) -> Option<Failure> {
     }))
 }
 
-/// Fails where trials of a study were lost (exit code 5): says how many, the first reason, and what is kept.
+/// Fails if trials were lost (exit code 5), with their number, the first reason, and the stored result.
 fn lost(finished: &Finished) -> Option<Failure> {
     if finished.plan.workloads.iter().any(|own| own.work.is_recorded()) {
-        // One that others recorded and that did not finish is no trial that this run lost.
+        // An unfinished recorded trial is not lost by this run.
         return None;
     }
     let own = |trial: &&Trial| trial.status == Status::Failed && !is_spared(finished, trial);
     let failed = finished.trials.iter().filter(own).count();
     let first = finished.trials.iter().find(own)?.reason.as_deref().unwrap_or("no reason");
-    // As the page counts them: a lead-in has no number that could be lost.
+    // Counts as the page does: a warm-up has no number to lose.
     let all = finished.trials.iter().filter(|own| own.status != Status::Warmup).count();
     let hurt = |trial: &Trial| trial.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
@@ -345,22 +342,22 @@ fn lost(finished: &Finished) -> Option<Failure> {
     Some(Failure::partial(format!("{why}; {what}{kept}")))
 }
 
-/// A host that was lost where no trial was: in one that has no number, or between two.
+/// Returns a host lost outside a measured trial: in a warm-up or between trials.
 fn lost_host(finished: &Finished) -> Option<Failure> {
     let (host, lost) = finished.environment.fleet.as_ref()?.lost().next()?;
     Some(Failure::partial(format!("{} was lost in {}", host.words(), lost.words())))
 }
 
-/// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
+/// Returns whether a trial was skipped for lack of time, in a row that still has a number.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     let row = |own: &Trial| (own.workload, own.arm.clone());
-    // As rows count them: a disturbed trial has a number, too.
+    // Counts as rows do: disturbed trials have numbers, too.
     let counts = |own: &&Trial| own.status.counts();
     let mut others = finished.trials.iter().filter(counts);
     trial.reason.as_deref() == Some(trial::OUT_OF_TIME) && others.any(|own| row(own) == row(trial))
 }
 
-/// How a study ends whose device is not there any more: with what is kept, and how to go on.
+/// Returns how a study ends if its device is missing: with the stored result and how to continue.
 fn gone(finished: &Finished) -> Option<Failure> {
     let why = finished.gone.as_ref()?;
     let (id, trials) = (&finished.id, finished.trials.len());
@@ -373,7 +370,7 @@ fn gone(finished: &Finished) -> Option<Failure> {
     }))
 }
 
-/// How an interrupted study ends: with what is kept, and how to go on.
+/// Returns how an interrupted study ends: with the stored result and how to continue.
 fn interrupted(finished: &Finished) -> Failure {
     let (id, trials) = (&finished.id, finished.trials.len());
     Failure::interrupted(match &finished.directory {
@@ -388,7 +385,7 @@ fn interrupted(finished: &Finished) -> Failure {
     })
 }
 
-/// How to go on with a study; nothing if all trials are kept, or if other hosts, which are not there any more, ran it.
+/// Returns how to continue; empty if all trials are stored, or if other hosts, now gone, ran them.
 fn onward(finished: &Finished, by: &str) -> String {
     let Finished { plan, trials, unkept, id, resume_options, .. } = finished;
     let kept = unkept.as_ref().map_or(trials.len(), |unkept| unkept.trials).min(trials.len());
@@ -398,7 +395,7 @@ fn onward(finished: &Finished, by: &str) -> String {
     format!("{by}: assay resume {id}{resume_options}")
 }
 
-/// Where results are kept; none, with a message, where that cannot be told.
+/// Returns the results directory; `None`, with a message, if it is unknown.
 pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathBuf>> {
     match identity::results_directory(system) {
         Err(failure) if failure.kind == Kind::Mistake => {
@@ -410,10 +407,10 @@ pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathB
 }
 
 fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
-    // What was repeated comes after the last replicate and decides nothing.
+    // Repeated trials follow the last replicate and do not affect the decision.
     let own = trials.iter().filter(|trial| trial.repeats.is_none());
     let trials: Vec<Trial> = own.cloned().collect();
-    // A look is not taken at an unfinished study, but at one that may end here.
+    // Evaluates the study as if it ended here: unfinished studies are not evaluated.
     let facts =
         StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
     let findings = inference::findings(facts, plan, environment, &trials);
@@ -434,20 +431,20 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     Some(format!("ended after replicate {replicates}: {why}"))
 }
 
-/// What those are told who ask again to end, and how asking once more ends it.
+/// Messages for repeated interrupts, before a further one ends the process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     again: &'static str,
     over: fn() -> Failure,
 }
 
-/// Of a command that makes or changes something.
+/// For commands that create or change something.
 pub(super) const PUTS_BACK: Patience = Patience {
     again: "restoring settings; press again to exit now and run assay restore later",
     over: || Failure::not_restored("exited before restoring all settings; run assay restore"),
 };
 
-/// Of a command that only looks.
+/// For commands that only read.
 pub(super) const LOOKS: Patience = Patience {
     again: "stopping; press again to exit now",
     over: || Failure::interrupted("exited without storing the observations"),
@@ -457,7 +454,7 @@ pub(super) const LOOKS: Patience = Patience {
 enum Answer {
     Stop,
     Tell(&'static str),
-    /// It is not waited for any longer.
+    /// Ends the wait.
     End(Failure),
 }
 
@@ -471,10 +468,10 @@ impl Patience {
     }
 }
 
-/// A flag that the first signal raises; the second one is answered, the third one ends the process.
+/// Returns a flag that the first signal sets; the second prints a message, the third ends the process.
 pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<AtomicBool>> {
     if !output::is_handed_over() {
-        // Somebody else's process, whose signals are none of the commands'.
+        // The signals of a process that embeds the library are not caught.
         return Ok(Arc::default());
     }
     let caught = signals::catch(move |times| match patience.answer(times) {

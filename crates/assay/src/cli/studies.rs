@@ -1,4 +1,4 @@
-//! Finding studies by what the user types: a preset's name, or the path of a study file.
+//! Finds studies by a preset's name or the path of a study file.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,7 +10,7 @@ use assay_machine::system::System;
 use assay_study::file::fio_job::Way;
 use assay_study::file::{Study, fio_job, presets, text, words};
 
-/// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
+/// Returns the study for a word: a preset, or else a file. Reports how a fio job file was translated.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
     look(system, word, false, &mut |line| output::aside(line))
 }
@@ -66,18 +66,18 @@ fn look(
     text::parse(word, &text)
 }
 
-/// Bytes of a study file or a job file of fio.
+/// Maximum size of a study file or fio job file, in bytes.
 const LARGEST_STUDY: u64 = 1 << 20;
 
-/// Whether a file holds what no text has: the machine gives U+FFFD for bytes that are none.
+/// Returns whether a file is not text: it contains U+FFFD, which replaces invalid bytes.
 fn is_no_text(text: &str) -> bool {
     text.contains(['\0', char::REPLACEMENT_CHARACTER])
 }
 
-/// Permission of anybody to run a file.
+/// Execute permission for anybody.
 const ANY_MAY_RUN: u32 = 0o111;
 
-/// What is said of such a file: of a program, how it is timed.
+/// Returns the error for a file that is not text; for a program, it shows how to time it.
 fn no_text(system: &dyn System, word: &str) -> Failure {
     let status = system.status(Path::new(word));
     Failure::mistake(if status.is_ok_and(|status| status.mode & ANY_MAY_RUN != 0) {
@@ -92,7 +92,7 @@ fn is_of_fio(word: &str) -> bool {
     end.is_some_and(|end| ["fio", "ini", "job"].contains(&end))
 }
 
-/// A job file of fio, with the study that it comes to and what is done otherwise.
+/// Translates a fio job file to a study, and reports the differences.
 fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
     let translated = fio_job::translate(word, text, way).map_err(|failure| {
         let advice = if way.partly {
@@ -111,7 +111,7 @@ fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> O
     text::parse(word, &translated.study)
 }
 
-/// Whether a text is JSON, or lines of it; no study file is.
+/// Returns whether a text is JSON or JSON lines, which no study file is.
 fn is_json(text: &str) -> bool {
     let values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())

@@ -1,4 +1,4 @@
-//! A study and what the command line changes of it: shared by `run` and `plan`.
+//! A study with its changes from the command line, shared by `run` and `plan`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,7 @@ use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_workloads::command;
 
-/// Settings that may be written though studies usually have no business there: said here, and never
-/// taken from a study file or a result.
+/// Unlisted settings that may be written: only the command line allows them, never a study file or result.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Allowed {
     /// Let `tunable:PATH` write this unlisted kernel file (repeatable)
@@ -30,10 +29,10 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// The paths.
+    /// Returns the paths.
     ///
     /// # Errors
-    /// The user's mistake where no setting can lie there.
+    /// Fails if a path cannot be a setting.
     pub fn paths(&self) -> Outcome<Vec<PathBuf>> {
         let path = |text: &String| {
             factors::setting_path(text).ok_or_else(|| {
@@ -44,7 +43,7 @@ impl Allowed {
     }
 }
 
-/// What a study may do that is said here, and never taken from a study file or a result.
+/// Permissions that only the command line gives, never a study file or result.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Permitted {
     #[command(flatten)]
@@ -55,17 +54,17 @@ pub struct Permitted {
 }
 
 impl Permitted {
-    /// These, and the devices that may be overwritten.
+    /// Returns these permissions and the devices that may be overwritten.
     ///
     /// # Errors
-    /// The user's mistake where no setting can lie at a path.
+    /// Fails if a path cannot be a setting.
     pub fn consented(&self, destroy: &[String]) -> Outcome<Consented> {
         let (destroy, allowed) = (destroy.to_vec(), self.settings.paths()?);
         Ok(Consented { destroy, allowed, as_root: self.as_root, ..Consented::default() })
     }
 }
 
-/// A study as the command line asks for it.
+/// A study as the command line describes it.
 #[derive(Debug, Default, PartialEq, Args)]
 pub struct StudyArguments {
     /// Study file or preset; none with --command
@@ -128,18 +127,18 @@ pub struct StudyArguments {
     lab: bool,
 }
 
-/// The key that is set for a fio job file, of which parts are skipped.
+/// Key of a fio job file that skips unsupported parts.
 const IGNORE_UNSUPPORTED: &str = "ignore_unsupported";
-/// The key that makes a command one whose acknowledged writes are checked.
+/// Key of a command whose acknowledged writes are checked.
 const CHECK_COMMAND: &str = "check_command=";
 
-/// The key whose level may be the directory of files to imitate.
+/// Key whose level may name a directory of files to imitate.
 const COMPRESSIBILITY: &str = "compressibility";
 
 const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
 
-/// Replicates at most of a study that ends when it is decided, where none are named: without a budget, and with one,
-/// which then ends it. A plan has every trial of them.
+/// Maximum number of replicates of a study that ends when decided, without `--replicates`, whether or not a budget also
+/// ends it. The plan contains the trials of all of them.
 const MOST_UNTIL_DECIDED: u32 = 100;
 const MOST_WITHIN_BUDGET: u32 = 1000;
 
@@ -148,7 +147,7 @@ impl StudyArguments {
         self.study_from(system, self.named_study(system)?)
     }
 
-    /// The same of a study that other options of the line name.
+    /// Does the same for a study that other options name.
     pub fn study_from(&self, system: &dyn System, asked: Study) -> Outcome<(Study, Vec<String>)> {
         let asked = self.placed(asked)?;
         let (study, keys) = self.changed(system, asked)?;
@@ -164,7 +163,7 @@ impl StudyArguments {
         let study = metered(system, study)?;
         let study = if self.lab { study.in_lab() } else { study };
         let study = revisions::resolved(system, study)?;
-        // Checked again, because a loop device and revisions have rules, too.
+        // Checks again, because loop devices and revisions have rules, too.
         let study = text::changed(name, &study.settled(), &[], &typed)?;
         let study = replayed::resolved(system, study)?;
         let targets = if revisions::are_in(&study) {
@@ -177,7 +176,7 @@ impl StudyArguments {
         Ok((study, targets))
     }
 
-    /// The options that may make a study invalid, with the keys that they set.
+    /// Returns the options that may make a study invalid, with the keys that they set.
     fn typed(&self, study: &Study, keys: &[KeyValue]) -> Vec<Typed> {
         let mut typed: Vec<Typed> = keys.iter().flat_map(|key| key.typed(study)).collect();
         let targets = self.targets();
@@ -212,7 +211,7 @@ impl StudyArguments {
         typed
     }
 
-    /// The study's word and its target, where the line says nothing else of it.
+    /// Returns the study's name and target if the line changes nothing else.
     pub fn unchanged(&self) -> Option<(&str, Option<&str>)> {
         let (study, targets) = (self.study.clone(), self.targets.clone());
         let bare = Self { study, targets, ..Self::default() };
@@ -220,7 +219,7 @@ impl StudyArguments {
         Some((word, self.targets.first().map(String::as_str)))
     }
 
-    /// What the line names: a study, or commands.
+    /// Returns the named study, or one of the line's commands.
     fn named_study(&self, system: &dyn System) -> Outcome<Study> {
         let ignores = self.set.iter().any(|text| *text == format!("{IGNORE_UNSUPPORTED}=true"));
         match &self.study {
@@ -236,7 +235,7 @@ impl StudyArguments {
         }
     }
 
-    /// With the repository whose revisions are compared, where the line names it.
+    /// Adds the repository whose revisions are compared, if the line names it.
     fn in_repository(&self, mut study: Study) -> Outcome<Study> {
         if !self.commands.have_revisions() {
             return Ok(study);
@@ -262,7 +261,7 @@ impl StudyArguments {
         if self.commands.have_revisions() { Vec::new() } else { self.places() }
     }
 
-    /// The places that the line names: with commands there is no study before them.
+    /// Returns the targets on the line; with commands, the first word is a target, too.
     fn places(&self) -> Vec<String> {
         let first = self.study.iter().filter(|_| self.commands.are_there());
         first.chain(&self.targets).cloned().collect()
@@ -280,12 +279,12 @@ impl StudyArguments {
         !self.targets().is_empty()
     }
 
-    /// How a quick look is divided, where one is wished for; replicates that were named stay.
+    /// Returns how `--quick` shortens the study, if given; `--replicates` still applies.
     pub fn quick(&self) -> Option<Quick> {
         self.quick.then_some(Quick { replicates: self.replicates })
     }
 
-    /// The study with the factors of `--set` and the other options, and the keys of `--set`, which are still to be set.
+    /// Returns the study with the factors of `--set` and the other options, and the keys of `--set` still to be set.
     fn changed(&self, system: &dyn System, mut study: Study) -> Outcome<(Study, Vec<KeyValue>)> {
         let mut keys = Vec::new();
         for text in &self.set {
@@ -296,7 +295,7 @@ impl StudyArguments {
                 }
                 continue;
             }
-            // Also of one workload: `WORKLOAD.compressibility`.
+            // Also for one workload: `WORKLOAD.compressibility`.
             let is_content = name.rsplit('.').next() == Some(COMPRESSIBILITY);
             let levels = if is_content {
                 let levels = value.split(',').map(str::trim);
@@ -349,14 +348,14 @@ impl StudyArguments {
         }
         let setting = |name: &String| factors::has_role(name, Role::Setting);
         if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
-            // The preset's own setting is an example: those that are named stand for it.
+            // Named settings replace the preset's example setting.
             let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
             study.factors.retain(|own, _| !setting(own) || named(own));
             // The articles measured the preset's setting.
             study.published.clear();
             study.question.iter_mut().for_each(|own| own.published = None);
         }
-        // Of levels that the line names the first is the baseline, unless the study's own is among them.
+        // The first level on the line is the baseline, unless the levels include the study's baseline.
         let bare = |level: &String| level.replace(' ', "").to_lowercase();
         if let Some(own) = study.baseline.get(&name).map(bare)
             && !levels.iter().map(bare).any(|level| level == own)
@@ -393,7 +392,7 @@ impl StudyArguments {
         Ok(())
     }
 
-    /// Targets of the command line: several are a factor of the study, one stands for its own.
+    /// Sets the targets: several form a factor, a single one replaces the study's target.
     fn placed(&self, mut study: Study) -> Outcome<Study> {
         if self.lab {
             return in_lab(study);
@@ -420,7 +419,7 @@ impl StudyArguments {
         Ok(study)
     }
 
-    /// The targets: the factor's, the command line's, the study's own, or this directory.
+    /// Returns the targets: of the factor, the command line or the study, or this directory.
     fn targets_of(&self, study: &Study) -> Vec<String> {
         let own = study.target.as_ref().map(assay_study::file::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
@@ -434,7 +433,7 @@ impl StudyArguments {
     }
 }
 
-/// Makes the path of the power meter absolute, because a resumed study may run in another directory.
+/// Makes the power meter's path absolute, because a resumed study may run in another directory.
 fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let Some(file) = &study.power_meter else { return Ok(study) };
     let path = match system.canonical(Path::new(file)) {
@@ -469,7 +468,7 @@ fn in_lab(study: Study) -> Outcome<Study> {
     Ok(study)
 }
 
-/// `NAME=REST`.
+/// Parses `NAME=REST`.
 fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
     let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
     let (name, rest) =
@@ -481,7 +480,7 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) 
     text.parse().map_err(|error| mistake!("{option}: {error}"))
 }
 
-/// A budget that leaves something to measure in.
+/// Parses a budget, and refuses one without time to measure.
 pub fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = read("--budget", text)?;
     if budget < SMALLEST_BUDGET {
@@ -548,7 +547,7 @@ mod tests {
         assert!(told.starts_with("--set area.size: no workload of this study"), "{told}");
     }
 
-    /// The user never sees the study that options made: the option is named as it was typed.
+    /// Users never see the study made from options: errors name the option as typed.
     #[test]
     fn an_option_that_makes_a_study_invalid_is_named_as_it_was_typed() {
         for (words, told) in [
@@ -574,7 +573,7 @@ mod tests {
         );
     }
 
-    /// The plan depends on study, survey and seed alone, so equal studies have equal plans.
+    /// The plan depends only on study, survey and seed: equal studies have equal plans.
     #[test]
     fn option_and_key_give_the_same_study() {
         let pairs = [
@@ -670,7 +669,7 @@ mod tests {
                 format!("--set gate.metric={metric}: no workload of this study has the metric");
             assert!(message.starts_with(&told) && message.contains("use one of "), "{message}");
         }
-        // What programs tell of themselves is a metric, too; a format may tell anything by that name.
+        // Metrics from program output count, too; a format may define any name.
         let own = [&two[..], &["--parse", "tps = ([0-9.]+):tps:higher"]].concat();
         assert!(of(&own, "reported_tps").is_ok() && of(&own, "peak_memory_bytes").is_ok());
         assert!(of(&own, "reported_ops").is_err() && of(&two, "reported_tps").is_err());

@@ -1,4 +1,4 @@
-//! `assay run STUDY --help`: the options of that study alone.
+//! `assay run STUDY --help`: the options of one study.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use super::{output, studies, whole};
 use assay_machine::system::System;
 use assay_study::file::Study;
 
-/// The page, where the line that asked for help names a study or commands.
+/// Returns the page if the line names a study or commands.
 pub(super) fn page(
     system: &dyn System,
     words: &[OsString],
@@ -39,7 +39,7 @@ pub(super) fn page(
     Some(page.to_string())
 }
 
-/// What the line is about, read as if it did not ask for help.
+/// Parses the subject of the line, ignoring the help option.
 fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<Subject> {
     let command = command.ignore_errors(true).mut_arg("help", |arg| arg.action(ArgAction::Count));
     let matches = command.try_get_matches_from(words.iter().skip(1)).ok()?;

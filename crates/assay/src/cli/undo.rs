@@ -1,4 +1,4 @@
-//! `assay advise undo`: takes back what `assay advise apply` made permanent.
+//! `assay advise undo`: reverts what `assay advise apply` made permanent.
 
 use clap::Args;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The applied result that is wanted; none if nothing is applied and none is named.
+/// Returns the applied result; `None` if nothing is applied and none is named.
 fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
     let Some(wanted) = wanted else { return Ok(standing.last()) };
     let fitting: Vec<&Unfinished> =
@@ -62,7 +62,7 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<
     }
 }
 
-/// What was taken back of what `assay advise apply` made permanent.
+/// Reverted changes of `assay advise apply`.
 #[derive(Serialize)]
 struct UndoDocument<'a> {
     format: &'static str,

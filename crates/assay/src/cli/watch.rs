@@ -1,4 +1,4 @@
-//! `assay watch`: a device and the machine, live.
+//! `assay watch`: shows a device and the machine live.
 
 pub mod screen;
 mod session;
@@ -23,7 +23,7 @@ use screen::{Screen, Stream};
 
 pub use session::{Beside, beside};
 
-/// Readings more often than this would be about themselves.
+/// More frequent readings would mainly measure themselves.
 const SHORTEST: Time = Time(100_000_000);
 
 /// Show live I/O latency and throughput per device
@@ -102,7 +102,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     }
     let (requests, cut) = recording.map(|own| own.finish(&mut sampler)).unzip();
     let concluded = conclude(arguments, &state);
-    // The recording lies there already: what belongs to it is written even where nobody reads what was seen.
+    // The recording already exists: writes its summary even if the reader is gone.
     let wish = wish.filter(|_| each || concluded.is_ok());
     let Some(wish) = wish else { return concluded };
     record::write(system, &wish, &state, &rows, requests)?;
@@ -136,13 +136,13 @@ fn print_place(system: &dyn System, wish: &Wish, quiet: bool) {
     output::message(&format!("stored as {shown}; to show this result: assay show {shown}"));
 }
 
-/// Whether a bundle lies among the results, where its id is enough.
+/// Returns whether a bundle is among the results, where its ID suffices.
 fn is_kept(system: &dyn System, wish: &Wish) -> bool {
     identity::results_directory(system)
         .is_ok_and(|results| wish.directory.parent() == Some(results.as_path()))
 }
 
-/// Where what is seen is to be kept: a directory with a slash in its name, else a title.
+/// Returns where to store the recording: a path if the name contains a slash, otherwise a title.
 fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
     if to.trim().is_empty() {
         return Err(mistake!("--record: use a title, or a directory with a / in its name"));
@@ -166,8 +166,8 @@ fn interval(option: &str, text: &str) -> Outcome<Time> {
     Ok(time)
 }
 
-/// Where a page is drawn: on standard output, else beside a result that goes elsewhere; nowhere
-/// where neither is a terminal that can.
+/// Returns the stream for a page: standard output, or standard error next to a result; `None` if neither is a suitable
+/// terminal.
 pub fn stream(system: &dyn System, beside: bool) -> Option<Stream> {
     if system.variable("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
         return None;

@@ -1,4 +1,4 @@
-//! `assay watchdog`: puts everything back when the run that started it dies. Nobody types it.
+//! `assay watchdog`: restores everything if the run that started it dies. For internal use.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use assay_machine::system::journal::{self, Report};
 use assay_machine::system::{System, identity};
 use assay_runner::real::{signals, watchdog};
 
-/// Time between two looks at a journal that the dead process has not let go of yet.
+/// Time between two attempts to lock the dead process's journal.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Looks at it: a minute of them.
+/// Attempts, for one minute in all.
 const ATTEMPTS: u32 = 6000;
 
 /// Wait beside a study, and put everything back should it be killed
@@ -26,7 +26,7 @@ pub struct WatchdogArguments {
 
 pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
     let refused = |error: std::io::Error| refused!("watchdog: {error}");
-    // Whoever ends the whole group of the study means the study.
+    // A signal to the process group of the study is meant for the study.
     signals::catch(|_| None).map_err(refused)?;
     watchdog::be_ready();
     if !watchdog::is_left_alone().map_err(refused)? {
@@ -44,8 +44,7 @@ pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Undoes the journal of a run as soon as the kernel has taken it from the dead process; nothing where
-/// the run had put everything back itself.
+/// Undoes a run's journal after the kernel has released its lock; does nothing if the run restored everything.
 fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
     let directory = journals(&identity::state_directory(system)?);
     for _ in 0..ATTEMPTS {

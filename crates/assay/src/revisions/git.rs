@@ -1,5 +1,5 @@
-//! How git and builds are run: by whoever runs the commands of a study, with nobody to ask, and with no lock
-//! in a repository that is only read.
+//! Runs git and builds: as the user who runs the study's commands, without prompts, and without locks in a repository
+//! that is only read.
 
 use std::fmt;
 use std::path::Path;
@@ -13,11 +13,11 @@ use assay_machine::system::{Executed, Execution, System};
 
 use super::Error;
 
-/// Bytes of an answer that are kept.
+/// Stored bytes of an answer.
 pub(super) const SHORT: u64 = 64 << 10;
-/// The same of a list of commits, or of files.
+/// The same for a list of commits or files.
 pub(super) const LONG: u64 = 16 << 20;
-/// Words before those of each call: nothing runs beside it or after it, and no hook does.
+/// Options before each git command: no background processes, no hooks.
 const BEFORE: [&str; 11] = [
     "git",
     "-c",
@@ -31,10 +31,10 @@ const BEFORE: [&str; 11] = [
     "-c",
     "advice.detachedHead=false",
 ];
-/// Not even the index is refreshed, and nobody is asked for a password.
+/// Does not refresh the index or ask for a password.
 const ENVIRONMENT: [(&str, &str); 2] = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0")];
-/// What says how git of this user works, beside the usual variables. Those that name a repository are not
-/// among them: a hook has such.
+/// Passed variables of the user's git configuration, in addition to the common ones. Excludes those that name a
+/// repository, which a hook would set.
 const PASSED: [&str; 6] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_NOSYSTEM",
@@ -47,7 +47,7 @@ const LAST_LINES: usize = 6;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Who does it: the machine, the user, and the wish to stop.
+/// How to run programs: the machine, the user, and the stop flag.
 #[derive(Clone, Copy)]
 pub(super) struct Hands<'s> {
     pub(super) system: &'s dyn System,
@@ -70,7 +70,7 @@ impl<'s> Hands<'s> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a program in a directory and keeps so many bytes of the end of what it prints.
+    /// Runs a program in a directory, and returns the last `heard` bytes of its output.
     pub(super) fn execute(
         &self,
         at: &Path,
@@ -105,7 +105,7 @@ impl<'s> Hands<'s> {
         }
     }
 
-    /// Runs git in a directory, however it ends.
+    /// Runs git in a directory, with any exit code.
     pub(super) fn git(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
         let words: Vec<String> = BEFORE.iter().chain(words).map(|&word| word.to_owned()).collect();
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -124,13 +124,13 @@ impl<'s> Hands<'s> {
         Ok(executed.heard.text().into_owned())
     }
 
-    /// A hash of what git prints in a directory, however long that is.
+    /// Returns a hash of git's output in a directory, of any length.
     pub(super) fn hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
         let executed = self.done(at, words, 0)?;
         Ok(executed.heard.sha256.as_ref().map(hexadecimal).unwrap_or_default())
     }
 
-    /// Runs git in a directory, where it ends well.
+    /// Runs git in a directory, and fails if git fails.
     fn done(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
         let executed = self.git(at, words, heard)?;
         if ended(&executed).is_none() {

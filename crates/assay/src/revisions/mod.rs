@@ -1,8 +1,8 @@
-//! Commits of a repository of the user's, each in a tree of our own that is built once and kept.
+//! Commits of the user's repository, each in a separate tree that is built once and stored.
 //!
-//! The repository is only read: `git worktree add` would write into it, so that a tree is a clone that borrows
-//! its objects. A tree is built where it stays, because builds write their own place into what they make; the
-//! mark that is written last says that it is whole.
+//! The repository is only read: a tree is a clone that borrows its objects, because `git worktree add` would write to
+//! the repository. A tree is built in its final place, because builds embed paths; a mark written last shows that it is
+//! complete.
 
 mod git;
 mod repository;
@@ -20,15 +20,15 @@ pub use trees::{Lying, Removal, Tree, Trees, directory, kept, remove, unfinished
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// What was named is no repository, or no commit of it.
+    /// The directory contains no repository, or the revision is unknown.
     Mistake(String),
     Refused(String),
     DoesNotBuild {
         commit: Commit,
         build: String,
-        /// How that ended: `ended with exit code 2`.
+        /// Exit status: `ended with exit code 2`.
         ending: String,
-        /// The last lines of what it said.
+        /// Last lines of its output.
         lines: Vec<String>,
     },
     Stopped,

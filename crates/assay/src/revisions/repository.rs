@@ -1,4 +1,4 @@
-//! A repository of the user's, which is only read.
+//! A repository of the user, which is only read.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -14,13 +14,13 @@ use assay_runner::real::Real;
 
 static MACHINE: Real = Real::new();
 
-/// How a commit is told: its name, and its subject behind a tabulator.
+/// Format of a commit: its ID and, after a tab, its subject.
 const FORMAT: &str = "--format=%H%x09%s";
 pub(super) const MODULES: &str = "modules";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Its whole name, 40 or 64 hexadecimal digits.
+    /// Complete ID, 40 or 64 hexadecimal digits.
     pub id: String,
     pub subject: String,
 }
@@ -28,28 +28,28 @@ pub struct Commit {
 #[derive(Clone, Debug)]
 pub struct Repository<'s> {
     pub(super) hands: Hands<'s>,
-    /// What it is called: its work tree, or itself where it has none.
+    /// Path of its work tree, or of a bare repository.
     path: PathBuf,
     has_files: bool,
-    /// Where repositories of submodules lie that the user has.
+    /// Directories with the user's repositories of submodules.
     pub(super) modules: Vec<PathBuf>,
 }
 
 impl Repository<'static> {
-    /// The repository that a directory of this machine lies in.
+    /// Opens the repository that contains a directory of this machine.
     ///
     /// # Errors
-    /// It lies in none that git reads, or there is no git.
+    /// Fails if git finds no repository, or is not installed.
     pub fn at(directory: &Path) -> Result<Self, Error> {
         Self::on(&MACHINE, directory)
     }
 }
 
 impl<'s> Repository<'s> {
-    /// The same on some machine.
+    /// Does the same for any machine.
     ///
     /// # Errors
-    /// It lies in none that git reads, or there is no git.
+    /// Fails if git finds no repository, or is not installed.
     pub fn on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
         let hands = Hands::new(system);
         let none = |why: &dyn std::fmt::Display| {
@@ -65,7 +65,7 @@ impl<'s> Repository<'s> {
         let text = executed.heard.text();
         let mut lines = text.lines();
         let has_files = lines.next() == Some("true");
-        // The second may be told as seen from the place.
+        // The second path may be relative to the directory.
         let [own, common] = [(); 2].map(|()| place.join(lines.next().unwrap_or_default()));
         let common = system.canonical(&common).map_err(|error| none(&error))?;
         let path = if has_files {
@@ -78,7 +78,7 @@ impl<'s> Repository<'s> {
         Ok(Self { hands, path, has_files, modules })
     }
 
-    /// Run by this user instead of the one who called sudo; none is the user of this process.
+    /// Runs git as this user instead of the caller of sudo; `None` is the user of this process.
     #[must_use]
     pub fn run_by(mut self, caller: Option<Caller>) -> Self {
         self.hands.caller = caller;
@@ -91,18 +91,18 @@ impl<'s> Repository<'s> {
         self
     }
 
-    /// What it is called: the top of its work tree, or itself where it has none.
+    /// Returns the top of its work tree, or the path of a bare repository.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The commit that a revision is: a branch, a tag, `HEAD~3`.
+    /// Resolves a revision to a commit: a branch, a tag, `HEAD~3`.
     pub fn resolve(&self, rev: &str) -> Result<Commit, Error> {
         let none = |why: &str| {
             let (rev, path) = (outside::spelled(rev), self.path.display());
             Error::Mistake(format!("{rev} is not a commit of {path}: {why}"))
         };
-        // Git takes it for an option, and no name begins so.
+        // Git would read it as an option, and no name starts this way.
         if rev.is_empty() || rev.starts_with('-') {
             return Err(none("give a branch, a tag or a commit"));
         }
@@ -116,7 +116,7 @@ impl<'s> Repository<'s> {
         one.into_iter().next().ok_or_else(|| none("git does not list the commit"))
     }
 
-    /// Whether files that it knows were changed since its commit.
+    /// Returns whether tracked files differ from the commit.
     pub fn is_changed(&self) -> Result<bool, Error> {
         if !self.has_files {
             return Ok(false);
@@ -128,7 +128,7 @@ impl<'s> Repository<'s> {
     fn listed(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
         let text = self.hands.output(&self.path, words, LONG)?;
         let commit = |line: &str| {
-            // Before each commit stands a line of its name alone.
+            // Before each commit comes a line with only its ID.
             let (id, subject) = line.split_once('\t')?;
             Some(Commit { id: id.to_owned(), subject: outside::spelled(subject).into_owned() })
         };

@@ -1,5 +1,4 @@
-//! Submodules of a commit, in its tree: from the repositories that the user has of them, where there are such, else
-//! from where they come from.
+//! Submodules of a commit in its tree: from the user's repositories of them if present, otherwise from their origins.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +7,16 @@ use super::git::{Hands, LONG, SHORT, complaint, ended};
 use super::repository::MODULES;
 
 const LISTED: &str = ".gitmodules";
-/// Between two answers that may hold line ends.
+/// Separates answers that may contain newlines.
 const NUL: char = '\0';
 
-/// A submodule: what it is called, and where it lies in its tree.
+/// A submodule: its name and its path in the tree.
 struct Submodule {
     name: String,
     path: String,
 }
 
-/// Fetches the submodules of a tree, and theirs; `modules` are directories in which the user has repositories of
-/// them.
+/// Fetches the submodules of a tree recursively; `modules` are directories with the user's repositories of them.
 pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Result<(), Error> {
     if hands.system.status(&tree.join(LISTED)).is_err() {
         return Ok(());
@@ -31,7 +29,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
         if let Some(known) = known.first() {
             let key = format!("submodule.{}.url", own.name);
             hands.output(tree, &["config", &key, &address(known)], SHORT)?;
-            // It is the user's own, named by us and not by the commit.
+            // The path is the user's own, not from the commit.
             words.extend(["-c", "protocol.file.allow=always"]);
         }
         words.extend(["submodule", "--quiet", "update", "--init", "--", own.path.as_str()]);
@@ -49,7 +47,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
     Ok(())
 }
 
-/// The address of a repository on this machine by which it is read and nothing in it is linked to.
+/// Returns an address of a local repository from which git copies files instead of hard-linking them.
 fn address(path: &Path) -> String {
     format!("file://{}", path.display().to_string().replace('%', "%25"))
 }
@@ -58,7 +56,7 @@ fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
     let pattern = r"^submodule\..*\.path$";
     let ask = ["config", "--file", LISTED, "--null", "--get-regexp", pattern];
     let executed = hands.git(tree, &ask, LONG)?;
-    // It fails where none has a path.
+    // Fails if no submodule has a path.
     if ended(&executed).is_some() {
         return Ok(Vec::new());
     }

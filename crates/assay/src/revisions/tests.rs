@@ -22,7 +22,7 @@ impl Drop for Bench {
 }
 
 impl Bench {
-    /// None where git cannot be tried, which is said.
+    /// Returns `None`, with a message, if git cannot be tested.
     fn new(name: &str) -> Option<Self> {
         if !have(&[Need::Program("git")]) {
             return None;
@@ -64,7 +64,7 @@ fn a_revision_is_what_git_calls_one_and_what_is_none_is_the_users_mistake() {
         assert_eq!(repository.resolve(rev).unwrap().id, *id, "{rev}");
     }
     assert_eq!(repository.resolve("v1").unwrap().subject, "file: 1");
-    // What a terminal would obey is spelled out.
+    // Escapes control characters for the terminal.
     bench.lab.commit("file", "\u{1b}[31m3").unwrap();
     let subject = repository.resolve("HEAD").unwrap().subject;
     assert!(subject.contains("[31m3") && !subject.contains('\u{1b}'), "{subject:?}");
@@ -92,22 +92,22 @@ fn a_tree_is_built_once_and_the_repository_is_only_read() {
     let built = || {
         let trees = bench.trees(Some(&build));
         let tree = trees.tree(&commit).unwrap();
-        // Asked again it is the same, also while somebody has it.
+        // The second request returns the same tree, even while it is in use.
         assert_eq!(trees.tree(&commit).unwrap(), tree);
         (tree.path, fs::read_to_string(&count).unwrap().lines().count())
     };
     let (path, times) = built();
     assert_eq!((fs::read_to_string(path.join("made")).unwrap().as_str(), times), ("1", 1));
     assert_eq!(built(), (path.clone(), 1));
-    // What a command changed is not what was built.
+    // A command has changed this tree.
     fs::write(path.join("file"), "another").unwrap();
     assert_eq!(built(), (path.clone(), 2));
     assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "1");
-    // Others of this process have it, too.
+    // Other parts of this process use it, too.
     let kept = bench.trees(Some(&build));
     assert_eq!(kept.tree(&commit).unwrap().path, built().0);
     drop(kept);
-    // Another line is another tree.
+    // Another build line gives another tree.
     let other = bench.trees(None).tree(&commit).unwrap();
     assert!(other.path != path && !other.path.join("made").exists());
     assert!(bench.lab.everything().unwrap() == before, "the repository was written to");
@@ -151,7 +151,7 @@ fn submodules_come_from_what_the_user_has_of_them_or_are_refused() {
     bench.lab.git(&["submodule", "--quiet", "add", "--name", "in", &address, "sub"]).unwrap();
     bench.lab.commit("file", "1").unwrap();
     let commit = bench.repository().resolve("HEAD").unwrap();
-    // Where they come from is not there any more.
+    // Their origin no longer exists.
     fs::rename(&origin, bench.scratch.path().join("elsewhere")).unwrap();
     let before = bench.lab.everything().unwrap();
     let tree = bench.trees(None).tree(&commit).unwrap();
@@ -197,7 +197,7 @@ fn what_is_unfinished_is_known_from_what_is_whole() {
     assert_eq!(remove(&Real, &unfinished(&Real, &home)[0]), Removal::Removed);
     assert_eq!(remove(&Real, &kept(&Real, &home)[0]), Removal::InUse);
     drop(trees);
-    // A process that a neighbour started meanwhile has the lock, too, until it has become another program.
+    // A child process of a parallel test holds the lock, too, until it calls exec.
     let is_removed = |_: &u32| {
         std::thread::sleep(Duration::from_millis(20));
         remove(&Real, &kept(&Real, &home)[0]) == Removal::Removed
@@ -214,7 +214,7 @@ fn identical_builds_are_known_from_different_ones() {
         .into();
     bench.lab.commit("data", "7").unwrap();
     bench.lab.commit("run.sh", "cat data").unwrap();
-    // A build that leaves comments out, as compilers do.
+    // A build that removes comments, like a compiler.
     let build = "grep -v '#' source > prog; cp prog notes; date +%N >> notes; chmod +x prog";
     let trees = bench.trees(Some(build));
     let repository = bench.repository();
@@ -227,12 +227,12 @@ fn identical_builds_are_known_from_different_ones() {
     };
     assert!(same([0, 1], &["./prog 5"]));
     assert!(!same([1, 2], &["./prog 5"]), "the program differs");
-    // Files that the lines name belong to what is run; so may one that only a shell knows.
+    // Files on the lines count as part of the program; so may one that only a shell resolves.
     assert!(same([3, 4], &["./prog data"]));
     assert!(!same([2, 3], &["./prog data"]), "one of them is not there");
     assert!(!same([0, 1], &["./prog 5", "cat source"]), "a line beside it reads another file");
     assert!(!same([0, 1], &["./prog $(ls)"]));
-    // A source that is run may read any other, and a program of the system is not the build.
+    // A script may read any other file, and a system program is not from the build.
     assert!(!same([3, 4], &["sh run.sh"]) && !same([0, 1], &["cat prog"]));
     assert!(!same([0, 1], &["./notes"]), "no program");
     let unbuilt = bench.trees(None);

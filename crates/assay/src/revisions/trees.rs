@@ -1,4 +1,4 @@
-//! Trees of commits, below the tool's own directory: made and built once, kept for the next study, and bounded.
+//! Trees of commits below Assay's directory: created and built once, stored for later studies, and limited in number.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,30 +18,30 @@ use super::repository::{Commit, Repository};
 use super::{Error, submodules};
 
 const TREES: &str = "trees";
-/// Trees that are kept at most, and their bytes: the oldest go first.
+/// Maximum number of stored trees and of their bytes; the oldest are removed first.
 const MOST_TREES: usize = 8;
 const MOST_BYTES: u64 = 2 << 30;
-/// Digits of a name of a tree.
+/// Digits of a tree's name.
 const DIGITS: usize = 32;
-/// Says that a tree is whole. Its place belongs to git, so that it is no file of the commit.
+/// Marks a complete tree. It is in git's directory, and therefore no file of the commit.
 const MARK: &str = ".git/assay-tree.json";
 const MARK_FORMAT: &str = "assay-tree/1";
 const MOST_MARK_BYTES: u64 = 1 << 20;
-/// Bytes of what a build says that are kept, and its lines that are told.
+/// Stored bytes of a build's output, and displayed lines.
 const BUILD_BYTES: u64 = 64 << 10;
 const LAST_LINES: usize = 20;
-/// Lets a line say everything in one stream.
+/// Merges standard error into standard output.
 const BUILD: &str = "exec 2>&1; exec sh -c \"$1\"";
-/// What was built goes to the drive before it is marked, and before anything is measured.
+/// Flushes the built files to the drive before the mark and any measurement.
 const SYNC: &str = "sync -f . 2> /dev/null || sync";
-/// Prints a hash of each program of a tree and of each file that is named; fails unless the first name is a program.
+/// Prints a hash of each program of a tree and of each named file; fails unless the first name is a program.
 const PROGRAMS: &str = r#"[ -f "$1" ] && [ -x "$1" ] || exit 1
 find . -path ./.git -prune -o -type f -perm -100 -print | LC_ALL=C sort |
 while IFS= read -r file; do printf '%s ' "$file"; sha256sum < "$file"; done
 for file; do [ ! -f "$file" ] || sha256sum < "$file"; done"#;
-/// Signs by which a shell makes names that do not stand in a line.
+/// Characters by which a shell generates names absent from the line.
 const SIGNS_OF_SHELL: [char; 12] = ['$', '`', '{', '*', '?', '<', '>', '[', '~', '"', '\'', '\\'];
-/// Between two looks whether somebody else is done with a tree.
+/// Time between two checks whether another process has released a tree.
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,12 +57,12 @@ struct Mark {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     build: Option<String>,
     commit: String,
-    /// A hash of what git says of its files.
+    /// Hash of git's status of its files.
     state: String,
     bytes: u64,
 }
 
-/// Trees of one repository, built by one line. Nobody else removes those that it gave as long as it is there.
+/// Trees of one repository, built with one command line. Protects the returned trees from removal by other processes.
 pub struct Trees<'s> {
     hands: Hands<'s>,
     directory: PathBuf,
@@ -83,7 +83,7 @@ pub fn directory(home: &Path) -> PathBuf {
 }
 
 impl<'s> Trees<'s> {
-    /// Those below a home, which is an absolute path, built by a line for the shell.
+    /// Returns the trees below a home (an absolute path) with a shell command line for builds.
     pub fn below(home: &Path, repository: &Repository<'s>, build: Option<&str>) -> Self {
         Self {
             hands: repository.hands,
@@ -99,23 +99,23 @@ impl<'s> Trees<'s> {
         mark(self.hands.system, &self.place(commit)).is_some()
     }
 
-    /// The tree of a commit: that which is there, or a new one.
+    /// Returns the tree of a commit, and creates it if necessary.
     ///
     /// # Errors
-    /// It cannot be made, it does not build, or the user wants to stop.
+    /// Fails if it cannot be created or built, or if the user interrupts.
     pub fn tree(&self, commit: &Commit) -> Result<Tree, Error> {
         self.hold(commit)?;
         let path = self.place(commit);
         match self.as_made(&path, commit)? {
-            // Its time says when it was used last.
+            // Its modification time records the last use.
             Some(mark) => self.put_mark(&path, &mark)?,
             None => self.make(&path, commit)?,
         }
         Ok(Tree { path, commit: commit.clone() })
     }
 
-    /// Returns whether lines run the same bytes in all of these trees: the first word is a program that was built, and
-    /// neither a program of the trees nor a file that the lines name differs.
+    /// Returns whether lines run the same bytes in all of these trees: the first word is a built program, and neither a
+    /// program of the trees nor a file on the lines differs.
     pub fn are_identical(&self, trees: &[Tree], lines: &[&str]) -> Result<bool, Error> {
         let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
         let is_plain = lines.iter().all(|line| !line.contains(SIGNS_OF_SHELL));
@@ -125,7 +125,7 @@ impl<'s> Trees<'s> {
         }
         let mut first = None;
         for tree in trees {
-            // What the commit has is a source, which may read others.
+            // A tracked file is a source, which may read others.
             let tracked = self.hands.git(&tree.path, &["ls-files", "--", program], SHORT)?;
             let asked: Vec<&str> =
                 ["-c", PROGRAMS, "sh"].into_iter().chain(words.iter().copied()).collect();
@@ -148,7 +148,7 @@ impl<'s> Trees<'s> {
         self.directory.join(self.name(commit))
     }
 
-    /// Waits until nobody else makes or uses it, and keeps it.
+    /// Waits until no other process creates or uses it, and locks it.
     fn hold(&self, commit: &Commit) -> Result<(), Error> {
         let name = self.name(commit);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +162,7 @@ impl<'s> Trees<'s> {
                     held.insert(name, hold);
                     return Ok(());
                 }
-                // Other trees of this process have it, and keep it.
+                // Other trees of this process hold it, and keep it.
                 Err(HoldError::Held { process: Some(process), .. }) if process == own => {
                     return Ok(());
                 }
@@ -177,7 +177,7 @@ impl<'s> Trees<'s> {
         }
     }
 
-    /// The mark of a tree whose files are those that were made: a command may have changed some.
+    /// Returns the mark of a tree if its files are as built: a command may have changed some.
     fn as_made(&self, path: &Path, commit: &Commit) -> Result<Option<Mark>, Error> {
         let Some(mark) = mark(self.hands.system, path) else { return Ok(None) };
         if mark.commit != commit.id {
@@ -186,12 +186,12 @@ impl<'s> Trees<'s> {
         match self.state(path) {
             Ok(state) => Ok((state == mark.state).then_some(mark)),
             Err(Error::Stopped) => Err(Error::Stopped),
-            // What git cannot read any more is made anew.
+            // Creates the tree again if git cannot read it.
             Err(_) => Ok(None),
         }
     }
 
-    /// A hash of what git says of the files of a tree: where they stand, and how they differ from the commit.
+    /// Returns a hash of git's status of a tree: the paths of its files, and their differences from the commit.
     fn state(&self, path: &Path) -> Result<String, Error> {
         let head = self.hands.output(path, &["rev-parse", "HEAD"], SHORT)?;
         let ask = ["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"];
@@ -202,7 +202,7 @@ impl<'s> Trees<'s> {
     fn make(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let system = self.hands.system;
         cleared(system, path)?;
-        // The home itself stays root's where it is the machine's: the trees alone belong to who called sudo.
+        // Under sudo, the machine's home still belongs to root: only the trees belong to the caller.
         let home = self.directory.parent().unwrap_or(&self.directory);
         let made = system.create_own_directory(&guard::journals(home));
         made.and_then(|()| system.create_directory(&self.directory)).map_err(|error| {
@@ -210,7 +210,7 @@ impl<'s> Trees<'s> {
         })?;
         let made = self.fill(path, commit);
         if made.is_err() {
-            // The first reason is what matters; what stays is removed by the next one.
+            // Reports the first error; the next run removes the rest.
             let _ = cleared(system, path);
         } else {
             bound(system, &self.directory);
@@ -286,7 +286,7 @@ fn lock(name: &str) -> String {
     format!("tree-{name}")
 }
 
-/// The mark of a tree that is whole. Whoever runs commands may write there: what is no small file is none.
+/// Returns the mark of a complete tree. Commands may write there: ignores anything but a small file.
 fn mark(system: &dyn System, path: &Path) -> Option<Mark> {
     let path = path.join(MARK);
     let status = system.status(&path).ok()?;
@@ -306,7 +306,7 @@ fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
         .map_err(|error| Error::Refused(format!("cannot remove {}: {error}", path.display())))
 }
 
-/// Places of trees, whole or not: nothing else in that directory is ours.
+/// Returns the directories of trees, complete or not; others in that directory are not ours.
 fn places(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
     let is_ours =
         |name: &String| name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -314,8 +314,7 @@ fn places(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
     names.map(|name| (name.clone(), directory.join(name))).collect()
 }
 
-/// Removes the trees that were not used for longest, until those that are left are few and small enough. One that
-/// somebody has stays.
+/// Removes the least recently used trees until number and size are within the limits. Skips trees in use.
 fn bound(system: &dyn System, directory: &Path) {
     let used = |(name, path): (String, PathBuf)| {
         let bytes = mark(system, &path)?.bytes;
@@ -331,7 +330,7 @@ fn bound(system: &dyn System, directory: &Path) {
             continue;
         }
         if let Ok(_hold) = system.hold(&lock(name)) {
-            // What stays is tried again by the next one.
+            // The next run tries again to remove it.
             let _ = cleared(system, path);
         }
     }

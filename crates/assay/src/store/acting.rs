@@ -1,4 +1,4 @@
-//! Finding and opening a result that is to be acted upon, and not only shown.
+//! Finds and opens a result for actions beyond displaying it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use assay_study::results::vouch::{Purpose, vouch};
 /// Opens the result that a command is to act upon.
 ///
 /// # Errors
-/// The mistakes of [`super::find`], and the refusals of [`vouch`]: before anything is written.
+/// Fails like [`super::find`] and [`vouch`], before anything is written.
 pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outcome<Acting> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
-        // Without a slash at its end, which would lead through a link.
+        // Without a trailing slash, which would follow a link.
         let bare: PathBuf = path.components().collect();
         bundle::unlinked(system, &bare)?;
     }
@@ -26,7 +26,7 @@ pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outc
     Ok(Acting { stored, voucher, directory })
 }
 
-/// Refuses a result whose targets, of those that are named, stand on other drives now.
+/// Refuses a result if one of the named targets is now on another drive.
 pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[String]) -> Outcome<()> {
     let is_own = matches!(stored.study.target, Some(Target::Loop(_)));
     if is_own || stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {

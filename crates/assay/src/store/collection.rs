@@ -1,7 +1,7 @@
 //! A collection on disk: a folder of small files that git merges without conflicts.
 //!
-//! `collection.json` and `.gitattributes` are the same in every copy; each row lies below `rows/` under the
-//! hash of what is in it, so nobody ever changes a file that somebody else has.
+//! `collection.json` and `.gitattributes` are the same in every copy; each row is stored below `rows/` under its
+//! content hash, and nobody changes another person's file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,33 +14,33 @@ use assay_machine::system::{FileKind, System, identity};
 
 const ABOUT: &str = "collection.json";
 const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";
-/// Names are hashes of contents: git must not change the ends of lines.
+/// Names are content hashes: git must not convert line endings.
 const ATTRIBUTES: &str = ".gitattributes";
 const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
 const ROWS: &str = "rows";
-/// What the places of published rows begin with: they are a part of this program and have no file.
+/// Prefix of the places of published rows, which are part of this program and have no file.
 const PUBLISHED: &str = "published row ";
 const MOST_ROWS: usize = 1_000_000;
-/// Files that are named as no rows at most; more of them are counted.
+/// Maximum number of invalid files listed; further ones are only counted.
 const MOST_NAMED: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub file: String,
-    /// Why, in words that follow it.
+    /// Reason, as the end of a sentence.
     pub why: String,
 }
 
-/// All rows in one line each, the published ones first.
+/// All rows with one line each, published ones first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
     pub rows: Vec<Flat>,
-    /// What is no row, as far as it is named.
+    /// Invalid files, as far as listed.
     pub refused: Vec<Refused>,
     pub refused_in_all: usize,
 }
 
-/// The folder that is meant: the one that was named, else that of the user.
+/// Returns the named folder, or else the user's.
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
     match named {
         Some(folder) => Ok(folder.to_owned()),
@@ -61,11 +61,11 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     refused!("cannot write {}: {error}", path.display())
 }
 
-/// Looks whether a folder is a collection of this format. One's own counts before it is made: the published
-/// rows are in it from the start, and who only asks need not be able to write.
+/// Checks that a folder is a collection of this format. Accepts the user's default folder before it exists: published
+/// rows are always included, and a query needs no write permission.
 ///
 /// # Errors
-/// The user's mistake where there is none yet, or one of a newer format.
+/// Fails if there is no collection, or one of a newer format.
 pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
     let path = folder.join(ABOUT);
     match system.read_text(&path) {
@@ -89,8 +89,7 @@ fn no_folder(path: &Path) -> Failure {
     mistake!("{} is not a directory; use a directory", path.display())
 }
 
-/// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
-/// was there already.
+/// Adds rows to a collection, and creates it if necessary; returns the file of each row, and whether it existed.
 pub fn add(
     system: &dyn System,
     folder: &Path,
@@ -125,7 +124,7 @@ pub fn add(
     rows.iter().map(one).collect()
 }
 
-/// Walks over all files below the rows and hands on each row; what is none is named.
+/// Reads all row files, calls a function with each row, and lists invalid ones.
 pub fn each(
     system: &dyn System,
     folder: &Path,
@@ -162,7 +161,7 @@ pub fn each(
     Ok((refused, in_all))
 }
 
-/// The names below the rows; none where nothing was added yet.
+/// Returns the names below the rows; empty before the first row.
 fn shelves(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
     let path = folder.join(ROWS);
     match system.list(&path) {
@@ -198,13 +197,13 @@ fn text(system: &dyn System, path: &Path) -> Result<String, String> {
     system.read_text(path).map_err(|error| error.to_string())
 }
 
-/// The row in a file that somebody sent, whatever it is called.
+/// Reads the row in a received file, with any name.
 pub fn sent(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
     let read = text(system, path).and_then(|text| file::read(&text));
     read.map_err(|why| mistake!("{}: {why}", path.display()))
 }
 
-/// Makes the index of every file; each row is looked at on the way.
+/// Builds the index of all files, and checks each row.
 pub fn build(
     system: &dyn System,
     folder: &Path,
@@ -230,7 +229,7 @@ fn first() -> impl Iterator<Item = (String, CollectionRow)> {
     published::rows().into_iter().enumerate().map(named)
 }
 
-/// The whole row behind a line of the index; none where its file is gone or was changed.
+/// Returns the complete row of an index line; `None` if its file is gone or was changed.
 pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<CollectionRow> {
     if let Some((_, row)) = first().find(|(file, _)| *file == flat.file) {
         return Some(row);

@@ -1,4 +1,4 @@
-//! A study as the command lines that do the same work.
+//! A study as command lines that do the same work.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use assay_study::plan::arms;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Survey};
 use assay_workloads::{ManualCommand, ManualRun};
 
-/// Name of the file that the lines work on in a directory.
+/// Name of the file that the lines use in a directory.
 const FILE: &str = "assay-explain.fio";
 
 /// The command line of a workload in one configuration.
@@ -31,7 +31,7 @@ pub struct WorkloadCommand {
     pub notes: Vec<String>,
 }
 
-/// What each target of a plan stands on here and now, where it can be told.
+/// Returns the current site of each target of a plan, where known.
 pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
     let site = |survey: &Survey| system::resolve(system, &survey.target).ok();
     plan.surveys.iter().map(site).collect()
@@ -39,14 +39,14 @@ pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// The user's, who typed them just now.
+    /// Typed by the user just now.
     Typed,
-    /// Those of another day: by now, or here, they may be somebody else's.
+    /// From an earlier day: the device name may now, or here, mean another device.
     Stored,
 }
 
-/// The command lines of a plan, one for each workload and arm. A device that would lose its data by them is
-/// named where the user named it, and left open otherwise.
+/// Returns the command lines of a plan, one for each workload and arm. Names a device that would lose data only if the
+/// user named it, and otherwise prints a placeholder.
 pub fn of_plan(
     system: &dyn System,
     study: &Study,
@@ -54,7 +54,7 @@ pub fn of_plan(
     sites: &[Option<Site>],
     names: Names,
 ) -> Vec<WorkloadCommand> {
-    // The second copy of the baseline is the same line again.
+    // The A/A control repeats the same line.
     let workloads = plan.workloads.iter();
     let workloads = workloads.filter(|own| !own.control && !own.work.is_only_watched());
     workloads
@@ -108,19 +108,19 @@ fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
         _ => Vec::new(),
     };
     let members = named.len().max(study.loop_devices() as usize);
-    // One that is to be made has no name yet.
+    // A device still to be created has no name yet.
     let is_typed = names == Names::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
     Below { named: if is_typed { named } else { Vec::new() }, members }
 }
 
-/// What the lines work on: the target, or what is made on it. Others' work has no file of the tool's.
+/// Returns the target of the lines: the target itself, or a file on it. Observed work has no test file.
 fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> String {
     if workload.work.is_others() {
         return survey.target.clone();
     }
     let is_device = site.is_some_and(|site| site.kind == TargetKind::Device);
     if survey.under.is_empty() && is_device && survey.area.written {
-        // That it was given up once is no leave to type it again.
+        // An earlier consent does not permit typing it again.
         return DEVICE.to_owned();
     }
     if survey.under.is_empty() {
@@ -129,7 +129,7 @@ fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> St
     let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { return file(MOUNT_POINT, true) };
     let out = stack.typed(vec![survey.target.clone().into()]).out;
     if is_device && out.as_os_str() == survey.target.as_str() {
-        // What lies beside a directory says nothing of where one is on this device.
+        // A directory's path does not tell where one is on this device.
         return file(ANY_DIRECTORY, true);
     }
     file(&out.to_string_lossy(), stack.gives() == Some(Gives::Directory))

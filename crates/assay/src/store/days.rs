@@ -1,4 +1,4 @@
-//! How far days lie apart by what is kept: earlier results of one study on one target.
+//! Day-to-day variation from stored results of the same study on the same target.
 
 use assay_analysis::inference::days::Days;
 use assay_core::failure::Outcome;
@@ -8,17 +8,16 @@ use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 
-/// Results that are opened for it at most, the newest of them.
+/// Maximum number of results opened for it, the newest ones.
 const MOST: usize = 12;
 
-/// How far single results like these scatter from day to day; what is usual where too few others are
-/// kept.
+/// Returns the day-to-day variation of single results; a default if too few results are stored.
 pub fn apart(system: &dyn System, compared: &[Findings]) -> Days {
     let known = of_the_same_study(system, compared).unwrap_or_default();
     Days::of_results(&known).unwrap_or_default()
 }
 
-/// Kept results of the study and the target of the first of these, without any of these.
+/// Returns stored results of the same study and target as the first of these, without these.
 fn of_the_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<Findings>> {
     let Some(first) = compared.first() else { return Ok(Vec::new()) };
     let wanted = bundle::frame(system, &super::find_kept(system, &first.study.id)?)?;
@@ -32,7 +31,7 @@ fn of_the_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<
     Ok(read.filter(|one| is_of_the_same_target(one, first)).collect())
 }
 
-/// Whether two results ask the same; each may have drawn for itself.
+/// Returns whether two results have the same study, ignoring the seed.
 fn is_alike(one: &Stored, other: &Stored) -> bool {
     let asked = |stored: &Stored| Study { seed: None, ..stored.study.clone() };
     asked(one) == asked(other)

@@ -1,4 +1,4 @@
-//! Everything that a page about a result is made of.
+//! Data for a page about a result.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use assay_study::results::record::Trial;
 use assay_study::results::trials::Trials;
 use assay_study::results::{cut, imported, series};
 
-/// Files of a bundle that say what was done, in the order of reading.
+/// Files of a bundle that document the run, in reading order.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];
 
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
@@ -26,7 +26,7 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
         return Ok(Evidence { table, ..Evidence::bare(findings) });
     }
     let mut stored = bundle::frame(system, directory)?;
-    // The records tell the arms of trials; those of the plan would be kept for nothing.
+    // The trial records contain the arms; clearing those of the plan saves memory.
     stored.plan.trials.iter_mut().for_each(|trial| trial.arm.clear());
     let mut records = Records::default();
     let mut findings = each_workload(system, directory, &stored, |trials| {
@@ -48,7 +48,7 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     })
 }
 
-/// The values of every trial as a table: as it was brought along, else made anew.
+/// Returns the values of every trial as a table: the imported one, or a new one.
 pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> {
     let Some(table) = &evidence.table else {
         return Ok(assay_report::html::every_trial(&evidence.findings));
@@ -56,8 +56,8 @@ pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> 
     system.read_text(table).map_err(|error| refused!("cannot read {}: {error}", table.display()))
 }
 
-/// The findings of a stored study, whose trials are read one workload at a time; `look` sees those
-/// of each, with the numbers of their lines.
+/// Returns the findings of a stored study, reading the trials of one workload at a time; `look` receives those of each,
+/// with their line numbers.
 pub(super) fn each_workload(
     system: &dyn System,
     directory: &Path,
@@ -77,7 +77,7 @@ pub(super) fn each_workload(
 
 #[derive(Default)]
 struct Records {
-    /// With the numbers of their lines: they ran in that order.
+    /// With line numbers, which give their order.
     ran: Vec<(usize, TrialEvidence)>,
     latencies: Vec<Latencies>,
 }

@@ -1,5 +1,5 @@
-//! Recorded requests as a log that fio plays (`fio --read_iolog`, version 3): a line a request, in the order in which
-//! they arrived, made as it is read.
+//! Recorded requests as a log that fio replays (`fio --read_iolog`, version 3): one line per request in order of
+//! arrival, generated as a stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, Reader};
 
-/// It as a format that results are exported in.
+/// Description of this export format.
 pub const ENTRY: About = About {
     name: "fio-iolog",
     summary: "recorded requests as a fio log for replay (read_iolog, version 3)",
@@ -22,13 +22,13 @@ pub const ENTRY: About = About {
 };
 
 const FIRST: &str = "fio version 3 iolog\n";
-/// Requests are recorded as they end: one that took longer than this stands behind some that arrived after it.
+/// Requests are recorded at completion: one with a higher latency comes after some that arrived later.
 const WINDOW_NS: u64 = 10_000_000_000;
-/// Requests that wait for their turn at most: some 50 MB.
+/// Maximum number of buffered requests, about 50 MB.
 const MOST_WAITING: usize = 1 << 20;
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Nanoseconds since the beginning, a running number, device, what to do, where, and how much.
+/// Nanoseconds since the start, sequence number, device, action, offset and size.
 type QueuedRequest = (u64, u64, u16, &'static str, u64, u32);
 
 pub struct Iolog<'s> {
@@ -44,10 +44,10 @@ pub struct Iolog<'s> {
 }
 
 impl<'s> Iolog<'s> {
-    /// That of a result.
+    /// Opens the log of a result.
     ///
     /// # Errors
-    /// The user's mistake where it has no recording; refused where that cannot be read.
+    /// Fails if the result has no recording, or an unreadable one.
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
         let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => mistake!("the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME"),
@@ -90,7 +90,7 @@ impl<'s> Iolog<'s> {
         Ok(())
     }
 
-    /// Whether nothing that is still to come can have arrived before the first that waits.
+    /// Returns whether the first buffered request is the next one, assuming the maximum delay, or the buffer is full.
     fn is_ready(&self) -> bool {
         let first = self.waiting.peek();
         self.waiting.len() >= MOST_WAITING
@@ -146,7 +146,7 @@ impl Read for Iolog<'_> {
     }
 }
 
-/// What fio is to do; none where it has no word for it.
+/// Returns fio's action; `None` if fio has none for the class.
 fn act(class: BlockClass) -> Option<&'static str> {
     match class {
         BlockClass::Read => Some("read"),
@@ -157,7 +157,7 @@ fn act(class: BlockClass) -> Option<&'static str> {
     }
 }
 
-/// A path without blanks, whatever a recording from elsewhere calls its devices.
+/// Returns a path without spaces for any device name of an imported recording.
 fn file_of(name: &str) -> String {
     let sign = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     format!("/dev/{}", name.chars().map(sign).collect::<String>())

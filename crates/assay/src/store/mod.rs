@@ -1,4 +1,4 @@
-//! The results that are kept: finding one by what the user types, and opening it.
+//! Stored results: finds one by the user's input, and opens it.
 
 pub mod acting;
 pub mod collection;
@@ -32,13 +32,13 @@ use assay_study::results::plan::Plan;
 
 pub use evidence::{every_trial, evidence_at};
 
-/// Formats of results that are made of their files, and not of what was found of them.
+/// Formats made of a result's files instead of its findings.
 pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
 
-/// Results of one title that are named at most.
+/// Maximum number of results listed for one title.
 const NAMED: usize = 5;
 
-/// The directory of a result: a path, an id, the beginning of one, or the newest.
+/// Returns the directory of a result by a path, an ID or the start of one, or of the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
         return system.canonical(path).map_err(|error| refused!("{}: {error}", path.display()));
@@ -52,10 +52,10 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
     }
 }
 
-/// A result by what the user types, with the name that the user gave its place.
+/// Returns a result by the user's input, with the user's name for its platform.
 ///
 /// # Errors
-/// The mistakes of [`find`], and what is wrong with the result.
+/// Fails like [`find`], and for invalid results.
 pub fn brought(system: &dyn System, word: &str) -> Outcome<places::LabeledResult> {
     let directory = find(system, Some(word))?;
     let findings = findings_at(system, &directory)?;
@@ -63,7 +63,7 @@ pub fn brought(system: &dyn System, word: &str) -> Outcome<places::LabeledResult
     Ok(places::LabeledResult { findings, label: bundle::label(system, &directory).place })
 }
 
-/// The directories of all results that this user sees, newest first; of two with one id the user's own first.
+/// Returns all result directories that this user sees, newest first, for equal IDs the user's own first.
 pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let mut found = Vec::new();
     for results in identity::results_directories(system)? {
@@ -75,7 +75,7 @@ pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The result with a title; nothing where none has it.
+/// Returns the result with a title; `None` if there is none.
 fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
     let called = |directory: &PathBuf| {
         bundle::listed(system, directory).is_ok_and(|listed| listed.title == wanted)
@@ -96,7 +96,7 @@ fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
     }
 }
 
-/// Ours alone, where one of them is meant: what was brought here hides none of them.
+/// Returns only results measured here if one matches: an imported result hides none of them.
 fn ours_first(system: &dyn System, found: Vec<PathBuf>) -> Vec<PathBuf> {
     let (brought, ours): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|directory| foreign::is_one(system, directory));
@@ -117,8 +117,8 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
     })
 }
 
-/// The directory of a kept result: its id, or the beginning or end of one. Never a path, so that nothing
-/// outside the results can be named.
+/// Returns the directory of a stored result by its ID, or the start or end of one. Accepts no paths, which could name
+/// something outside the results.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let kept = kept(system)?;
     if let Some(directory) = kept.iter().find(|directory| bundle::id_of(directory) == wanted) {
@@ -186,7 +186,7 @@ fn facts_of(stored: &Stored) -> StudyFacts {
     }
 }
 
-/// What the winner of a race promised; a ratio, whatever else stands there.
+/// Returns the ratio stated for a race's winner; `None` if it is not a positive number.
 fn promised(study: &Study) -> Option<f64> {
     let told: f64 = study.race_ratio.as_ref()?.parse().ok()?;
     (told.is_finite() && told > 0.0).then_some(told)
@@ -216,7 +216,7 @@ pub fn findings_of_run(finished: Finished) -> Findings {
     })
 }
 
-/// The numbers of files that are imported, or were; `name` is what messages call a table.
+/// Reads the numbers of imported files; messages call a table `name`.
 pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
     let importer = import::find(&about.importer).ok_or_else(|| {
         mistake!(
@@ -243,8 +243,7 @@ pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<
     import::read(importer, &files, &options)
 }
 
-/// The findings of numbers that were brought along. What the importer took for granted is told
-/// with them.
+/// Returns the findings of imported numbers. They include the importer's assumptions.
 pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings {
     let study = StudyFacts {
         id: stored.id.clone(),
@@ -271,7 +270,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
     findings
 }
 
-/// Later results against the first one, where days scatter by so much.
+/// Compares later results with the first one, with the given day-to-day variation.
 pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     let Some((first, later)) = results.split_first() else {
         return Err(mistake!("nothing to compare; give two results"));
@@ -286,7 +285,7 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     something(inference::compare(first, later, days), later.first().map(|other| (first, other)))
 }
 
-/// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
+/// Refuses a race: selection favors lucky settings, and a comparison across days would not show it.
 pub fn comparable(found: &Findings) -> Outcome<()> {
     if found.race.is_none() {
         return Ok(());
@@ -298,7 +297,7 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
     ))
 }
 
-/// The findings of a side of several results against another; `margin` as a share.
+/// Compares several results per side; `margin` is a share.
 pub fn compared_sides(
     earlier: &[Findings],
     later: &[Findings],
@@ -320,7 +319,7 @@ fn something(found: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<
     Ok(found)
 }
 
-/// The first setting in which a common workload of two results differs, or else a workload that only one has.
+/// Returns the first setting in which a common workload of two results differs, or else a workload that only one has.
 fn apart(one: &Findings, other: &Findings) -> Option<String> {
     for cell in one.measurements.iter().filter(|cell| cell.primary) {
         let name = &cell.workload;

@@ -1,7 +1,6 @@
-//! A whole result as one file (`.assay`): a `tar` of known names, packed by gzip. What is in one from
-//! elsewhere is taken from nobody: names are those of a result's own files and nothing else, heads are
-//! read raw (no links, no long names, no sparse files), and what it unpacks to has an end. It is read
-//! twice, in little memory, and written only after all of it was looked at.
+//! A complete result as one file (`.assay`): a `tar` of known names, compressed by gzip. Foreign files are not trusted:
+//! names must be those of a result's files, headers are read raw (no links, long names or sparse files), and the
+//! unpacked size is limited. Each file is read twice with little memory, and written only after a complete check.
 
 mod incoming;
 mod limits;
@@ -29,7 +28,7 @@ use assay_study::results::foreign::{self, Mark, Place};
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
 
-/// It as a format that results are exported in.
+/// Description of this export format.
 pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
     name: "bundle",
     summary: "complete result with histograms, as a file (.assay) for assay import",
@@ -42,18 +41,18 @@ pub const ENDING: &str = "assay";
 pub const FORMAT: &str = "assay-bundle/1";
 const ABOUT: &str = "bundle.json";
 const MOST_ABOUT_BYTES: u64 = 64 << 10;
-/// Bytes in which its first head lies.
+/// Bytes that contain its first header.
 const HEADS_BYTES: u64 = 4096;
-/// Either of these makes a directory a result: they are written last.
+/// Either file marks a directory as a result: both are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
 
-/// The first of the files of another tool, where these were imported.
+/// First file of another tool in an imported result.
 const FIRST_SOURCE: &str = "source-0001";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct About {
     format: String,
-    /// Id of the result where it was measured.
+    /// ID of the result where it was measured.
     #[serde(default)]
     id: String,
     #[serde(default)]
@@ -64,20 +63,20 @@ pub struct Packed {
     pub bytes: Vec<u8>,
     pub files: usize,
     pub unpacked_bytes: u64,
-    /// What lies with the result and is no part of one.
+    /// Files in the directory that are not part of a result.
     pub left_out: Vec<String>,
 }
 
 /// Packs the result in a directory.
 ///
 /// # Errors
-/// Where a process works on it, where it cannot be read, or where it is too large for one file.
+/// Fails if a process uses the result, or if it is unreadable or too large for one file.
 pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if bundle::is_running(system, directory) {
         return Err(refused!("{id} is still running; export the bundle after the study has ended"));
     }
-    // Refused before somebody else has to.
+    // Fails here instead of at the recipient.
     super::findings_at(system, directory)?;
     let (names, left_out) = names(system, directory)?;
     let packer: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::default());
@@ -107,7 +106,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     Ok(Packed { bytes, files: names.len(), unpacked_bytes, left_out })
 }
 
-/// What would be refused elsewhere is not handed on.
+/// Returns the error for a result that recipients would refuse.
 fn no_other(why: &str) -> Failure {
     refused!("assay import would reject the bundle: {why}")
 }
@@ -120,7 +119,7 @@ fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -
     archive.append_data(&mut header, name, bytes)
 }
 
-/// The files of a result in the order in which they are written again, and what else lies there.
+/// Returns the files of a result in writing order, and the other files in the directory.
 fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
     let listed = |path: &Path| {
         system.list(path).map_err(|error| refused!("cannot read {}: {error}", path.display()))
@@ -157,11 +156,10 @@ pub struct Added {
     pub was_there: bool,
 }
 
-/// Adds the result in a file to those that are kept, marked as foreign.
+/// Adds the result in a file, marked as foreign.
 ///
 /// # Errors
-/// Where the file is none of these, is damaged, holds what no result does, or is of a newer format; then
-/// nothing of it is kept.
+/// Fails, and stores nothing, if the file is no bundle, is damaged, has unknown contents, or has a newer format.
 pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     let results = identity::results_directory(system)?;
     sweep(system, &results);
@@ -194,7 +192,7 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         }
         Err(Failure::mistake("the bundle changed during reading".to_owned()))
     });
-    // The readers name the file where it lay for a moment; the user knows the other one.
+    // Messages name the user's file instead of the temporary one.
     brought.map_err(|failure| Failure {
         message: format!("{}: {}; nothing was added", path.display(), failure.message),
         ..failure
@@ -207,7 +205,7 @@ struct Seen {
     sha256: String,
 }
 
-/// Whether a file is one, by its name or by what stands first in it.
+/// Returns whether a file is a bundle, by its name or its first bytes.
 pub fn is_one(system: &dyn System, path: &Path) -> bool {
     if path.extension().is_some_and(|ending| ending == ENDING) {
         return true;
@@ -228,7 +226,7 @@ fn bad(path: &Path, how: &str) -> Failure {
     mistake!("{}: {how}; nothing was added", path.display())
 }
 
-/// Reads a file from its beginning to its end and hands on each file of its result.
+/// Reads a file completely, and calls a function with each file of its result.
 fn look(
     system: &dyn System,
     path: &Path,
@@ -256,7 +254,7 @@ fn look(
         bad(&format!("damaged, or not an assay export bundle ({error})"))
     };
     let mut reading = ParcelReader::default();
-    // Raw: an archive that names its files by other files, or files with holes, is refused like links.
+    // Raw: refuses archives with links, long names or sparse files.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
         let mut entry = entry.map_err(|error| unreadable(&error))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -288,7 +286,7 @@ fn look(
         }
         reading.add(&name, size, &summed.sum.finish());
     }
-    // To the end: the sum of its bytes stands there.
+    // Reads to the end, where gzip stores its checksum.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| unreadable(&error))?;
     reading.seen(path)
 }
@@ -322,7 +320,7 @@ struct ParcelReader {
     about: Option<About>,
     names: BTreeSet<String>,
     bytes: u64,
-    /// Of name, length and hash of each file.
+    /// Hash of name, length and hash of each file.
     hashes: Sum,
 }
 
@@ -348,7 +346,7 @@ impl ParcelReader {
     }
 }
 
-/// A stream whose bytes are counted and hashed.
+/// A stream that counts and hashes its bytes.
 struct Summed<'r> {
     from: &'r mut dyn Read,
     sum: Sum,
@@ -380,7 +378,7 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// Name of the file of a result, where the user gave none.
+/// Returns the default file name of a result.
 pub fn usual_name(directory: &Path) -> PathBuf {
     let id = directory.file_name().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{id}.assay"))

@@ -1,5 +1,5 @@
-//! A study as it goes on, for those who watch: what has run, what runs, how long it may take. Reads
-//! only what was added since the last look, and nothing that the measurement needs.
+//! Progress of a running study for observers: finished trials, the current one, and the remaining time. Reads only what
+//! was added since the last read, and disturbs no measurement.
 
 use std::fs::File;
 use std::io;
@@ -20,25 +20,25 @@ use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics;
 
-/// Bytes of trials that are read at once; more for a line that is longer.
+/// Bytes of trials read at once; more for a longer line.
 const PART_BYTES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 16 << 20;
 
-/// A study that runs, of this process or of another one.
+/// A running study, of this process or another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StudyProgress {
     pub title: String,
     pub running: bool,
-    /// Trials that have run, the lead-in and repeats included.
+    /// Finished trials, including warm-up and repeats.
     pub done: usize,
-    /// Trials in all, as far as is known; 0 before the study is planned.
+    /// Total number of trials, as far as known; 0 before the study is planned.
     pub planned: usize,
-    /// Seconds that the trials left are expected to take while it runs.
+    /// Expected time of the remaining trials in seconds, while it runs.
     pub left_s: Option<u64>,
-    /// Seconds of all trials, until they are planned.
+    /// Expected time of all trials in seconds, until they are planned.
     pub trials_s: Option<u64>,
     pub now: String,
-    /// The latest last.
+    /// Warnings, the latest last.
     pub warnings: Vec<String>,
     /// Whether it is a study of this process.
     pub own: bool,
@@ -106,7 +106,7 @@ fn seconds(ns: u64) -> u64 {
 struct Ahead {
     trials: usize,
     expected_ns: u64,
-    /// The one that runs, in words.
+    /// Current trial, in words.
     first: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub struct Watched {
     plan: Plan,
     environment: Environment,
     ran: Vec<repeats::Ran>,
-    /// The same as a race knows them, where it is one.
+    /// The same trials in a race's form, if it is a race.
     runs: Vec<race::Run>,
     pace: Pace,
     disturbed: Odd,
@@ -171,7 +171,7 @@ impl Watched {
         Ok(watched)
     }
 
-    /// Whether it runs nothing, such as the recording of the page that asks.
+    /// Returns whether it runs nothing, such as the recording of this page.
     pub fn is_recording(&self) -> bool {
         self.plan.is_only_watched()
     }
@@ -221,7 +221,7 @@ impl Watched {
         }
     }
 
-    /// Why it ended, where it did: nothing more where that was with its last trial.
+    /// Returns why it ended, empty if with its last trial; `None` while it runs.
     fn end(&self) -> Option<&str> {
         let ended = self.log.iter().rev().find(|entry| entry.event == ENDED);
         ended.map(|entry| entry.text.as_str())
@@ -246,7 +246,7 @@ impl Watched {
         }
     }
 
-    /// What of a replicate of a race comes, and what comes later at most.
+    /// Returns the trials left in this replicate of a race, and the maximum time including later ones.
     fn look_ahead_in_race(&self) -> Ahead {
         let early = self.end().is_some_and(|why| !why.is_empty());
         let Some(at) = race::race(&self.plan, &self.runs).filter(|_| !early) else {
@@ -262,7 +262,7 @@ impl Watched {
         }
     }
 
-    /// Some of `trials.jsonl` that was not read yet.
+    /// Reads part of `trials.jsonl` that was not read yet.
     fn news(&mut self, system: &dyn System) -> io::Result<String> {
         let path = self.directory.join("trials.jsonl");
         let found = system.status(&path)?;
@@ -270,7 +270,7 @@ impl Watched {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
         }
         if found.size_bytes < self.read_bytes {
-            // Cut off, and so another file than the one that was read.
+            // Truncated: no longer the same file.
             self.read_bytes = 0;
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
             self.ran.clear();
@@ -297,8 +297,7 @@ impl Watched {
         }
     }
 
-    /// The lines that end within so many bytes. The last one may be half written: it is read when
-    /// it is whole.
+    /// Returns the complete lines within a number of bytes. Leaves a partially written last line for the next read.
     fn whole_lines(&self, system: &dyn System, file: &File, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; most as usize];
         let mut there = 0;
@@ -342,7 +341,7 @@ impl Watched {
         }
     }
 
-    /// A trial with its latencies, where its value is one of them.
+    /// Returns a trial with its latencies if its value is one of them.
     fn with_latencies(&self, system: &dyn System, record: &Trial) -> Outcome<Trial> {
         let workload = self.plan.workloads.get(record.workload);
         let own = || workload.map(|workload| workload.work.primary(&|_| false));

@@ -16,24 +16,24 @@ use assay_machine::probes::block_latency::counts::{
 
 pub const FORMAT: &str = "assay-watch/1";
 
-/// What happened on disks while they were watched.
+/// Activity of the watched disks.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document<'a> {
     format: &'static str,
     seconds: f64,
-    /// How requests were seen, where they were.
+    /// How requests were traced, if they were.
     tracer: Option<Means>,
     devices: Vec<Device<'a>>,
-    /// Arrays of which two members or more were watched.
+    /// Arrays with at least two watched members.
     members: Vec<members::Told<'a>>,
     probes: Probes<'a>,
-    /// Requests of which nobody saw the beginning.
+    /// Requests whose start was not traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     unmatched_requests: Option<u64>,
 }
 
-/// What happened on a disk.
+/// Activity of a disk.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Device<'a> {
@@ -41,35 +41,35 @@ struct Device<'a> {
     #[serde(rename = "device")]
     name: &'a str,
     description: &'a str,
-    /// Its requests by class; null where the class is not seen.
+    /// Its requests by class; null for untraced classes.
     classes: BTreeMap<&'a str, Option<Class>>,
-    /// What the kernel counted; null where it tells nothing.
+    /// Counters of the kernel; null if unavailable.
     counters: Option<Counted>,
-    /// Why something is not there, by its name.
+    /// Reasons for absent values, by name.
     absent: BTreeMap<&'a str, &'a str>,
 }
 
-/// Requests of a class that ended.
+/// Completed requests of a class.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Class {
     count: u64,
-    /// Those of them that failed.
+    /// Failed requests among them.
     failed: u64,
     bytes: u64,
-    /// From the arrival in the block layer until the end.
+    /// From arrival in the block layer to completion.
     mean_ns: Option<f64>,
     stddev_ns: Option<f64>,
     p50_ns: Option<f64>,
     p99_ns: Option<f64>,
-    /// Buckets that hold something.
+    /// Non-empty buckets.
     histogram: Vec<Bucket>,
-    /// From the hand-over to the driver until the end.
+    /// From issue to the driver to completion.
     issued_mean_ns: Option<f64>,
     issued_histogram: Vec<Bucket>,
 }
 
-/// What the kernel counted of a disk.
+/// The kernel's counters of a disk.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Counted {
@@ -80,37 +80,37 @@ struct Counted {
     flushes: u64,
     discards: u64,
     discarded_bytes: u64,
-    /// Summed over all reads.
+    /// Total over all reads.
     read_ms: u64,
-    /// Summed over all writes.
+    /// Total over all writes.
     write_ms: u64,
-    /// Summed over all flushes.
+    /// Total over all flushes.
     flush_ms: u64,
-    /// Requests under way, on average.
+    /// Mean number of requests in flight.
     queue_mean: f64,
-    /// The largest of such averages between two readings.
+    /// Maximum of this mean between two readings.
     queue_max: f64,
-    /// Share of the time in which something was under way.
+    /// Share of the time with requests in flight.
     busy_share: f64,
 }
 
-/// What the machine around the disks did; null where it does not tell, and why stands in `absent`.
+/// Activity of the machine around the disks; null if unavailable, with the reason in `absent`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Probes<'a> {
-    /// Each processor.
+    /// Load of each CPU.
     cpus: Option<&'a [Load]>,
-    /// Time that work waited.
+    /// Time that tasks waited.
     pressure: Option<&'a Pressure>,
     memory: Option<&'a Memory>,
     temperature: Option<&'a [Sensor]>,
-    /// Times that a processor was slowed down by heat.
+    /// Number of thermal throttling events of CPUs.
     throttle_events: Option<u64>,
-    /// Programs that moved something.
+    /// Programs that did I/O.
     processes: Vec<&'a User>,
-    /// Programs whose traffic this user may not see.
+    /// Programs whose I/O this user may not see.
     processes_hidden: usize,
-    /// Why something is not there, by its name.
+    /// Reasons for absent values, by name.
     absent: BTreeMap<&'static str, &'a str>,
 }
 
@@ -161,7 +161,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
     Device { name: &disk.name, description: &state.disks[at].words, classes, counters, absent }
 }
 
-/// A class: nothing ended of it, or what did; none where it is not seen.
+/// Returns a class with or without completed requests; `None` if untraced.
 fn class(disk: &DiskSpan, name: &str) -> Option<Class> {
     let all = disk.classes.value()?;
     Some(of_class(all.get(name).unwrap_or(&ClassSpan::default())))
@@ -182,7 +182,7 @@ fn of_class(span: &ClassSpan) -> Class {
     }
 }
 
-/// One bucket of a histogram; its end does not belong to it.
+/// A histogram bucket; its upper end is exclusive.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Bucket {

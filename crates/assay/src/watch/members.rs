@@ -1,4 +1,4 @@
-//! Which member of an array is slow, as far as its members are watched.
+//! Finds the slow member of an array among the watched disks.
 
 use serde::Serialize;
 
@@ -9,16 +9,16 @@ use assay_machine::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
 use assay_machine::system::System;
 use assay_machine::system::devices::{self, Below};
 
-/// An array of which two members or more are watched.
+/// An array with at least two watched members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// `md0 (raid5 of sda1, sdb1 and sdc1)`.
+    /// Name and members: `md0 (raid5 of sda1, sdb1 and sdc1)`.
     pub words: String,
-    /// Its members, by their positions among the watched disks; a partition counts as its disk.
+    /// Positions of its members among the watched disks; a partition counts as its disk.
     members: Vec<usize>,
 }
 
-/// The arrays of this machine whose members are among some disks.
+/// Returns the arrays of this machine with members among the given disks.
 pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<Array> {
     let position = |name: &String| {
         let whole = whole(system, name);
@@ -33,7 +33,7 @@ pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<Array> {
     watched.filter(|array| array.members.len() > 1).collect()
 }
 
-/// The disk that a partition is a part of; a disk itself.
+/// Returns the disk of a partition; a disk itself.
 pub(super) fn whole(system: &dyn System, name: &str) -> String {
     match devices::layer(system, name) {
         (layer, Below::Devices(below)) if layer.kind == "partition" => {
@@ -61,7 +61,7 @@ fn work(disk: &DiskSpan) -> Option<Work> {
     disk.counters.value().map(|counters| Work::of_counters(&disk.name, counters))
 }
 
-/// By the time that the driver had the requests: only where that is known of each class of each member.
+/// Returns the time in the driver, only if known for each class of each member.
 fn traced(disk: &DiskSpan, work: &Work) -> Option<Work> {
     let classes = disk.classes.value()?;
     let [read, write] = ["read", "write"].map(|class| classes.get(class));
@@ -69,8 +69,9 @@ fn traced(disk: &DiskSpan, work: &Work) -> Option<Work> {
     told.then(|| work.clone().with_traced(read, write))
 }
 
-/// What is said of each array in a span: `slowest member: sdc, 38 ms per write, 4.1 times the median of
-/// the others`, or that none stands out. Nothing of one that did too little.
+/// Returns a sentence on each array in a span:
+/// `slowest member: sdc, 38 ms per write, 4.1 times the median of the others`, or that none is slow. Omits arrays with
+/// too little activity.
 pub fn sentences(state: &State, span: &Span) -> Vec<String> {
     let told = state.arrays.iter().filter_map(|array| {
         let slowest = slowest_of(array, span);
@@ -98,13 +99,13 @@ pub fn warnings(state: &State) -> Vec<String> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Told<'a> {
-    /// What it is, and of what.
+    /// Name and members.
     array: &'a str,
-    /// Its disks that are watched.
+    /// Its watched disks.
     members: Vec<&'a str>,
-    /// Null where it cannot be told.
+    /// Null if unknown.
     slowest: Option<Slowest>,
-    /// Why it cannot.
+    /// Why it is unknown.
     absent: Option<String>,
 }
 
@@ -148,7 +149,7 @@ mod tests {
         fake
     }
 
-    /// After a second in which each disk ended 100 writes, which took so many milliseconds in all.
+    /// Returns the state after a second with 100 writes per disk in the given total times (milliseconds).
     fn state(fake: &Fake, took_ms: [u64; 2]) -> State {
         let stat = |writes: u64, ms: u64| {
             format!("0 0 0 0 {writes} 0 {} {ms} 0 {ms} {ms} 0 0 0 0 0 0\n", writes * 8)

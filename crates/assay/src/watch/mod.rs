@@ -1,6 +1,6 @@
-//! What block devices and the machine around them do at this moment, and did since somebody began
-//! to look: `assay watch`. The [`sampler`] reads, [`State`] remembers, and the rest shows it: as a
-//! page of the terminal, as lines, as text at the end, as a document, as a bundle; [`requests`] records them one by one.
+//! `assay watch`: activity of block devices and the machine around them, now and since the start. The [`sampler`]
+//! reads, [`State`] accumulates, and other modules show it: as a terminal page, lines, final text, document or bundle;
+//! [`requests`] records single requests.
 
 pub mod document;
 pub mod members;

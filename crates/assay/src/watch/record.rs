@@ -1,5 +1,5 @@
-//! What was watched as a bundle: a study of one trial in which nothing was run, with the classes as
-//! its evidence. `show`, `compare` and `report` read it like any other.
+//! A recording as a bundle: a study of one trial that ran nothing, with the classes as evidence. `show`, `compare` and
+//! `report` read it like any other.
 
 mod brought;
 
@@ -39,7 +39,7 @@ use assay_workloads::{Measured, io};
 const MOST_SECONDS: u64 = 4 * 3600;
 const NOTHING_RUN: &str = "Assay only observed and ran no workload";
 
-/// Where and under which title a bundle is to be written.
+/// Where and under which title to write a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     pub directory: PathBuf,
@@ -58,7 +58,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Adds what happened between the last two readings, of all disks that are shown together.
+    /// Adds the activity between the last two readings of all shown disks.
     pub fn add(&mut self, state: &State) {
         let Some(second) = second(state) else { return };
         let shown = state.shown();
@@ -72,7 +72,7 @@ impl Rows {
         }
     }
 
-    /// Readings that were late can share a second.
+    /// Late readings may share a second.
     fn put(&mut self, row: SeriesRow) {
         let mut same = self.rows.iter_mut().rev().take_while(|known| known.second == row.second);
         match same.find(|known| known.class == row.class) {
@@ -81,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// Forgets them, as what is watched begins anew.
+    /// Clears the rows for a restart.
     pub fn clear(&mut self) {
         self.rows.clear();
     }
@@ -91,8 +91,7 @@ impl Rows {
     }
 }
 
-/// The second in which the middle of the last span lies, since the beginning; none where it is late
-/// for a row.
+/// Returns the second since the start in the middle of the last span; `None` beyond the maximum of a series.
 fn second(state: &State) -> Option<u32> {
     let middle_ns = state.whole.span_ns.saturating_sub(state.last.span_ns / 2);
     let second = middle_ns / 1_000_000_000;
@@ -113,8 +112,8 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
 }
 
-/// Creates the bundle with everything but its trial. A recording does so twice: at its start, which does not know
-/// its time, and at its end.
+/// Creates the bundle with everything but its trial. A recording does so twice: at its start, with unknown duration,
+/// and at its end.
 pub fn begin<'s>(
     system: &'s dyn System,
     wish: &Wish,
@@ -140,7 +139,7 @@ pub fn write(
     let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
-    // What did nothing is watched all the same: whether there are several disks does not depend on their load.
+    // Idle disks count, too: whether there are several does not depend on their load.
     let counted = state.disks.iter().map(|disk| disk.name.clone()).collect();
     let site = Site { counted, ..site(system, &names)? };
     let bundle = begin(system, wish, started, site, state.whole.span_ns)?;
@@ -151,7 +150,7 @@ pub fn write(
     bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
 }
 
-/// Whether a bundle may be made there: nothing stands there yet, or an empty directory.
+/// Checks that a bundle can be created: the path does not exist or is an empty directory.
 pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
     let empty = system.list(directory).is_ok_and(|names| names.is_empty());
     if empty || system.status(directory).is_err() {
@@ -182,7 +181,7 @@ fn study(title: &str, probes: &[&str]) -> Outcome<Study> {
     file::text::stored("the study of the watched devices", &text)
 }
 
-/// What the first of the disks stands on, under the names of all.
+/// Returns the site of the first disk, with the names of all.
 pub fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
     let first = names.first().map_or("", String::as_str);
     let path = devices::file_of(first);
@@ -276,7 +275,7 @@ fn evidence(whole: &Span, names: &[String]) -> Evidence {
     }
 }
 
-/// How long work waited: of two windows that are compared it says whether their processors were as busy.
+/// Returns the time that tasks waited, which shows whether CPUs were equally busy in two compared recordings.
 fn pressure(whole: &Span) -> Presence<Observed> {
     let told = match &whole.pressure {
         Presence::Present(told) => told,

@@ -1,5 +1,5 @@
-//! Every request of the watched disks, one by one: taken from the kernel at each reading, written into the bundle,
-//! and counted on the way. Memory does not grow with the time that it takes.
+//! Records all requests of the watched disks: reads them from the kernel, writes them to the bundle, and counts them.
+//! Memory use does not grow with time.
 
 mod beyond;
 
@@ -15,19 +15,18 @@ use beyond::Before;
 
 pub struct Recording<'s> {
     system: &'s dyn System,
-    /// Its lock says that the recording goes on.
+    /// Its lock shows that the recording is running.
     _bundle: Bundle<'s>,
     begun_ns: u64,
     writer: Writer<'s>,
     counter: Counter,
     before: Before,
-    /// Why nothing is written any more, and how many requests came after that.
+    /// Why nothing more is written, and the number of requests after that.
     cut: Option<(String, u64)>,
 }
 
 impl<'s> Recording<'s> {
-    /// Begins a recording in a bundle, which it creates first, so that a killed recording is a result that commands
-    /// list, show and remove.
+    /// Starts a recording in a new bundle: commands can list, show and remove it even after a kill.
     pub fn begin(system: &'s dyn System, wish: &Wish, disks: &[Disk]) -> Outcome<Self> {
         let of = |disk: &Disk| RecordedDevice {
             name: disk.name.clone(),
@@ -60,7 +59,7 @@ impl<'s> Recording<'s> {
                 return;
             }
             counter.add(&counted(&request, begun_ns));
-            // It is kept with those before it, and tried once more at the end.
+            // Buffers it with earlier ones, and tries again at the end.
             if let Err(error) = writer.add(&request) {
                 *cut = Some((format!("cannot write the request: {error}"), 0));
             }
@@ -72,9 +71,9 @@ impl<'s> Recording<'s> {
         }
     }
 
-    /// Ends it: what it comes to, and why it is cut, where it is.
+    /// Ends the recording; returns its totals, and why it was truncated, if it was.
     pub fn finish(mut self, sampler: &mut Sampler<'_>) -> (Recorded, Option<String>) {
-        // Before the last are taken: what ends in between is among those, and not missing.
+        // Reads the counters before the last requests, to count requests in between as recorded, not missing.
         let gained = self.before.gained(self.system);
         self.take(sampler);
         let span_ns = self.system.monotonic_ns().saturating_sub(self.begun_ns);
@@ -94,7 +93,7 @@ impl<'s> Recording<'s> {
         let untold = totals.unrecorded.saturating_add(beyond);
         let missing = untold.saturating_add(after).saturating_add(unwritten);
         let mut recorded = self.counter.finish(span_ns, missing, file_bytes);
-        // They were counted as they came, and what cannot be written is not in the file.
+        // They were counted on arrival; unwritten ones are not in the file.
         recorded.requests = recorded.requests.saturating_sub(unwritten);
         (recorded, why)
     }

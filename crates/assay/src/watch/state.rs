@@ -1,26 +1,26 @@
-//! What was seen since somebody began to look, or began anew.
+//! Accumulated activity since the start or the last reset.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::members::Array;
 use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
 
-/// Looks that are remembered: two minutes of one a second.
+/// Stored readings: two minutes at one per second.
 pub const HISTORY: usize = 120;
 const MOST_USERS: usize = 200;
 
 #[derive(Clone)]
 pub struct State {
     pub disks: Vec<Disk>,
-    /// Arrays whose members are among them.
+    /// Arrays with members among them.
     pub arrays: Vec<Array>,
-    /// Since the beginning, or since it was begun anew.
+    /// Since the start or the last reset.
     pub whole: Span,
-    /// Since the reading before the last one.
+    /// Since the previous reading.
     pub last: Span,
-    /// The deepest queue of each disk, averages of the spans between readings.
+    /// Maximum mean queue of each disk between readings.
     pub deepest: Vec<f64>,
-    /// The last looks, the oldest first.
+    /// Recent readings, oldest first.
     past: VecDeque<Moment>,
     users: BTreeMap<(u32, String), User>,
     first: Reading,
@@ -30,7 +30,7 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq)]
 struct Moment {
     seconds: f64,
-    /// Bytes a second of each disk, both ways.
+    /// Throughput of each disk in bytes per second, reads and writes.
     disks: Vec<f64>,
     processors: Vec<f64>,
 }
@@ -92,43 +92,42 @@ impl State {
         self.users.clear();
     }
 
-    /// Bytes a second of a disk in the last looks, the oldest first.
+    /// Returns recent throughput of a disk in bytes per second, oldest first.
     pub fn past_of_disk(&self, at: usize) -> Vec<f64> {
         self.past.iter().filter_map(|moment| moment.disks.get(at).copied()).collect()
     }
 
-    /// Shares of a processor's time at work in the last looks, the oldest first.
+    /// Returns recent load of a CPU, oldest first.
     pub fn past_of_processor(&self, at: usize) -> Vec<f64> {
         self.past.iter().filter_map(|moment| moment.processors.get(at).copied()).collect()
     }
 
-    /// Seconds that the history reaches back.
+    /// Returns the length of the history in seconds.
     pub fn past_seconds(&self) -> f64 {
         self.past.iter().map(|moment| moment.seconds).sum()
     }
 
-    /// When the whole began, RFC 3339.
+    /// Returns the start time, RFC 3339.
     pub fn started(&self) -> &str {
         self.first.at()
     }
 
-    /// Programs by the bytes that they moved since the beginning: those with files open on a watched
-    /// disk, then the others, each the busiest first.
+    /// Returns programs by bytes since the start: those with open files on a watched disk, then the others, each the
+    /// busiest first.
     pub fn users(&self) -> Vec<&User> {
         let mut all: Vec<&User> = self.users.values().collect();
         all.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.pid));
         all
     }
 
-    /// Positions of the disks that are shown: those that were named, and those that did something.
+    /// Returns the positions of shown disks: named ones and active ones.
     pub fn shown(&self) -> Vec<usize> {
         let shown = |at: &usize| self.disks[*at].named || self.whole.disks[*at].did_something();
         let found: Vec<usize> = (0..self.disks.len()).filter(shown).collect();
         if found.is_empty() { (0..self.disks.len().min(1)).collect() } else { found }
     }
 
-    /// Positions of the disks that are told at the end: those that did something, or else those that
-    /// are shown.
+    /// Returns the positions of disks in the final summary: active ones, or else the shown ones.
     pub fn active(&self) -> Vec<usize> {
         let shown = self.shown();
         let active = shown.iter().filter(|at| self.whole.disks[**at].did_something());

@@ -1,4 +1,4 @@
-//! A machine with a loop device that somebody traces, for the tests of this room.
+//! A machine with a traced loop device for tests of this module.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::sampler::{Sampler, Tracing, disks};
 use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{BlockTotals, BlockTracer, Fake, System};
 
-/// Gives one reading after the other; the last one stays.
+/// Returns one reading after the other, and repeats the last one.
 pub struct Script(Vec<io::Result<BlockTotals>>);
 
 impl BlockTracer for Script {
@@ -32,7 +32,7 @@ pub fn tracing(readings: Vec<io::Result<BlockTotals>>) -> Tracing {
 const LOOP_STAT: &str = "/sys/devices/virtual/block/loop3/stat";
 const NVME_STAT: &str = "/sys/devices/pci0000:00/nvme/nvme0/nvme0n1/stat";
 
-/// Two disks, `loop3` on `nvme0n1`, and some programs.
+/// Returns two disks, `loop3` on `nvme0n1`, and some programs.
 pub fn machine() -> Fake {
     let fake = Fake::new();
     fake.add(
@@ -98,7 +98,7 @@ pub fn ten_seconds(fake: &Fake) {
     program(fake, 77, "rsync", 0, 4096);
 }
 
-/// The histograms of the article, microseconds and counts.
+/// Histograms of the article, in microseconds and counts.
 const ARTICLE: [(BlockClass, &[(u64, u64)]); 4] = [
     (BlockClass::Discard, &[(800, 2), (1500, 3), (3000, 24)]),
     (
@@ -144,7 +144,7 @@ const ARTICLE: [(BlockClass, &[(u64, u64)]); 4] = [
     ),
 ];
 
-/// What a tracer has counted of two devices: nothing of the second one.
+/// Returns a tracer's counts of two devices, the second one idle.
 pub fn article() -> BlockTotals {
     let mut totals = BlockTotals { devices: vec![Default::default(); 2], ..BlockTotals::default() };
     for (class, latencies) in ARTICLE {
@@ -179,13 +179,13 @@ pub fn state() -> State {
     state_after(&machine(), tracing(vec![Ok(nothing()), Ok(article())]))
 }
 
-/// The same machine where nobody traces.
+/// Returns the same machine without tracing.
 pub fn state_untraced() -> State {
     let reason = "program in the kernel: not permitted; kernel's trace: not permitted";
     state_after(&machine(), Tracing::Off(reason.to_owned()))
 }
 
-/// Compares a text with the file that it is expected in; `UPDATE_EXPECT=1` rewrites the file.
+/// Compares a text with its expected file; `UPDATE_EXPECT=1` rewrites the file.
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 pub fn expect(name: &str, text: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/watch/expected");

@@ -1,4 +1,4 @@
-//! Sentences and short forms that page, lines and text share.
+//! Sentences and short forms shared by page, lines and text.
 
 use super::State;
 use super::members;
@@ -7,14 +7,14 @@ use crate::store::progress::StudyProgress;
 use assay_core::quantity::units::show;
 use assay_machine::system::devices::Counters;
 
-/// Classes that always have a place, in the order in which they are shown.
+/// Classes that are always shown, in display order.
 pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];
-/// Classes that are shown where something of them ended.
+/// Classes shown only if requests of them completed.
 pub(super) const RARE: [&str; 2] = ["fua", "write-zeroes"];
 
-/// A program that moves less than this is not worth a warning, bytes per second.
+/// Throughput below which a program is not worth a warning, in bytes per second.
 const WORTH_BYTES_PER_S: f64 = 1e6;
-/// Stolen time that is worth a warning, a share.
+/// Share of stolen time that is worth a warning.
 const WORTH_STOLEN: f64 = 0.05;
 
 pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
@@ -22,7 +22,7 @@ pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
     USUAL.into_iter().chain(RARE.into_iter().filter(ended)).collect()
 }
 
-/// What nobody should overlook, the gravest first.
+/// Returns warnings, the most severe first.
 pub fn warnings(state: &State, strip: Option<&StudyProgress>) -> Vec<String> {
     let last = &state.last;
     let mut found = Vec::new();
@@ -48,8 +48,8 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
     let last = &state.last;
     let others = last.users.busiest.iter().filter(|user| user.name != "assay");
     let disturbs = |bytes: u64| last.per_s(bytes) >= WORTH_BYTES_PER_S;
-    // Who has nothing open on a watched disk works elsewhere, as far as can be told; beside a study
-    // of this process open files are not looked at.
+    // A program without open files on a watched disk is probably active elsewhere; during a study of this process, open
+    // files are not read.
     let user = others
         .filter(|user| strip.own || !user.on.is_empty())
         .find(|user| disturbs(user.bytes()))?;
@@ -67,7 +67,7 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
     Some(format!("{} (PID {}) {verb} {speed} {on} during the study", user.name, user.pid))
 }
 
-/// What stands above lines of [`line`].
+/// Heading above the lines of [`line`].
 pub const LINE_HEADING: &str = "device     reads/s      bytes/s     mean      max  writes/s      bytes/s     mean      max  queue   busy";
 
 pub fn line(span: &Span, disk: &DiskSpan) -> String {
@@ -93,20 +93,20 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
     )
 }
 
-/// Mean latency of a class where it is traced, else by the kernel's counters.
+/// Returns the mean latency of a class from tracing, or else from the kernel's counters.
 fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
     let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.mean_ns());
     let counted = (count > 0).then(|| ms as f64 * 1e6 / count as f64);
     traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
 }
 
-/// Longest latency of a class where it is traced.
+/// Returns the maximum latency of a class if it is traced.
 fn max(disk: &DiskSpan, class: &str) -> String {
     let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.highest_ns());
     traced.map_or_else(|| "-".to_owned(), |ns| show::duration(ns as f64))
 }
 
-/// Mean latencies by the kernel's own counters: class, requests, nanoseconds. Discards have none.
+/// Returns mean latencies from the kernel's counters: class, requests, nanoseconds. Excludes discards.
 pub(super) fn counted_means(counters: &Counters) -> [(&'static str, u64, Option<f64>); 4] {
     let mean = |ms: u64, count: u64| (count > 0).then(|| ms as f64 * 1e6 / count as f64);
     let (reads, writes) = (counters.reads_completed, counters.writes_completed);
@@ -119,7 +119,7 @@ pub(super) fn counted_means(counters: &Counters) -> [(&'static str, u64, Option<
     ]
 }
 
-/// Bytes per second, never less than one digit of a KiB.
+/// Formats bytes per second, with at least one digit of a KiB.
 pub(super) fn rate(bytes_per_s: f64) -> String {
     show::rate(bytes_per_s.round())
 }

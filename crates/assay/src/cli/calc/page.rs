@@ -1,4 +1,4 @@
-//! A calculation as a document, and what is to be copied below it.
+//! A calculation as a document, followed by text to copy.
 
 use std::fmt::Write;
 
@@ -37,21 +37,21 @@ impl Page {
         }
     }
 
-    /// Sentences, each an item; none where there are none.
+    /// Adds a list with one item per sentence; nothing if there are none.
     pub fn list(&mut self, caption: &str, sentences: Vec<String>) {
         if !sentences.is_empty() {
             self.add(Some(caption), Block::List(sentences));
         }
     }
 
-    /// A table; a `>` before a title puts its column to the right.
+    /// Adds a table; a `>` before a title aligns its column to the right.
     pub fn table(&mut self, caption: &str, titles: &[&str], rows: Vec<Row>) {
         let columns = table::columns(titles);
         let table = Table { title: caption.to_owned(), columns, rows, notes: Vec::new() };
         self.document.sections.push(table.into());
     }
 
-    /// Text to be copied: it stands below the document under its name, never broken into lines.
+    /// Adds text to copy, printed under its name after the document without line breaks.
     pub fn copy(&mut self, name: &str, text: impl Into<String>) {
         self.copied.push((name.to_owned(), text.into()));
     }
@@ -79,7 +79,7 @@ impl Page {
     }
 }
 
-/// At most so many decimals, zeros at the end left out.
+/// Formats a number with at most `digits` decimals, without trailing zeros.
 pub fn decimal(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     if !text.contains('.') {
@@ -88,7 +88,7 @@ pub fn decimal(value: f64, digits: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Bytes in powers of 1024, and exactly where that is shorter than digits: `8.19 TiB (9 TB)`.
+/// Formats bytes in powers of 1024, with the decimal amount if that is exact and short: `8.19 TiB (9 TB)`.
 pub fn bytes(amount: u64) -> String {
     let short = assay_core::quantity::units::size(amount);
     let exact = assay_core::quantity::Bytes(amount).to_string();

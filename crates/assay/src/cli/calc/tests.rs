@@ -1,4 +1,4 @@
-//! The examples of the help run, and what is printed fits the terminal.
+//! The help's examples run, and their output fits the terminal.
 
 use clap::Parser;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::page::{bytes, decimal};
 use super::*;
 use assay_machine::system::Fake;
 
-/// Words of a line; what stands in single quotes is one.
+/// Splits a line into words; text in single quotes is one word.
 fn words(line: &str) -> Vec<String> {
     let part = |(index, part): (usize, &str)| match index % 2 {
         1 => vec![part.to_owned()],
@@ -31,7 +31,7 @@ fn at_width(line: &[String], columns: usize) -> String {
     output_text(&system, &parsed(line)).unwrap_or_else(|failure| panic!("{line:?}: {failure}"))
 }
 
-/// Lines of the help that call a calculation, without the one that reads a file.
+/// Returns the lines of the help that run a calculation, except the one that reads a file.
 fn examples() -> Vec<Vec<String>> {
     let mut all = definition();
     let calc = all.find_subcommand_mut("calc").unwrap();
@@ -50,7 +50,7 @@ fn examples() -> Vec<Vec<String>> {
     found
 }
 
-/// What the help says of its example, each piece of it.
+/// The output of each example contains each piece of the help's result.
 #[test]
 fn the_examples_give_what_the_help_says() {
     let shown = [
@@ -133,7 +133,7 @@ fn limits_of_a_monitor_are_taken_where_none_are_given() {
     }
 }
 
-/// A monitor whose own mode is 1920x1080 at 60 Hz, and that states up to 50 Hz, or no limits at all.
+/// Tests a monitor whose preferred mode is 1920x1080 at 60 Hz, and that states up to 50 Hz or no limits.
 #[test]
 fn doubtful_edids_are_named_or_asked_for() {
     let system = Fake::new();

@@ -56,7 +56,7 @@ pub(super) fn run(
     if is_page {
         return output::page(system, output, &pages::page(&contents));
     }
-    // First what the listing leads to: of one that was interrupted no page leads nowhere.
+    // Writes the device pages before the index, which links to them: an interrupted build has no dead links.
     devices(system, folder, &index, output)?;
     for (name, page) in pages::listing(&contents) {
         output::page_below(system, output, &name, &page)?;
@@ -65,11 +65,11 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The pages of the devices, one after the other: of each only its own rows are in memory.
+/// Writes the device pages one by one, and keeps only one page's rows in memory.
 fn devices(system: &dyn System, folder: &Path, index: &Index, output: &Path) -> Outcome<()> {
     for device in groups(&index.rows) {
         for (part, range) in pages::device_parts(device.rows.len()).into_iter().enumerate() {
-            // A file that went away since the index was made is missing from its page, too.
+            // Skips files removed since the index was built.
             let own = device.rows[range].iter().filter_map(|flat| {
                 Some(((*flat).clone(), collection::whole(system, folder, flat)?))
             });

@@ -1,4 +1,4 @@
-//! `assay collection export`: rows as a table for people or for programs.
+//! `assay collection export`: rows as tables for people and programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,14 +63,14 @@ pub(super) fn run(
 #[derive(Serialize)]
 struct CollectionDocument {
     format: &'static str,
-    /// Fields of each row by the names of their columns; what is absent is not there.
+    /// Fields of each row by column name; absent fields are omitted.
     rows: Vec<BTreeMap<String, Field>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Field {
-    /// Of a column of numbers; null where it is none.
+    /// Value in a numeric column; null if it is not a number.
     Number(Option<f64>),
     Text(String),
 }

@@ -1,4 +1,4 @@
-//! Requests one by one that other tools wrote, as a recording: what `assay watch --record-trace` keeps.
+//! Requests recorded by other tools, imported as a recording like that of `assay watch --record-trace`.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
@@ -30,10 +30,10 @@ pub(super) struct Text {
     begin: Begin,
 }
 
-/// The files where they hold requests one by one; none where they are others.
+/// Returns the files if they contain single requests; `None` if they contain other data.
 ///
 /// # Errors
-/// The user's mistake where only some of them do, and where something is said of them that is said of numbers.
+/// Fails if only some of them do, or if an option applies only to numbers.
 pub(super) fn among(
     system: &dyn System,
     arguments: &ImportArguments,
@@ -63,7 +63,7 @@ pub(super) fn among(
     }
 }
 
-/// How a file is read that holds requests one by one; none of any other.
+/// Returns how to read a file with single requests; `None` for other files.
 fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
     let path = Path::new(file);
     if system.status(path).ok()?.kind != FileKind::File {
@@ -94,7 +94,7 @@ pub(super) fn bring(
 }
 
 fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> Outcome<()> {
-    // All of it is looked at before anything is kept, and the devices stand first in a recording.
+    // The first pass checks the complete file, and collects the devices, which come first in a recording.
     let told = read(system, text, &mut |_| {})?;
     let results = identity::results_directory(system)?;
     let started = system.now();
@@ -102,11 +102,11 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
     let wish = Wish { directory, title };
     keep(system, text, &told, &wish, &started).inspect_err(|_| {
-        // The first error is the one to tell.
+        // Reports the first error only.
         let _ = system.remove_directory(&wish.directory);
     })?;
     let findings = store::findings_at(system, &wish.directory)?;
-    // Where it cannot be kept, a list has a line less.
+    // A failure only removes one line from lists.
     let _ = headline::keep(system, &wish.directory, &assay_report::document::headline(&findings));
     show(system, arguments, &findings);
     if !arguments.quiet {
@@ -202,7 +202,7 @@ fn count_latency(classes: &mut Classes, devices: &[TraceDevice], request: &Reque
     );
 }
 
-/// The latencies by class; absent if the text does not say when requests ended.
+/// Returns latencies by class; absent if the text has no completion times.
 fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
     if classes.values().flatten().all(|(_, span)| span.queued.sum_ns == 0) {
         return Presence::absent("the text has no completion times");

@@ -1,4 +1,4 @@
-//! The terminal: its other screen, its keys, and how it is put back on every way out.
+//! The terminal: alternate screen, keys, and restoration on every exit.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use crate::watch::page::{Looks, Page};
 use assay_core::failure::Outcome;
 
-/// The stream that has a page, and the modes of its terminal before that.
+/// The stream that shows a page, and its terminal's previous modes.
 static OPENED: Mutex<Option<(Stream, Termios)>> = Mutex::new(None);
 
 // Control sequences of xterm.
@@ -20,13 +20,13 @@ const CLOSE: &str = "\x1b[?1049l\x1b[?25h";
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[2K";
 
-/// Size of a terminal that does not know its own.
+/// Size if the terminal reports none.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Output,
-    /// Standard error, where standard output goes elsewhere.
+    /// Standard error if standard output is redirected.
     Errors,
 }
 
@@ -51,7 +51,7 @@ impl Stream {
         size.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL_SIZE)
     }
 
-    /// Where keys are read: standard input, or the terminal of the page if standard input is something else.
+    /// Returns the source of keys: standard input, or the page's terminal if standard input is redirected.
     fn keys(self) -> Box<dyn AsFd> {
         match self {
             _ if io::stdin().is_terminal() => Box::new(io::stdin()),
@@ -73,18 +73,18 @@ impl Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Quit,
-    /// Ctrl-C, which the terminal does not turn into a signal meanwhile.
+    /// Ctrl-C, for which the terminal sends no signal in this mode.
     Interrupt,
     Pause,
     Reset,
     Class,
     Device,
     Help,
-    /// Another key, or another size of the terminal: draw again.
+    /// Another key or a resize: redraw.
     Other,
 }
 
-/// The terminal while a page is on it; put back when dropped.
+/// A terminal with a page; restored on drop.
 pub struct Screen {
     stream: Stream,
     /// Columns and rows of the last page.
@@ -112,7 +112,7 @@ impl Screen {
         self.stream.print(&format!("{HOME}{CLEAR_LINE}{lines}"))
     }
 
-    /// The next key, if one comes in time.
+    /// Returns the next key within a time.
     pub fn key(&mut self, wait: Duration) -> Option<Key> {
         match self.read(wait) {
             Ok(None) if self.stream.size() != self.size => Some(Key::Other),
@@ -133,7 +133,7 @@ impl Screen {
         if rustix::io::read(&keys, &mut first)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // Escape alone is a key; with more behind it, it is one that has no meaning here.
+        // Escape alone is a key; an escape sequence has no meaning here.
         if first == [ESCAPE] && is_readable(&keys, Duration::ZERO)? {
             rustix::io::read(&keys, &mut [0; 32])?;
             return Ok(Some(Key::Other));
@@ -152,15 +152,15 @@ impl Drop for Screen {
     }
 }
 
-/// Whether there is something to read in time.
+/// Returns whether input arrives within a time.
 ///
 /// # Errors
-/// The terminal has hung up.
+/// Fails if the terminal has hung up.
 fn is_readable(keys: &dyn AsFd, wait: Duration) -> io::Result<bool> {
     let mut looked = [PollFd::from_borrowed_fd(keys.as_fd(), PollFlags::IN)];
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
     let ready = match poll(&mut looked, Some(&wait)) {
-        // A signal: the caller looks what it was.
+        // After a signal, the caller checks which one it was.
         Err(rustix::io::Errno::INTR) => return Ok(false),
         other => other?,
     };
@@ -186,11 +186,11 @@ fn meaning(byte: u8) -> Key {
     }
 }
 
-/// Puts the terminal back if a page is on it: also for ends that drop nothing.
+/// Restores the terminal if it shows a page, also for exits that drop nothing.
 pub fn put_back() {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some((stream, modes)) = opened {
-        // There is nobody to tell where the terminal is gone.
+        // If the terminal is gone, nobody can read an error.
         let _ = stream.print(CLOSE);
         let _ = tcsetattr(stream.keys(), OptionalActions::Now, &modes);
     }

@@ -1,4 +1,4 @@
-//! Readings, one after the other: drawn, in lines, or silently; and beside a study of this process.
+//! Repeated readings: drawn, as lines, or silent; also during a study of this process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,11 +17,11 @@ use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, words};
 use assay_runner::real::signals;
 
-/// The longest time without a look at the flags.
+/// Maximum time between two checks of the flags.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Lines after which the heading is printed again.
+/// Lines between repeated headings.
 const LINES_A_HEADING: usize = 24;
-/// Time between two pages beside a study.
+/// Time between two pages during a study.
 const BESIDE: Duration = Duration::from_secs(1);
 
 /// Why the page of a study shows no classes.
@@ -33,18 +33,18 @@ pub struct Session<'a, 'b> {
     pub sampler: &'b mut Sampler<'a>,
     pub state: &'b mut State,
     pub every: Duration,
-    /// When it ends by itself, nanoseconds of the monotonic clock.
+    /// End time in nanoseconds of the monotonic clock.
     pub until_ns: Option<u64>,
-    /// Whether it is to end, by a signal for example.
+    /// Returns whether to end, for example after a signal.
     pub stop: &'b dyn Fn() -> bool,
     pub rows: Option<&'b mut Rows>,
-    /// Where each request is recorded, where that is wanted.
+    /// Recording of each request, if requested.
     pub requests: Option<&'b mut Recording<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
-    /// Its time was over, a signal came, or the terminal is gone.
+    /// The time is over, a signal came, or the terminal is gone.
     Over,
     Quit,
     Interrupted,
@@ -92,7 +92,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Looks, also while the page stands still: what is recorded goes on. Whether to draw it.
+    /// Reads, also while the page is paused, because a recording continues. Returns whether to draw.
     fn look_for(&mut self, view: &View) -> bool {
         self.look();
         !view.paused
@@ -110,7 +110,7 @@ impl Session<'_, '_> {
         screen.draw(&Page { state, strip, view, looks, length_s: self.length_s() })
     }
 
-    /// Seconds that it takes from its beginning to its end, where it ends by itself.
+    /// Returns the total duration in seconds, if limited.
     fn length_s(&self) -> Option<u64> {
         let left_ns = self.until_ns?.saturating_sub(self.system.monotonic_ns());
         Some((self.state.whole.span_ns.saturating_add(left_ns) + 500_000_000) / 1_000_000_000)
@@ -125,7 +125,7 @@ impl Session<'_, '_> {
                 view.paused = !view.paused;
                 *still = view.paused.then(|| self.state.clone());
             }
-            // A recording begins once.
+            // A recording cannot be restarted.
             Key::Reset if self.requests.is_some() => {}
             Key::Reset => {
                 self.reset();
@@ -145,14 +145,14 @@ impl Session<'_, '_> {
         }
     }
 
-    /// Waits for a key until the next reading, but never longer than the flags can wait.
+    /// Waits for a key until the next reading, at most until the next check of the flags.
     fn wait_for_key(&self, screen: &mut Screen, next_ns: u64) -> Option<Key> {
         let wait = self.wait_until(next_ns);
         if !screen.has_keys() {
             self.system.sleep(wait);
             return None;
         }
-        // Without keys it goes on until the time or a signal ends it.
+        // Without keys, only the time or a signal ends it.
         screen.key(wait)
     }
 
@@ -163,7 +163,7 @@ impl Session<'_, '_> {
         Duration::from_nanos(left_ns).min(PATIENCE)
     }
 
-    /// Prints a line a device and reading, until the reader has gone or a signal ends it.
+    /// Prints a line per device and reading, until the reader is gone or a signal ends it.
     pub fn in_lines(&mut self) {
         let mut lines = 0;
         let mut next_ns = self.system.monotonic_ns();
@@ -192,7 +192,7 @@ impl Session<'_, '_> {
         self.look();
     }
 
-    /// Waits for the next reading; false when it is over before that.
+    /// Waits for the next reading; returns false if the end comes first.
     fn sleep_until_next(&self, next_ns: &mut u64) -> bool {
         *next_ns = self.next_ns(*next_ns);
         loop {
@@ -206,7 +206,7 @@ impl Session<'_, '_> {
         }
     }
 
-    /// When the next reading is due; those that were missed are left out.
+    /// Returns the time of the next reading, and skips missed ones.
     fn next_ns(&self, due_ns: u64) -> u64 {
         let every_ns = (self.every.as_nanos() as u64).max(1);
         let missed = self.system.monotonic_ns().saturating_sub(due_ns) / every_ns;
@@ -231,14 +231,14 @@ impl Session<'_, '_> {
 pub struct Beside<'a> {
     pub strip: &'a Mutex<StudyProgress>,
     pub targets: &'a [String],
-    /// Raised by a signal, which Ctrl-C on the page is, too.
+    /// Set by a signal, and by Ctrl-C on the page.
     pub stop: &'a AtomicBool,
     pub done: &'a AtomicBool,
     pub left: &'a AtomicBool,
 }
 
-/// Draws the page while a study runs in another thread, until it ends or the user leaves the page.
-/// Requests are not traced: that would cost those that are measured.
+/// Draws the page during a study in another thread, until the study ends or the user leaves the page. Does not trace
+/// requests, because that would slow down the measured ones.
 pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
     loop {
         let planned = || is_planned(beside.strip);
@@ -246,7 +246,7 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
         let Ok(disks) = targets(system, beside.targets) else { break };
         let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
-        // A device that the study makes for itself is there when it is planned.
+        // Devices that the study creates exist once it is planned.
         let stop = || is_over(beside) || planned() != before;
         let mut session = Session {
             system,
@@ -263,7 +263,7 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
             Left::Over if planned() != before && !is_over(beside) => {}
             Left::Over | Left::Quit => break,
             Left::Interrupted => {
-                // Counted with the signals, of which it would have been one.
+                // Counted as a signal, like Ctrl-C outside the page.
                 signals::ask();
                 break;
             }
@@ -285,7 +285,7 @@ fn is_over(beside: &Beside<'_>) -> bool {
     beside.done.load(Ordering::Relaxed) || beside.stop.load(Ordering::Relaxed)
 }
 
-/// The disks of the targets; all of them where one is not there yet.
+/// Returns the disks of the targets; all disks if a target does not exist yet.
 fn targets(
     system: &dyn System,
     targets: &[String],

@@ -1,4 +1,4 @@
-//! A study of this user that runs at the moment, by its bundle.
+//! A running study of this user, found by its bundle.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use crate::store::progress::{StudyProgress, Watched};
 use assay_machine::system::{System, identity};
 use assay_study::results::bundle;
 
-/// How often a new one is looked for, nanoseconds.
+/// Time between searches, in nanoseconds.
 const SEARCH_NS: u64 = 5_000_000_000;
-/// The newest results, of which one may be running.
+/// Newest results that are checked for a running one.
 const NEWEST: usize = 8;
 
-/// Looks for a study, and then at it.
+/// Searches for a study, and then follows it.
 pub struct Studies {
     results: Vec<PathBuf>,
     watched: Option<Watched>,
@@ -45,7 +45,7 @@ impl Studies {
         }
         self.searched_ns = Some(now_ns);
         for results in &self.results {
-            // Names sort by time; only the newest are opened.
+            // Names sort by time; opens only the newest.
             let mut names = system.list(results).unwrap_or_default();
             names.sort_unstable_by(|one, other| other.cmp(one));
             for id in names.into_iter().take(NEWEST) {

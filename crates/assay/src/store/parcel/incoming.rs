@@ -1,5 +1,5 @@
-//! A result on its way here: unpacked under a name with a dot, looked through, and given its own name once it
-//! is whole. What a killed process left of that is removed by the next command that looks.
+//! An incoming result: unpacked in a directory with a leading dot, checked, and renamed once complete. The next command
+//! removes what a killed process left.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,18 +15,18 @@ use assay_study::results::{bundle, imported};
 use super::super::findings_at;
 use super::limits::DIRECTORIES;
 
-/// What the names of such directories begin with.
+/// Prefix of such directories.
 const BEGINNING: &str = ".incoming-";
-/// Bytes of tables and of files of other tools up to which they are read on their way; larger ones are only
-/// held against their hashes.
+/// Maximum size of tables and other tools' files that are parsed on import; larger ones are only checked against their
+/// hashes.
 const MOST_READ_BYTES: u64 = 2 << 20;
-/// A directory that has no lock and did not change for so long is nobody's any more.
+/// A directory without a lock that did not change for this time is abandoned.
 const UNTOUCHED: Duration = Duration::from_secs(60);
 
-/// Makes a result of what `fill` writes into a directory, marked as foreign.
+/// Creates a result from what `fill` writes to a directory, marked as foreign.
 ///
 /// # Errors
-/// Where it cannot be written, or is none; then nothing of it is kept.
+/// Fails, and stores nothing, if it cannot be written or is not a result.
 pub fn bring(
     system: &dyn System,
     directory: &Path,
@@ -40,9 +40,9 @@ pub fn bring(
     let incoming = results.join(format!("{BEGINNING}{}", &nonce[..16]));
     let mut brought = || {
         system.create_directory(&incoming).map_err(unwritable)?;
-        // The mark comes first: whatever becomes of the rest, it is none of ours.
+        // Writes the mark first: the result is foreign even if the rest fails.
         foreign::set(system, &incoming, mark).map_err(unwritable)?;
-        // Where there are no locks, what is touched all the time is left alone for a while.
+        // On filesystems without locks, a recent modification protects the directory.
         let _lock = system.lock_file(&incoming.join(foreign::FILE), Locking::Mark).ok();
         for (below, _) in DIRECTORIES {
             system.create_directory(&incoming.join(below)).map_err(unwritable)?;
@@ -67,11 +67,10 @@ pub fn bring(
     })
 }
 
-/// Reads a result once, one trial after the other: that it can be read is to be known before it is kept, and
-/// is not to cost more memory than one of them.
+/// Reads a result trial by trial: checks that it is readable before storing it, with the memory of one trial.
 fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
     if imported::is_one(system, directory) {
-        // Each of its files is there and as it was imported.
+        // Checks that each file is present and as imported.
         let stored = imported::read(system, directory)?;
         let bytes: usize = stored.contents.iter().map(Vec::len).sum();
         drop(stored);
@@ -94,13 +93,13 @@ fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
     })
 }
 
-/// Removes what killed processes left of results on their way here, also under the names that older versions
-/// gave them at once. What a running process is at stays.
+/// Removes incomplete incoming results of killed processes, also under the names that older versions used. Skips those
+/// of running processes.
 pub fn sweep(system: &dyn System, results: &Path) {
     for name in system.list(results).unwrap_or_default() {
         let directory = results.join(&name);
         if is_left_over(system, &name, &directory) && !is_worked_on(system, &directory) {
-            // Nobody waits for it: what cannot be removed, say another user's, stays where it is.
+            // Ignores files that cannot be removed, for example another user's.
             let _ = system.remove_directory(&directory);
         }
     }
@@ -124,7 +123,7 @@ fn is_worked_on(system: &dyn System, directory: &Path) -> bool {
     match system.lock_file(&directory.join(foreign::FILE), Locking::Mark) {
         Ok(_) => false,
         Err(HoldError::Held { .. }) => true,
-        // Its maker has not come as far as the mark, or never will.
+        // Its process has not written the mark yet, or never will.
         Err(HoldError::Failed(_)) => system.status(directory).is_ok_and(|found| {
             let since = system.wall_ns().saturating_sub(found.modified_ns.max(0) as u64);
             u128::from(since) < UNTOUCHED.as_nanos()

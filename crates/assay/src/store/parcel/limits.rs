@@ -1,5 +1,5 @@
-//! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
-//! what the file itself has, and all is looked at before any of it is read.
+//! Limits for foreign files: one per file name, and one for the total by the compressed size; all are checked before
+//! any file is parsed.
 
 use assay_analysis::import::LARGEST_RUNS_BYTES;
 use assay_core::quantity::Bytes;
@@ -8,8 +8,8 @@ use assay_study::results::imported::is_source;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Files of a result with the bytes that one has at most, several times those of the largest of our own. Its
-/// headline stays, which is told anew.
+/// Files of a result with their maximum size, several times that of our largest ones. Excludes the headline, which is
+/// generated again.
 const FILES: [(&str, u64); 8] = [
     ("study.toml", MIB),
     ("environment.json", 4 * MIB),
@@ -20,19 +20,19 @@ const FILES: [(&str, u64); 8] = [
     ("plan.json", 8 * MIB),
     ("import.json", 4 * MIB),
 ];
-/// Bytes that a file of another tool has at most, as it was imported.
+/// Maximum size of an imported file of another tool, in bytes.
 const SOURCE_BYTES: u64 = LARGEST_RUNS_BYTES;
-/// Directories of a result, with files of JSON and what each has at most.
+/// Directories of JSON files in a result, with the maximum size of each file.
 pub const DIRECTORIES: [(&str, u64); 2] = [("histograms", MIB), ("series", MIB)];
 pub const MOST_FILES: usize = 50_000;
-/// Bytes that one unpacks to at most, however many it has; the largest of our own has a tenth of it.
+/// Maximum unpacked size, about ten times that of our largest result.
 const MOST_BYTES: u64 = 1 << 30;
-/// Bytes that a small one unpacks to at most.
+/// Unpacked size that is always permitted, for small files.
 const ALWAYS_BYTES: u64 = 16 * MIB;
-/// Bytes that each of its own unpacks to at most: results have five to fifteen.
+/// Maximum unpacked bytes per compressed byte; results have five to fifteen.
 const MOST_FOR_ONE: u64 = 50;
 
-/// Bytes that a file of a result has at most; none where a result has no file of such a name.
+/// Returns the maximum size of a file of a result; `None` for unknown names.
 pub fn limit(name: &str) -> Option<u64> {
     if let Some((_, most)) = FILES.iter().find(|(own, _)| *own == name) {
         return Some(*most);
@@ -48,20 +48,20 @@ pub fn limit(name: &str) -> Option<u64> {
     plain.then_some(*most)
 }
 
-/// Bytes that a file with so many packed ones unpacks to at most.
+/// Returns the maximum unpacked size for a compressed size.
 pub fn unpacked(packed_bytes: u64) -> u64 {
     let most = packed_bytes.saturating_mul(MOST_FOR_ONE).saturating_add(ALWAYS_BYTES);
     most.min(MOST_BYTES).next_multiple_of(MIB)
 }
 
-/// What is wrong with a file of a result that has so many bytes; nothing where it may be one.
+/// Checks the name and size of a file of a result; returns the reason if invalid.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match limit(name) {
         None => Err(format!("a result contains no file {}", assay_core::outside::spelled(name))),
         Some(most) if bytes > most => {
             Err(format!("{name} has {}; the limit in a result is {}", Bytes(bytes), Bytes(most)))
         }
-        // All of a directory are JSON, which is not empty.
+        // These directories contain only JSON, which is never empty.
         Some(_) if bytes == 0 && name.contains('/') => Err(format!("{name} is empty")),
         Some(_) => Ok(()),
     }

@@ -52,7 +52,7 @@ fn a_class_that_is_not_seen_is_null_with_its_reason() {
     assert_eq!(device["counters"]["reads"], 6123);
 }
 
-/// Latencies drawn at random: a mean and its percentiles lie within what they are of, and in their order.
+/// Draws random latencies; tests check mean and percentiles against their buckets and order.
 fn latencies(draws: &mut Draws) -> Latencies {
     let mut found = Latencies::default();
     let mut index = 0;

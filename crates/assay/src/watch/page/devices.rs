@@ -1,15 +1,15 @@
-//! The table of devices: rates, queue, share of the time.
+//! The table of devices: rates, queue, utilization.
 
 use super::{BOLD, Page, RED, cut, paint};
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{depth, percent, rate};
 use assay_core::quantity::units::show;
 
-/// A share of the time from which a device is called busy.
+/// Minimum utilization of a busy device.
 const BUSY: f64 = 0.9;
 
-/// Its lines: a heading and a device each, the chosen one marked; devices that have no room are
-/// counted in the heading.
+/// Returns the lines: a heading and a line per device, the selected one marked; the heading counts devices that do not
+/// fit.
 pub(super) fn table(
     page: &Page<'_>,
     shown: &[usize],
@@ -18,7 +18,7 @@ pub(super) fn table(
     room: usize,
 ) -> Vec<String> {
     let Some(rows) = room.checked_sub(1) else { return Vec::new() };
-    // The chosen one is always there.
+    // The selected device is always shown.
     let place = shown.iter().position(|at| *at == chosen).unwrap_or_default();
     let from = (place + 1).saturating_sub(rows.max(1));
     let some: Vec<usize> = shown.iter().skip(from).take(rows).copied().collect();
@@ -35,7 +35,7 @@ const fn has_room(wide: usize) -> bool {
     wide >= 76
 }
 
-/// Columns of the name, the queue and the share of the time.
+/// Returns the widths of the columns for name, queue and utilization.
 const fn widths(wide: usize) -> [usize; 3] {
     if wide < 66 { [8, 6, 7] } else { [11, 7, 8] }
 }

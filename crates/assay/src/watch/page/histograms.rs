@@ -1,4 +1,4 @@
-//! Latencies by class, side by side over the same rows.
+//! Latency histograms by class, side by side with the same rows.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies};
 const LABEL: usize = 9;
 const COUNT: usize = 7;
 const NARROWEST: usize = 13;
-/// Lines around the rows: title, names, and the numbers below.
+/// Lines outside the rows: title, names, and the numbers below.
 const AROUND: usize = 7;
 const LEAST_ROWS: usize = 4;
-/// Rows of a page on which nothing has ended yet.
+/// Rows before the first completed request.
 const USUAL_ROWS: usize = 8;
 
 struct Column {
     name: String,
     colour: &'static str,
     latencies: Latencies,
-    /// Requests, of the whole and per second now.
+    /// Requests in total and per second now.
     numbers: Option<(u64, f64)>,
     now_ns: Option<f64>,
     failed: u64,
@@ -76,7 +76,7 @@ fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
     paint(BOLD, &cut(&text, wide))
 }
 
-/// The classes side by side, as many as there is room for; or both intervals of one.
+/// Returns the columns: as many classes as fit, or both intervals of one class.
 fn columns(page: &Page<'_>, chosen: usize, wide: usize) -> Vec<Column> {
     let (whole, last) = (page.state.disk(chosen), &page.state.last.disks[chosen]);
     if let Some(class) = page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
@@ -124,7 +124,7 @@ fn column(
     }
 }
 
-/// Every doubling between the lowest and the highest latency of all columns.
+/// Returns the powers of two between the lowest and the highest latency of all columns.
 fn doublings(all: &[Column]) -> Vec<u64> {
     let each = all.iter().flat_map(|column| column.latencies.by_doubling());
     let filled: Vec<u64> = each.filter(|(_, many)| *many > 0).map(|(from, _)| from).collect();
@@ -134,9 +134,9 @@ fn doublings(all: &[Column]) -> Vec<u64> {
     (low.ilog2()..=high.ilog2()).map(|power| 1 << power).collect()
 }
 
-/// Where each row begins and before where it ends, nanoseconds. Every row is as many doublings wide
-/// as the others, so that the shape is true: as few as there is room for. Before anything ended, the
-/// rows of a usual drive.
+/// Returns the range of each row in nanoseconds, upper end exclusive. All rows have the same width in powers of two to
+/// preserve the shape: the fewest that fit. Before the first completed request, the rows cover the range of a typical
+/// drive. Before anything ended, the rows of a usual drive.
 fn rows(all: &[Column], most: usize) -> Vec<(u64, u64)> {
     let doublings = doublings(all);
     let usual: Vec<u64> = (15..15 + USUAL_ROWS.min(most)).map(|power| 1 << power).collect();
@@ -167,8 +167,8 @@ fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> Stri
     line
 }
 
-/// The numbers below the histograms: requests, per second now, mean now and since the beginning,
-/// 99th percentile, and what the longest one stayed below.
+/// Returns the numbers below the histograms: requests, rate now, mean now and in total, 99th percentile, and upper
+/// bound of the maximum.
 fn numbers(all: &[Column], width: usize) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
     let requests = |column: &Column| {
@@ -204,7 +204,7 @@ fn numbers(all: &[Column], width: usize) -> Vec<String> {
     ]
 }
 
-/// Where requests are not traced: what the kernel's own counters tell, and why there is no more.
+/// Returns the kernel's counters, and why requests are not traced.
 fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<String> {
     let name = &disk.name;
     let mut lines = vec![paint(BOLD, &cut(&format!(" latency of {name}: means only"), wide))];

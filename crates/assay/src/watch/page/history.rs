@@ -1,9 +1,9 @@
-//! What the last minutes were like: a sign for each moment, the latest at the right.
+//! History of the last minutes: one character per reading, the latest at the right.
 
 use super::{CYAN, Page, cut};
 use crate::watch::words::{clock, rate};
 
-/// Columns of a line's heading, as the machine's lines have them.
+/// Width of a line's heading, the same as in the machine's lines.
 const HEAD: usize = 11;
 const TAIL: usize = 23;
 
@@ -15,12 +15,12 @@ pub(super) fn level(share: f64, blocks: bool) -> char {
     char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('9')
 }
 
-/// Shares as signs, the latest at the right; where there are more than columns, a sign is the mean
-/// of several.
+/// Returns shares as characters, the latest at the right; with more shares than columns, each shows the mean of
+/// several.
 pub(super) fn signs(shares: &[f64], columns: usize, blocks: bool) -> String {
     let columns = columns.max(1);
     let each = shares.len().div_ceil(columns).max(1);
-    // The latest sign is of as many looks as the others.
+    // The latest character covers as many readings as the others.
     let parts = shares.rchunks(each).map(|part| part.iter().sum::<f64>() / part.len() as f64);
     let mut signs: Vec<char> = parts.map(|share| level(share, blocks)).collect();
     signs.reverse();
@@ -28,7 +28,7 @@ pub(super) fn signs(shares: &[f64], columns: usize, blocks: bool) -> String {
     format!("{signs:>columns$}")
 }
 
-/// Bytes a second of the shown disks, a line each against its own highest.
+/// Returns throughput of the shown disks, one line each, scaled to its maximum.
 pub(super) fn of_disks(
     page: &Page<'_>,
     shown: &[usize],
@@ -47,7 +47,7 @@ pub(super) fn of_disks(
         let tail = format!("{} top, {reach}", rate(most));
         format!("{name:<HEAD$}{signs} {tail:<TAIL$}")
     };
-    // Where there is room for one, it is that of the chosen one.
+    // With space for one line, it shows the selected disk.
     let told = shown.iter().filter(|at| lines > 1 || **at == chosen);
     told.take(lines).map(line).collect()
 }

@@ -1,4 +1,4 @@
-//! The machine around the devices: processors, pressure, memory, temperature, programs.
+//! The machine around the devices: CPUs, pressure, memory, temperature, programs.
 
 use super::history::{level, signs};
 use super::{DIM, GREEN, Page, Shares, cut, paint};
@@ -7,7 +7,7 @@ use crate::watch::words::{percent, rate};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 
-/// Lines that are always there: processors, pressure with memory, temperature where one is told.
+/// Returns the number of fixed lines: CPUs, pressure with memory, and temperature if known.
 pub(super) fn fixed(page: &Page<'_>) -> usize {
     2 + usize::from(has_heat(page))
 }
@@ -40,7 +40,7 @@ pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Stri
     lines
 }
 
-/// One sign a processor, or for several of them their mean, then the sums.
+/// Returns one character per CPU, or per group of CPUs (mean), and then the totals.
 fn all_processors(page: &Page<'_>, wide: usize) -> String {
     let head = format!("{:<HEAD$}", " cpu");
     let (Some(all), Some(load)) = (page.state.last.processors.value(), page.state.last.load())
@@ -66,7 +66,7 @@ fn all_processors(page: &Page<'_>, wide: usize) -> String {
     head + &signs + &cut(&sums, wide.saturating_sub(HEAD + 2))
 }
 
-/// The last minutes of each, two a line, and its share at work now.
+/// Returns the recent load of each CPU, two per line, and its current load.
 fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
     let Some(all) = page.state.last.processors.value() else { return Vec::new() };
     let columns = wide.saturating_sub(2) / 2;
@@ -101,7 +101,7 @@ fn pressure(page: &Page<'_>, wide: usize) -> String {
 fn heat(page: &Page<'_>, wide: usize) -> String {
     let words = match &page.state.last.sensors {
         Presence::Present(all) => {
-            // The hottest first: where there is no room for all, they matter most.
+            // The hottest come first, because not all may fit.
             let mut all: Vec<_> = all.iter().collect();
             all.sort_by(|one, other| other.celsius.total_cmp(&one.celsius));
             let told: Vec<String> =

@@ -1,4 +1,4 @@
-//! The page: lines for a terminal of any size from 40 x 12 up. Pure, so that it is tested as text.
+//! The page: lines for a terminal of at least 40 x 12. A pure function, which can be tested as text.
 
 mod devices;
 mod histograms;
@@ -10,7 +10,7 @@ use super::words::{self, RARE, USUAL, clock};
 use crate::store::progress::StudyProgress;
 use assay_core::quantity::units::show;
 
-/// The smallest terminal on which the page can be read.
+/// Smallest terminal on which the page is readable.
 const SMALLEST: (usize, usize) = (40, 12);
 
 // Codes of ECMA-48 (select graphic rendition).
@@ -26,7 +26,7 @@ const CYAN: &str = "36";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looks {
-    /// Colours; none of them says anything that is not said otherwise.
+    /// Whether to use colors, which never carry information alone.
     pub colour: bool,
     pub blocks: bool,
 }
@@ -34,14 +34,14 @@ pub struct Looks {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     pub disk: usize,
-    /// The class that is shown alone, by its position in the order of classes.
+    /// Position of the class shown alone, in the order of classes.
     pub class: Option<usize>,
     pub paused: bool,
     pub help: bool,
 }
 
 impl View {
-    /// Shows the next class alone, after the last one all of them again.
+    /// Shows the next class alone, and all classes after the last one.
     pub fn next_class(&mut self) {
         let next = self.class.map_or(0, |class| class + 1);
         self.class = (next < USUAL.len() + RARE.len()).then_some(next);
@@ -57,12 +57,12 @@ pub struct Page<'a> {
     pub strip: Option<&'a StudyProgress>,
     pub view: &'a View,
     pub looks: Looks,
-    /// Seconds that it takes in all, where it ends by itself.
+    /// Total duration in seconds, if limited.
     pub length_s: Option<u64>,
 }
 
 impl Page<'_> {
-    /// The lines of a terminal, one per row, with escape sequences for colors.
+    /// Returns the lines of a terminal, one per row, with escape sequences for colors.
     pub fn draw(&self, wide: usize, high: usize) -> Vec<String> {
         let (columns, rows) = SMALLEST;
         let mut lines = if wide < columns || high < rows {
@@ -110,7 +110,7 @@ impl Page<'_> {
         paint(REVERSED, &format!("{left:<room$} {right}"))
     }
 
-    /// A study that runs: its title and how far it is, then what it does.
+    /// Returns lines on a running study: title and progress, then the current activity.
     fn study(&self, wide: usize) -> Vec<String> {
         let Some(strip) = self.strip else { return Vec::new() };
         let left = strip.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Page<'_> {
     }
 }
 
-/// Lines from which on the last minutes have theirs before the histograms have all they want.
+/// Page height from which the history gets lines before the histograms are complete.
 const ROOM_FOR_HISTORY: usize = 20;
 
 struct Shares {
@@ -163,8 +163,8 @@ struct Shares {
 }
 
 impl Shares {
-    /// What is read most comes first: a line of each for the machine and a few for the devices,
-    /// then the histograms as far as they have rows, then users, processors, and all devices.
+    /// Assigns lines by importance: one for the machine and a few for devices, then the histograms as far as they have
+    /// rows, then users, CPUs and all devices.
     fn new(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
         let fixed = machine::fixed(page);
         let mut left = room.saturating_sub(fixed);
@@ -175,7 +175,7 @@ impl Shares {
         };
         let mut devices = take(1 + shown.len().min(3));
         let mut users = take(1);
-        // Of the last minutes a line each, where the histograms keep a shape beside them.
+        // One line of history each, if the histograms still show their shape.
         let early = usize::from(room >= ROOM_FOR_HISTORY);
         let mut history = take(early);
         let mut processors = take(early.min(machine::processors(page)));
@@ -190,7 +190,7 @@ impl Shares {
     }
 }
 
-/// The explanation of the keys, as long as the terminal is high.
+/// Returns the explanation of the keys, as far as it fits.
 fn explained(high: usize) -> Vec<String> {
     let mut lines: Vec<String> = HELP.lines().map(str::to_owned).collect();
     lines.resize(high - 1, String::new());
@@ -202,7 +202,7 @@ fn paint(code: &str, text: &str) -> String {
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// Shortens a text, in which no character moves the cursor afterwards.
+/// Shortens a text, whose remaining characters do not move the cursor.
 fn cut(text: &str, columns: usize) -> String {
     let mut text = show::clean(text);
     if let Some((end, _)) = text.char_indices().nth(columns) {
@@ -212,7 +212,7 @@ fn cut(text: &str, columns: usize) -> String {
     text
 }
 
-/// Removes what is wider than the terminal, but no escape sequence.
+/// Cuts a line at the terminal's width, without breaking an escape sequence.
 fn clip(line: &str, columns: usize) -> String {
     let (mut clipped, mut used, mut is_escape) = (String::new(), 0, false);
     for sign in line.chars() {
@@ -226,7 +226,7 @@ fn clip(line: &str, columns: usize) -> String {
     clipped
 }
 
-/// A bar of a share in columns, with at least a trace of what is not nothing.
+/// Returns a bar for a share, with at least one mark if it is not zero.
 fn bar(share: f64, columns: usize, blocks: bool) -> String {
     const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

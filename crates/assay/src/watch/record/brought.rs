@@ -1,4 +1,4 @@
-//! Requests that another tool recorded elsewhere, as a bundle like that of requests that were recorded here.
+//! Imported requests of another tool, as a bundle like that of a local recording.
 
 use assay_core::calc::requests::Recorded;
 use assay_core::failure::Outcome;
@@ -13,10 +13,10 @@ use assay_study::results::record::Evidence;
 
 use super::{Wish, environment, plan, record, study};
 
-/// Why nothing is known of the machine, nor of what happened on it.
+/// Why machine data is absent.
 const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
 
-/// Writes the bundle around requests that lie there already, with what was taken for granted of them.
+/// Writes the bundle for imported requests, with the assumptions made.
 pub fn write_brought(
     system: &dyn System,
     wish: &Wish,
@@ -27,7 +27,7 @@ pub fn write_brought(
 ) -> Outcome<()> {
     let names: Vec<&str> = requests.devices.keys().map(String::as_str).collect();
     let (target, span_ns) = (names.join(" "), requests.span_ns);
-    // Latencies are in the text if it says when requests ended.
+    // The text contains latencies if it has completion times.
     let probes: &[&str] = match latencies {
         Presence::Present(_) => &[block_latency::PROBE.about.name],
         Presence::Absent(_) => &[],

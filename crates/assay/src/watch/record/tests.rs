@@ -29,12 +29,12 @@ fn what_is_kept_is_read_like_any_result() {
     assert_eq!((reads.operations, buckets), (8131, 8131));
     let evidence = store::evidence_at(&fake, &directory).unwrap();
     assert_eq!(evidence.findings.study.title, "before \"3\"");
-    // In the order of reading: a page of two windows begins with the first two.
+    // In reading order: a page of two recordings starts with the first two.
     let classes: Vec<&str> = evidence.latencies.iter().map(|one| one.class.as_str()).collect();
     assert_eq!(classes, ["read", "write", "flush", "discard"]);
 }
 
-/// Ten seconds in which work waited for a processor for so many microseconds, kept under a title.
+/// Records ten seconds in which tasks waited the given time for a CPU, under a title.
 fn kept(title: &str, waited_us: u64) -> assay_study::findings::Findings {
     let fake = machine();
     let disks = disks::choose(&fake, None).unwrap();
@@ -93,7 +93,7 @@ fn rows_stand_at_the_second_of_the_clock() {
     let mut sampler = Sampler::new(&fake, disks, tracing(readings));
     let mut state = State::begin(&mut sampler);
     let mut rows = Rows::default();
-    // The third reading comes two seconds late, the fourth is the rest of its second.
+    // The third reading is two seconds late, the fourth is the rest of its second.
     for ms in [1100, 900, 3000, 100] {
         fake.sleep(std::time::Duration::from_millis(ms));
         state.look(&mut sampler);

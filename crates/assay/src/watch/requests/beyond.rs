@@ -1,9 +1,9 @@
-//! Requests that only the kernel's own counters have: a program in the kernel that misses one does not know it.
+//! Requests missing from a recording: found by the kernel's counters, because a BPF program does not know what it
+//! missed.
 //!
-//! The kernel counts the bytes of a request after it has told its end, so that what its counters gained between two
-//! readings was told before the second one: where more bytes were gained than were told until later still, so many are
-//! missing, or more. Devices that make no requests (zram, device mapper) count bios where they come in, and are not
-//! held against that.
+//! The kernel counts a request's bytes after its completion event. Bytes counted between two readings but not recorded
+//! by a later time are therefore missing, or a lower bound of these. Excludes devices without requests (zram, device
+//! mapper), which count bios at submission.
 
 use assay_core::presence::Presence;
 use assay_machine::system::devices::{self, Counters};
@@ -11,7 +11,7 @@ use assay_machine::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs
 
 use super::super::sampler::Disk;
 
-/// Counters of the devices before anything is recorded, in their order; none of a device that makes no requests.
+/// Counters of the devices before the recording, in their order; `None` for devices without requests.
 pub struct Before(Vec<Option<(String, Counters)>>);
 
 impl Before {
@@ -24,7 +24,7 @@ impl Before {
         Self(disks.iter().map(of).collect())
     }
 
-    /// What they gained since; none of a device that is gone.
+    /// Returns the increase since then; `None` for devices that are gone.
     pub fn gained(&self, system: &dyn System) -> Gained {
         let of = |own: &Option<(String, Counters)>| {
             let (name, before) = own.as_ref()?;
@@ -40,15 +40,15 @@ impl Before {
 pub struct Gained(Vec<Option<Counters>>);
 
 impl Gained {
-    /// Requests that are not among those that were told until later: at least one where bytes are missing, and so
-    /// many as these bytes are requests of the same kind.
+    /// Returns the number of missing requests: from the missing bytes and the mean size of recorded requests of the
+    /// same kind, at least one if bytes are missing.
     pub fn beyond(&self, told: &[DeviceTotals]) -> u64 {
         let pairs = self.0.iter().zip(told);
         pairs.filter_map(|(own, told)| Some(of_device(own.as_ref()?, told))).sum()
     }
 }
 
-/// The kernel counts zeroes that are asked for as writes.
+/// The kernel counts write-zeroes requests as writes.
 fn of_device(gained: &Counters, told: &DeviceTotals) -> u64 {
     use BlockClass::{Discard, Fua, Read, Write, WriteZeroes};
     let groups: [(u64, &[BlockClass]); 3] = [
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(whole.beyond(&all), 0);
         assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).beyond(&all), 3);
         assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).beyond(&all), 3);
-        // What was told and is not counted yet is nothing that is missing.
+        // Requests that are recorded but not yet counted are not missing.
         assert_eq!(gained(0, 0, 0).beyond(&all), 0);
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn of_a_kind_that_nobody_told_at_least_one_is_missing() {
         assert_eq!(gained(1 << 20, 0, 0).beyond(&[told(&[])]), 1);
         assert_eq!(gained(0, 0, 0).beyond(&[told(&[])]), 0);
-        // Bytes that came in parts, of a request that has not ended.
+        // Bytes of a partially completed request.
         assert_eq!(gained(8192, 0, 0).beyond(&[told(&[(BlockClass::Read, 0, 4096)])]), 1);
     }
 

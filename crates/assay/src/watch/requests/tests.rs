@@ -14,7 +14,7 @@ use assay_study::results::bundle;
 use assay_study::results::requests::Reader;
 use assay_workloads::WorkDetail;
 
-/// Tells some requests each time it is asked, and of some that they found no room.
+/// Returns some requests on each call, and reports dropped ones.
 struct Each {
     requests: VecDeque<Vec<BlockRequest>>,
     unrecorded: u64,
@@ -129,7 +129,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     record::write(&fake, &wish(), &state, &Rows::default(), None).unwrap();
     let text = serde_json::to_string(&store::findings_at(&fake, &place()).unwrap()).unwrap();
     assert!(!text.contains("Recorded ") && Reader::open(&fake, &place()).is_err());
-    // Its means tell no requests: the recording is cut and says why.
+    // Its tracer returns no requests: the recording is truncated and states why.
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     let two = Wish { directory: PathBuf::from("/results/two"), ..wish() };
     let mut recording = Recording::begin(&fake, &two, &disks).unwrap();
@@ -143,7 +143,7 @@ fn without_a_recording_nothing_is_told_of_one() {
 fn what_cannot_be_written_is_counted_and_said() {
     let fake = machine();
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
-    // So many that a piece is full, and none can be appended any more.
+    // Enough to fill a piece, with no further appends possible.
     let many: Vec<BlockRequest> = (1..300_000).map(request).collect();
     let mut sampler = Sampler::new(&fake, disks.clone(), told(vec![many], 0));
     let mut recording = Recording::begin(&fake, &wish(), &disks).unwrap();
@@ -163,7 +163,7 @@ fn a_machine_that_tells_no_requests_refuses_and_leaves_nothing() {
     fake.traces(TraceMeans::BpfRequests, Err("this kernel has no BTF".to_owned()));
     let refusal = Tracing::record(&fake, &disks).map(|_| ()).unwrap_err();
     assert!(refusal.message.contains("this kernel has no BTF"), "{}", refusal.message);
-    // Who only counts tells none.
+    // A counting tracer returns no requests.
     let counting = machine();
     counting.traces(TraceMeans::Bpf, Ok(vec![Ok(nothing())]));
     assert!(Tracing::record(&counting, &disks).is_err());
@@ -185,7 +185,7 @@ fn that_the_kernel_lost_events_is_said() {
     assert!(cut.unwrap().contains("the kernel lost 3 events"));
 }
 
-/// What the counters of the kernel gained in bytes, read and written, while the article's requests were told.
+/// Records the article's requests while the kernel's counters increase by the given bytes, read and written.
 fn finished_beside(gained_bytes: [u64; 2], makes_requests: bool) -> Recorded {
     const PLACE: &str = "/sys/devices/virtual/block/loop3";
     let fake = machine();
@@ -210,7 +210,7 @@ fn what_only_the_counters_of_the_kernel_have_is_missing() {
         article().devices[0][at].bytes
     };
     let all = [bytes_of(BlockClass::Read), bytes_of(BlockClass::Write)];
-    // Each of the article's has 8 KiB.
+    // Each request of the article has 8 KiB.
     let more = [all[0] + 3 * 8192, all[1] + 8192];
     assert_eq!(finished_beside(all, true).dropped, 0);
     assert_eq!(finished_beside([0, 0], true).dropped, 0, "they ended before it began");

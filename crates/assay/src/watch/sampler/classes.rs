@@ -1,4 +1,4 @@
-//! Requests by class: the tracing, by the best means that there is.
+//! Traces requests by class with the best available method.
 
 use std::io;
 
@@ -16,14 +16,14 @@ pub enum Tracing {
     On {
         tracer: Box<dyn BlockTracer>,
         means: Means,
-        /// Why it is not the better means.
+        /// Why it does not use the better method.
         instead: Option<String>,
     },
     Off(String),
 }
 
 impl Tracing {
-    /// Begins it: by a program in the kernel, else by the kernel's trace.
+    /// Starts tracing: with a BPF program, or else with the kernel's trace events.
     pub fn begin(system: &dyn System, disks: &[Disk]) -> Self {
         let unseen: Vec<&str> = disks.iter().filter_map(|disk| disk.unseen.as_deref()).collect();
         if !disks.is_empty() && unseen.len() == disks.len() {
@@ -45,7 +45,7 @@ impl Tracing {
         Self::Off(reasons.join("; "))
     }
 
-    /// Begins it by the means that tell each request.
+    /// Starts tracing with the method that returns each request.
     pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
         if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
             return Err(refused!("--record-trace: {reason}"));
@@ -60,10 +60,10 @@ impl Tracing {
         }
     }
 
-    /// Tells each request that ended since it was last asked.
+    /// Calls a function with each request completed since the last call.
     ///
     /// # Errors
-    /// It was not begun by [`Tracing::record`], or was lost.
+    /// Fails if [`Tracing::record`] did not start it, or if tracing ended.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match self {
             Self::On { tracer, .. } => tracer.requests(each),
@@ -78,7 +78,7 @@ impl Tracing {
         }
     }
 
-    /// What was counted since it began. Where that cannot be told any more it has ended.
+    /// Returns the counts since the start. Ends tracing if they cannot be read.
     pub fn read(&mut self) -> Presence<BlockTotals> {
         match self {
             Self::Off(reason) => Presence::absent(reason.clone()),
@@ -97,7 +97,7 @@ impl Tracing {
     }
 }
 
-/// What an error says of itself, or what its number means.
+/// Returns the message of an error, or the meaning of its number.
 fn reason(error: &io::Error) -> String {
     if error.get_ref().is_some() { error.to_string() } else { sysfs::reason(error) }
 }

@@ -1,4 +1,4 @@
-//! Which disks are watched.
+//! Selects the disks to watch.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,18 +15,18 @@ use assay_machine::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 pub struct Disk {
     pub name: String,
     pub number: DeviceNumber,
-    /// What it is and what it stands on: `loop, 512 MiB, on vda`.
+    /// Description: `loop, 512 MiB, on vda`.
     pub words: String,
-    /// Shown even where it does nothing.
+    /// Shown even if idle.
     pub named: bool,
-    /// Why its requests cannot be traced, where that is known.
+    /// Why its requests cannot be traced, if known.
     pub unseen: Option<String>,
 }
 
-/// The disks that words name, each once, in their order; without one all that there are.
+/// Returns the named disks, each once, in order; without names, all disks.
 ///
 /// # Errors
-/// As [`choose`] for any of them.
+/// Fails like [`choose`].
 pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
     if wanted.is_empty() {
         return all(system);
@@ -42,11 +42,10 @@ pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
     Ok(found)
 }
 
-/// The disks that a word names: a kernel name, a path of a device, file or directory; without one
-/// all that there are.
+/// Returns the disks for a kernel name or the path of a device, file or directory; without one, all disks.
 ///
 /// # Errors
-/// The user's mistake where nothing is called that, or no block device is below it.
+/// Fails if the name is unknown or there is no block device below it.
 pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     let Some(wanted) = wanted else { return all(system) };
     let plain = !wanted.is_empty() && !wanted.contains('/') && !wanted.starts_with('.');
@@ -81,17 +80,17 @@ fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
     Ok(found)
 }
 
-/// Devices of which most machines have many that nobody uses.
+/// Returns whether most machines have many unused devices of this type.
 fn comes_and_goes(name: &str) -> bool {
     ["loop", "zram", "ram", "nbd", "fd", "sr"].iter().any(|start| name.starts_with(start))
 }
 
-/// Whether anything ended on a device since it is there.
+/// Returns whether a device has completed any request.
 fn was_used(system: &dyn System, name: &str) -> bool {
     devices::counters(system, name).value().is_none_or(|counters| *counters != Counters::default())
 }
 
-/// Block devices below a target, as far as they share what happens to it.
+/// Returns the block devices below a target that share its load.
 fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
     let site = resolve(system, wanted)?;
     if !site.shared.is_empty() {

@@ -1,5 +1,4 @@
-//! What the probes see of the machine, as it is shown while it is watched: shares of the time and
-//! levels of now.
+//! Probe values of the machine during `watch`: shares of the time and current levels.
 
 use serde::Serialize;
 
@@ -12,21 +11,21 @@ use assay_machine::probes::temperature;
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::system::System;
 
-/// Shares of a processor's time, 0 to 1.
+/// Shares of a CPU's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     pub user: f64,
-    /// The kernel, interrupts included.
+    /// In the kernel, including interrupts.
     pub system: f64,
-    /// Nothing to do, while somebody waited for a device.
+    /// Idle while a task waited for a device.
     pub iowait: f64,
-    /// Given to others by the hypervisor.
+    /// Stolen by the hypervisor.
     pub steal: f64,
 }
 
 impl Load {
-    /// Shares of the time between two readings.
+    /// Returns the shares of the time between two readings.
     fn between(before: &Ticks, after: &Ticks) -> Self {
         let grown = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
         let load = Self {
@@ -66,30 +65,30 @@ impl Load {
 
 type EachTicks = Presence<Vec<(u32, Ticks)>>;
 
-/// What each processor did between two readings of the probe `load`.
+/// Returns the load of each CPU between two readings of the probe `load`.
 pub fn loads(before: &EachTicks, after: &EachTicks) -> Presence<Vec<Load>> {
     before.both(after, |before, after| {
         load::pairs(before, after).map(|(_, early, late)| Load::between(early, late)).collect()
     })
 }
 
-/// Shares of the time, 0 to 1, in which work waited.
+/// Shares of the time, 0 to 1, in which tasks waited.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
-    /// Somebody waited for a processor.
+    /// Some tasks waited for a CPU.
     pub cpu: f64,
-    /// Somebody waited for a device.
+    /// Some tasks waited for a device.
     pub io: f64,
-    /// All who had work waited for devices.
+    /// All non-idle tasks waited for devices.
     pub io_full: f64,
-    /// Somebody waited for memory.
+    /// Some tasks waited for memory.
     pub memory: f64,
-    /// All who had work waited for memory.
+    /// All non-idle tasks waited for memory.
     pub memory_full: f64,
 }
 
-/// What waited between two readings of the probe `pressure`; only where all of it is told.
+/// Returns the pressure between two readings of the probe `pressure`, only if all values are known.
 pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<Pressure> {
     let missing = after.values().chain(before.values()).find_map(Presence::reason);
     if let Some(reason) = missing {
@@ -125,7 +124,7 @@ pub struct Sensor {
     pub celsius: f64,
 }
 
-/// What the sensors of the probe `temperature` show; those of drives only where they may be asked.
+/// Returns the sensors of the probe `temperature`; those of drives only if `ask_drives`.
 pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
     let named = |found: temperature::Monitor, name: String| Sensor {
         name: show::clean(&name),
@@ -148,33 +147,33 @@ pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
     Presence::from_option((!all.is_empty()).then_some(all), "no sensor reports a temperature")
 }
 
-/// Memory at one moment, and what was swapped since an earlier one.
+/// Current memory, and swapping since an earlier reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     pub total_bytes: u64,
-    /// What programs could still have.
+    /// Memory available to programs.
     pub available_bytes: u64,
-    /// Written by programs, not by the devices yet.
+    /// Written by programs, but not yet to devices.
     pub dirty_bytes: u64,
-    /// On its way to the devices.
+    /// Being written to the devices.
     pub writeback_bytes: u64,
     pub swap_bytes: u64,
     pub swap_used_bytes: u64,
-    /// Brought back from swap.
+    /// Read from swap.
     pub swapped_in_bytes: u64,
-    /// Put into swap.
+    /// Written to swap.
     pub swapped_out_bytes: u64,
 }
 
 impl Memory {
-    /// Share that is in use, 0 to 1.
+    /// Returns the used share, 0 to 1.
     pub fn used(&self) -> f64 {
         1.0 - self.available_bytes as f64 / (self.total_bytes as f64).max(1.0)
     }
 }
 
-/// Two readings of the probe `memory`.
+/// Returns memory from two readings of the probe `memory`.
 pub fn memory(before: &Machine, after: &Machine) -> Presence<Memory> {
     let bytes = |pages: u64| pages.saturating_mul(after.page_bytes);
     let swapped = before.counters.both(&after.counters, |before, after| {

@@ -1,4 +1,4 @@
-//! The counters of the machine at one moment, and what happened between two of them.
+//! Reads the counters of the machine, and computes differences between readings.
 
 mod classes;
 pub mod disks;
@@ -32,9 +32,9 @@ pub struct Sampler<'a> {
 
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// When, nanoseconds of the monotonic clock.
+    /// Time in nanoseconds of the monotonic clock.
     at_ns: u64,
-    /// When, RFC 3339.
+    /// Time, RFC 3339.
     at: String,
     counters: Vec<Presence<Counters>>,
     classes: Presence<BlockTotals>,
@@ -47,32 +47,32 @@ pub struct Reading {
     users: Users,
 }
 
-/// What happened between two readings; levels are those of the later one.
+/// Differences between two readings; levels are those of the later one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
     pub span_ns: u64,
     pub disks: Vec<DiskSpan>,
     pub means: Option<Means>,
-    /// Requests of which nobody saw the beginning.
+    /// Requests whose start was not traced.
     pub unseen_beginnings: u64,
-    /// What is not in the latencies here, a sentence each.
+    /// Sentences on limits of the latencies here.
     pub notes: Vec<String>,
     pub processors: Presence<Vec<Load>>,
     pub throttle_events: Presence<u64>,
     pub pressure: Presence<Pressure>,
     pub sensors: Presence<Vec<Sensor>>,
-    /// Memory; what was swapped is that of the span.
+    /// Memory; swapping is that of the span.
     pub memory: Presence<Memory>,
-    /// Who moved something since the reading before the later one.
+    /// Programs that did I/O before the later reading.
     pub users: Users,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpan {
     pub name: String,
-    /// Differences of the kernel's counters; absent where the device is gone.
+    /// Differences of the kernel's counters; absent if the device is gone.
     pub counters: Presence<Counters>,
-    /// By class: those of which something ended.
+    /// Classes with completed requests.
     pub classes: Presence<BTreeMap<String, ClassSpan>>,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Sampler<'a> {
         Self { system, disks, arrays, tracing, others, ask_drives: true }
     }
 
-    /// The same beside a study of this process: drives are not asked for their temperature, and
-    /// open files are left alone, of which one on a mount that hangs would never answer.
+    /// Does the same during a study of this process, without reading drive temperatures, or open files, which could
+    /// block on a hanging mount.
     pub fn beside(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
         let others = users::Watcher::new(system, &[]);
         let arrays = members::arrays(system, &disks);
@@ -116,12 +116,12 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Tells each request that ended since it was last asked, where they are recorded.
+    /// Calls a function with each request completed since the last call, if recorded.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         self.tracing.requests(each)
     }
 
-    /// What was counted so far; nothing where the tracing was lost.
+    /// Returns the counts so far; zero if tracing was lost.
     pub fn totals(&mut self) -> BlockTotals {
         self.tracing.read().value().cloned().unwrap_or_default()
     }
@@ -132,7 +132,7 @@ impl<'a> Sampler<'a> {
 }
 
 impl Reading {
-    /// When it was taken, RFC 3339.
+    /// Returns when it was taken, RFC 3339.
     pub fn at(&self) -> &str {
         &self.at
     }
@@ -190,7 +190,7 @@ fn notes(before: &Reading, after: &Reading) -> Vec<String> {
     told.into_iter().chain(missed(before, after).ok().flatten()).collect()
 }
 
-/// What ended by class; none where so many events were lost that every count is a guess.
+/// Returns completed requests by class; absent if too many events were lost for reliable counts.
 fn of_classes(
     at: usize,
     before: &Reading,
@@ -210,7 +210,7 @@ fn of_classes(
 }
 
 impl Span {
-    /// Seconds; never 0.
+    /// Returns the duration in seconds, never 0.
     pub fn seconds(&self) -> f64 {
         (self.span_ns as f64 / 1e9).max(1e-9)
     }
@@ -223,8 +223,8 @@ impl Span {
         counters.weighted_ms as f64 / 1e3 / self.seconds()
     }
 
-    /// Share of the time in which something was under way; the kernel's steps may reach beyond the
-    /// ends of the span.
+    /// Returns the share of the time with requests in flight, at most 1, because the kernel's counter steps may exceed
+    /// the span.
     pub fn busy(&self, counters: &Counters) -> f64 {
         (counters.io_ticks_ms as f64 / 1e3 / self.seconds()).min(1.0)
     }

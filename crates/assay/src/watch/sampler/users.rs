@@ -1,6 +1,5 @@
-//! Who moves bytes through block devices: programs, by the accounts of their threads
-//! (`/proc/PID/task/TID/io`; that of the process holds what its children moved who ended), and on which of the watched
-//! disks they have something open.
+//! Block I/O by program, from the accounting of threads (`/proc/PID/task/TID/io`; that of the process includes ended
+//! children), and the watched disks on which they have open files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,36 +12,36 @@ use assay_core::quantity::units::show;
 use assay_machine::system::devices;
 use assay_machine::system::{DeviceNumber, System, sysfs};
 
-/// Programs that are told by name.
+/// Maximum number of named programs.
 const TOLD: usize = 16;
-/// Open files of a program that are looked at.
+/// Maximum number of checked open files per program.
 const OPEN_FILES: usize = 64;
 
-/// A program that moved something.
+/// A program that did I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     pub pid: u32,
-    /// Its name, as the kernel keeps it.
+    /// Its name as the kernel stores it.
     pub name: String,
-    /// Bytes that it fetched from devices.
+    /// Bytes that it read from devices.
     pub read_bytes: u64,
-    /// Bytes that it sent to devices, or made dirty.
+    /// Bytes that it wrote to devices, or made dirty.
     pub written_bytes: u64,
-    /// Watched disks on which it has files open; none where that cannot be told.
+    /// Watched disks with its open files; empty if unknown.
     pub on: Vec<String>,
 }
 
-/// Programs that moved something, the busiest first.
+/// Programs that did I/O, the busiest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
     pub busiest: Vec<User>,
-    /// Programs whose traffic this user may not see.
+    /// Programs whose I/O this user may not see.
     pub hidden: usize,
 }
 
 impl User {
-    /// Bytes in both directions.
+    /// Returns bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.read_bytes.saturating_add(self.written_bytes)
     }
@@ -50,7 +49,7 @@ impl User {
 
 type Thread = (u32, u32);
 
-/// Bytes that a thread or a program has moved.
+/// I/O of a thread or program, in bytes.
 #[derive(Clone, Copy, Default)]
 struct Moved {
     read_bytes: u64,
@@ -70,8 +69,7 @@ impl Moved {
 
 pub(super) struct Watcher {
     before: Option<BTreeMap<Thread, Moved>>,
-    /// Watched disk by the number of everything that lies on it; none where open files are
-    /// left alone.
+    /// Watched disk by the number of each device on it; empty if open files are not read.
     disks: BTreeMap<DeviceNumber, String>,
     /// Whether every drive of the machine is watched.
     all: bool,
@@ -83,7 +81,7 @@ impl Watcher {
         for disk in disks {
             for name in upon(system, &disk.name) {
                 if let Some(number) = devices::number_of(system, &name) {
-                    // What is named itself is not another disk's.
+                    // A named disk retains its number.
                     found.entry(number).or_insert_with(|| disk.name.clone());
                 }
             }
@@ -94,10 +92,10 @@ impl Watcher {
         Self { before: None, disks: found, all }
     }
 
-    /// Who moved something since the look before.
+    /// Returns the programs that did I/O since the last call.
     pub fn look(&mut self, system: &dyn System) -> Users {
         let (now, hidden) = all(system);
-        // What root cannot read nobody can.
+        // If root cannot read it, nobody can.
         let hidden = if system.user().id == 0 { 0 } else { hidden };
         let Some(before) = self.before.replace(now.clone()) else {
             return Users { busiest: Vec::new(), hidden };
@@ -112,9 +110,9 @@ impl Watcher {
         moved.truncate(TOLD);
         let told = |(process, moved)| self.describe(system, process, moved);
         let mut busiest: Vec<User> = moved.into_iter().map(told).collect();
-        // Who works elsewhere is not to blame for the disks that are shown.
+        // Programs active only elsewhere do not load the shown disks.
         busiest.retain(|user| self.all || self.disks.is_empty() || !user.on.is_empty());
-        // Who has files open on a watched disk is who is looked for.
+        // Programs with open files on a watched disk come first.
         busiest.sort_by_key(|user| user.on.is_empty());
         Users { busiest, hidden }
     }
@@ -132,7 +130,7 @@ impl Watcher {
         }
     }
 
-    /// Watched disks on which a program has something open.
+    /// Returns the watched disks on which a program has open files.
     fn open_on(&self, system: &dyn System, folder: &Path) -> Vec<String> {
         if self.disks.is_empty() {
             return Vec::new();
@@ -147,17 +145,17 @@ impl Watcher {
     }
 }
 
-/// A number that went back belongs to another program under an old id.
+/// A decreased number belongs to another program with a reused ID.
 fn since(before: Option<&Moved>, now: Moved) -> Moved {
     let before = before.copied().unwrap_or_default();
     Moved {
         read_bytes: now.read_bytes.checked_sub(before.read_bytes).unwrap_or(now.read_bytes),
-        // What is cancelled later takes some of it back.
+        // Canceled writes are subtracted later.
         written_bytes: now.written_bytes.saturating_sub(before.written_bytes),
     }
 }
 
-/// A disk, its partitions, and what is made of them.
+/// Returns a disk, its partitions, and devices built on them.
 fn upon(system: &dyn System, disk: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut left = vec![disk.to_owned()];
@@ -170,7 +168,7 @@ fn upon(system: &dyn System, disk: &str) -> BTreeSet<String> {
     found
 }
 
-/// What each thread has moved, and how many programs do not tell.
+/// Returns the I/O of each thread, and the number of programs that do not report it.
 fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
     let (mut found, mut hidden) = (BTreeMap::new(), 0);
     let names = sysfs::names(system, Path::new("/proc"));
@@ -184,7 +182,7 @@ fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
                     hidden += 1;
                     break;
                 }
-                // It ended meanwhile.
+                // The thread ended meanwhile.
                 Err(_) => {}
             }
         }
@@ -192,7 +190,7 @@ fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
     (found, hidden)
 }
 
-/// What was written and then thrown away before it reached a device is taken off.
+/// Parses the accounting; subtracts canceled writes.
 fn parse(text: &str) -> Option<Moved> {
     let field = |name: &str| {
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())

@@ -1,4 +1,4 @@
-//! What is told of modes.
+//! Output of the mode calculations.
 
 use super::super::page::{Page, decimal};
 use assay_core::calc::edid::Monitor;

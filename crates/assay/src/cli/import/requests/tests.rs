@@ -35,7 +35,7 @@ fn packed(text: &str) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// Where the results are, in the order of their ids.
+/// Returns the results in order of their IDs.
 fn kept(fake: &Fake) -> Vec<PathBuf> {
     let results = identity::results_directory(fake).unwrap();
     let mut ids = bundle::ids(fake, &results);
