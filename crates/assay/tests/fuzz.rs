@@ -1,5 +1,4 @@
-//! Damaged texts of others: read or refused, never a panic. A short run of what `cargo xtask fuzz`
-//! does at length.
+//! Damaged foreign files are read or refused, and never cause a panic. A short run of `cargo xtask fuzz`.
 
 #![allow(clippy::disallowed_methods, reason = "the seeds are files")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -19,11 +18,11 @@ fn reader(name: &str) -> Reader {
 
 fn short_run_of(name: &str) {
     let reader = reader(name);
-    // `cargo xtask fuzz` has a million.
+    // `cargo xtask fuzz` runs a million.
     runs(&reader, count(30, 200).into());
 }
 
-/// Runs a reader; what does harm is told with the command that makes it again.
+/// Runs a reader; a failure prints the command to reproduce it.
 fn runs(reader: &Reader, inputs: u64) {
     let name = &reader.name;
     let ran = fuzz::run(reader, inputs, SEED).unwrap();
@@ -41,8 +40,8 @@ fn damaged_bundles_are_shown_or_refused() {
     short_run_of("bundle");
 }
 
-/// A recording decides what is written where: it has more of them than others. A million takes an optimised build,
-/// `cargo xtask fuzz --only recording`.
+/// Recordings get more inputs than others, because they decide what is written where. A million inputs need an
+/// optimized build, `cargo xtask fuzz --only recording`.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn damaged_recordings_are_played_inside_of_the_area_or_refused() {
@@ -88,7 +87,7 @@ fn damaged_logs_of_meters_are_read_or_refused() {
     short_run_of("meter");
 }
 
-/// What nobody damaged is accepted, or the loop would only ever see refusals.
+/// Undamaged seeds are accepted; otherwise the loop would only test refusals.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn each_reader_accepts_some_of_its_seeds() {

@@ -3,9 +3,9 @@
 //! Production lines are the lines of all Rust files, comments and blanks included, without test lines. Test lines are
 //! the files below `tests` or `benches` and all items under `#[cfg(test)]`. Markdown lines exclude generated pages.
 //!
-//! A count above its number fails: delete lines elsewhere. A count below it fails, too, so that no room is left:
-//! `UPDATE_EXPECT=1 cargo test -p assay --test ratchet` lowers the numbers. A move from crate to crate edits two numbers;
-//! their sum, `total`, may not grow. Only an issue raises `total`.
+//! A count above its number fails: delete lines elsewhere. A count below it fails, too:
+//! `UPDATE_EXPECT=1 cargo test -p assay --test ratchet` lowers the numbers. A move from crate to crate edits two
+//! numbers; their sum, `total`, may not grow. Only an issue raises `total`.
 
 #![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -75,7 +75,7 @@ fn crate_of(path: &str) -> String {
     if first == "crates" { parts.next().unwrap() } else { first }.to_owned()
 }
 
-/// Whether a file lies below `benches`, or below a `tests` folder that is not inside `src`.
+/// Returns whether a file is below `benches`, or below a `tests` folder outside `src`.
 fn lies_in_test_folder(path: &str) -> bool {
     let folders: Vec<&str> = path.split('/').collect();
     let folders = &folders[..folders.len() - 1];
@@ -87,7 +87,7 @@ fn lies_in_test_folder(path: &str) -> bool {
     }
 }
 
-/// Files that are modules under `#[cfg(test)]`, with the files below them.
+/// Returns the module files under `#[cfg(test)]`, with the files below them.
 fn test_modules(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     let declaration = regex_lite::Regex::new(
         r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;",
@@ -138,7 +138,7 @@ fn test_ranges(code: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Length of the item that follows an attribute: to its semicolon, or to the end of its braces.
+/// Returns the length of the item after an attribute: to its semicolon, or to its closing brace.
 fn item_length(code: &str) -> usize {
     let (mut braces, mut brackets) = (0_u32, 0_i32);
     for (at, letter) in code.bytes().enumerate() {
@@ -189,7 +189,7 @@ fn print(counts: &Counts) -> String {
     text
 }
 
-/// The numbers after a change: those that fell, and never one that rose.
+/// Returns the limits after a change: lowered if a count fell, never raised.
 fn lowered(allowed: &Counts, counted: &Counts) -> Counts {
     let lower = |old: Lines, new: Lines| Lines {
         production: old.production.min(new.production),

@@ -1,5 +1,5 @@
-//! The walls of the house, read from its source: who may use whom, how long things may be, what
-//! must not stand in a public repository.
+//! Rules of the source tree: permitted dependencies, maximum lengths, and contents that a public repository must not
+//! have.
 
 #![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -28,9 +28,9 @@ use source::{DECIDING, RUNNING, blanked, files, functions, used_below, used_modu
 const REPORT: &str = "assay-report";
 /// Crates of one room: `layers.txt` gives no order to their modules.
 const WHOLE: [(&str, &str); 2] = [(REPORT, "report"), ("assay-workloads", "workloads")];
-/// What they would touch it with.
+/// Crates that access the machine.
 const TOUCHING: [&str; 4] = ["clap", "nix", "rustix", "signal-hook"];
-/// What they may use of the raw calls: the counters of the kernel, and files in memory.
+/// System calls that deciding crates may use: kernel counters, and files in memory.
 const COUNTERS: [&str; 15] = [
     "BlockClass",
     "BlockRequest",
@@ -70,13 +70,13 @@ fn in_crate(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("crates/")?.split_once("/src/")
 }
 
-/// A file of the house as `room/file`.
+/// Returns a file as `room/file`.
 fn in_house(name: &str) -> Option<String> {
     let (crate_, inner) = in_crate(name)?;
     if let Some((_, room)) = WHOLE.iter().find(|(name, _)| *name == crate_) {
         return Some(format!("{room}/{inner}"));
     }
-    // The page of a crate has no code.
+    // A crate's lib.rs has no code.
     let is_room = crate_ == "assay" || (has_rooms(crate_) && inner != "lib.rs");
     is_room.then(|| inner.to_owned())
 }
@@ -89,7 +89,7 @@ fn is_pure(crate_: &str) -> bool {
     crate_ == REPORT || DECIDING.contains(&crate_)
 }
 
-/// What `crates/layers.txt` says.
+/// Returns the contents of `crates/layers.txt`.
 fn house() -> &'static Layers {
     static HOUSE: LazyLock<Layers> = LazyLock::new(|| {
         let text = fs::read_to_string(root().join(layers::PATH)).unwrap();
@@ -98,7 +98,7 @@ fn house() -> &'static Layers {
     &HOUSE
 }
 
-/// Uses of other modules that a file in `module` must not have.
+/// Returns the forbidden uses of other modules in a file of `module`.
 fn misuses(module: &str, text: &str) -> Vec<String> {
     let used = used_modules(&blanked(text));
     let house = house();
@@ -140,7 +140,7 @@ fn every_room_lies_in_its_crate() {
     }
 }
 
-/// The highest and the lowest layer of a crate, from the top, if it has rooms there.
+/// Returns the highest and the lowest layer of a crate with rooms, counted from the top.
 fn layers_of(crate_: &str) -> Option<[usize; 2]> {
     let has = |layer: &[layers::Room]| layer.iter().any(|room| room.crate_ == crate_);
     let all = house().layers.iter().enumerate();
@@ -148,7 +148,7 @@ fn layers_of(crate_: &str) -> Option<[usize; 2]> {
     Some([*own.first()?, *own.last()?])
 }
 
-/// The program is the one whose layers may be anywhere.
+/// Only the program may have layers at any level.
 #[test]
 fn no_crate_needs_one_that_stands_above_it() {
     for one in house().crates.iter().filter(|one| one.name != "assay") {
@@ -194,7 +194,7 @@ fn at_most_twelve_members_on_seven_floors() {
     let members = manifest["workspace"]["members"].as_array().unwrap();
     assert!(members.len() <= 12, "{members:?}");
     let mut floors = BTreeMap::new();
-    // Each crate is listed before those that it needs.
+    // Each crate precedes those that it needs.
     for one in house().crates.iter().rev() {
         let below = one.needs.iter().map(|name| floors[name.as_str()]).max().unwrap_or(0);
         floors.insert(one.name.as_str(), below + 1);
@@ -267,7 +267,7 @@ fn files_and_functions_stay_short() {
     assert_eq!(functions(&blanked(&long)), [(1, LONGEST_FUNCTION + 2)]);
 }
 
-/// Whether a file names the type of a study, tests apart; `Fresh::Study` is another thing.
+/// Returns whether a file names the type of a study, outside tests; `Fresh::Study` is different.
 fn sees_the_study(text: &str) -> bool {
     let code = blanked(text);
     let own = code.split("mod tests {").next().unwrap_or_default();
@@ -279,11 +279,11 @@ fn sees_the_study(text: &str) -> bool {
     })
 }
 
-/// A step of a run is handed what was derived of the study once (`plan/design.rs`), and reads no study.
+/// A step of a run receives data derived from the study once (`plan/design.rs`), and does not read the study.
 #[test]
 fn few_files_of_the_runner_see_the_study() {
     const MOST: usize = 8;
-    // What tests begin with is no step.
+    // Test setup is not a step.
     let apart = |name: &str| name.contains("tests") || name.contains("/known/");
     let of_runner = |name: &str| name.starts_with("crates/assay-runner/src/run/") && !apart(name);
     let files = rust_files().into_iter().filter(|(name, _)| of_runner(name));
@@ -306,13 +306,13 @@ fn only_two_crates_hold_unsafe_code() {
     }
 }
 
-/// What the measured loop must not do beside allocating (`engines/no_alloc.rs` of `assay-load`).
+/// Forbidden in the measured loop, in addition to allocation (`engines/no_alloc.rs` of `assay-load`).
 const NOT_IN_A_LOOP: [&str; 8] =
     ["Condvar", "Mutex", "RwLock", "eprintln", "mpsc", "println", "stderr", "stdout"];
 
 #[test]
 fn what_moves_bytes_takes_no_lock_and_prints_nothing() {
-    // Where the threads of a run wait for each other before it begins.
+    // Where the threads of a run wait for each other before it starts.
     let gate = "crates/assay-load/src/gate.rs";
     let found = |text: &str| {
         let text = blanked(text);
@@ -334,7 +334,7 @@ fn begins_a_path(text: &str, folder: &str) -> bool {
 
 #[test]
 fn nothing_here_names_a_workplace_or_a_registry() {
-    // Written in two parts, so that this file does not name them either.
+    // Split to keep these names out of this file, too.
     let folders = [concat!("/wo", "rk/"), concat!("/fa", "rm/")];
     let hosts = [
         concat!("crates", ".io"),
@@ -367,7 +367,7 @@ fn named(body: &str) -> &str {
     lines.find(|line| line.starts_with("fn ")).unwrap_or_default()
 }
 
-/// Tests that write expected files anew, and that whoever has them written does not run: they are ignored.
+/// Returns tests that rewrite expected files and are ignored.
 fn forgotten(text: &str) -> Vec<&str> {
     let writes = |body: &&str| {
         ["Expected::default()", "expected::expect(", " expect("]
@@ -392,8 +392,7 @@ fn a_test_that_writes_what_is_expected_is_not_ignored() {
     assert_eq!(forgotten(&[other, body].concat()), Vec::<&str>::new());
 }
 
-/// Lines of documentation that begin with three backticks: what stands between them is code, unless it says what
-/// else it is.
+/// Returns the number of code blocks in documentation; blocks that name another language do not count.
 fn begins_code(text: &str) -> usize {
     let fences = text.lines().filter_map(|line| {
         let line = line.trim_start();
@@ -403,7 +402,7 @@ fn begins_code(text: &str) -> usize {
     fences.step_by(2).filter(|what| !what.starts_with("text")).count()
 }
 
-/// Cargo looks for examples in documentation nowhere (`doctest = false`): one would be tested by nothing.
+/// Cargo runs no documentation tests (`doctest = false`): an example would be untested.
 #[test]
 fn documentation_shows_no_code_that_nothing_compiles() {
     for (path, text) in rust_files() {

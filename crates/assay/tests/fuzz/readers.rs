@@ -1,5 +1,4 @@
-//! What reads the texts of others, a line each: the list of the short run (`tests/fuzz.rs`) and of
-//! `cargo xtask fuzz`.
+//! Readers of foreign files, one per line, for the short run (`tests/fuzz.rs`) and `cargo xtask fuzz`.
 
 #[path = "recordings.rs"]
 mod recordings;
@@ -50,7 +49,7 @@ fn importer(own: &'static Importer) -> Reader {
     )
 }
 
-/// Top of the workspace, from whichever of its crates this is part of.
+/// Returns the workspace root, from any of its crates.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().find(|place| place.join("Cargo.lock").exists()).unwrap_or(here).to_owned()
@@ -77,7 +76,7 @@ fn contents(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     files(folder, ending).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// A line that begins a file of a bundle in one text.
+/// Prefix of a line that starts a file of a bundle in the combined text.
 const FILE: &str = "=== ";
 const RESULT: &str = "/results/20261122-0000-abcd";
 const STUDY: &str = r#"
@@ -97,7 +96,7 @@ io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms
 "#;
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 
-/// Bundles as one text each: what an old version kept, and what this one keeps.
+/// Returns bundles of an old and the current version, each as one text.
 fn bundles() -> Vec<Vec<u8>> {
     let folder = "crates/assay/tests/fixtures/bundles/check-before-factors";
     let old = files(folder, "").into_iter().map(|(path, bytes)| {
@@ -164,7 +163,7 @@ fn tables() -> Vec<Vec<u8>> {
     contents("crates/assay/tests/csv", ".csv")
 }
 
-/// A table whatever it begins with, so that what is wrong with it is told by the usual importer.
+/// Reads a table with any start, and reports errors of the common importer.
 fn read_table(bytes: &[u8]) -> bool {
     IMPORTERS.first().is_some_and(|importer| read_with(importer, "trials.csv", bytes))
 }
@@ -178,10 +177,10 @@ fn brought(format: &str) -> Vec<Vec<u8>> {
     small.map(|(_, bytes)| bytes).collect()
 }
 
-/// What a log of fio holds, its name tells.
+/// File names of fio logs, which determine their contents.
 const NAMES: [&str; 3] = ["job_bw.1.log", "job_lat.1.log", "job_iops.1.log"];
 
-/// Reads a file with its importer, and with another one that recognises it.
+/// Reads a file with its importer, and with any other that recognizes it.
 fn read_brought(own: &Importer, bytes: &[u8]) -> bool {
     let name = NAMES[bytes.len() % NAMES.len()];
     let other = import::of_bytes(name, bytes).ok();
@@ -199,7 +198,7 @@ fn read_jobs(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let way = fio_job::Way { partly: text.len().is_multiple_of(2), variable: &|_| None };
     let Ok(translated) = fio_job::translate("jobs.fio", &text, way) else { return false };
-    // One that asks for too much is refused as other studies are.
+    // Excessive studies are refused like others.
     text::parse("jobs.toml", &translated.study).is_ok()
 }
 
@@ -250,7 +249,7 @@ fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
 
 const HOME: &str = "/var/lib/assay/journal";
 const ID: &str = "20261122-0000-abcd";
-/// A disk, a loop device and a setting that was changed.
+/// A disk, a loop device and a changed setting.
 const CHANGED: &str = "\
 file /proc/sys/kernel/random/boot_id first
 file /proc/self/mountinfo
@@ -266,7 +265,7 @@ file /etc/sysctl.d/61-assay.conf vm.swappiness = 1
 
 fn changed() -> Fake {
     let fake = Fake::new();
-    // A line that is not understood shows in the seeds, of which there would be none.
+    // An invalid line would leave no seeds.
     let _ = fake.add(CHANGED);
     fake
 }
@@ -301,7 +300,7 @@ fn journals() -> Vec<Vec<u8>> {
     ];
     let Ok(mut journal) = Journal::begin(&fake, Path::new(HOME), ID) else { return Vec::new() };
     for undo in undos {
-        // What cannot be noted is missing in the seed and nowhere else.
+        // An undo action that cannot be recorded is only missing in the seed.
         let _ = journal.record(&fake, undo);
     }
     drop(journal);
@@ -309,7 +308,7 @@ fn journals() -> Vec<Vec<u8>> {
     kept.into_iter().collect()
 }
 
-/// Reads it, and undoes on a machine in memory what it says.
+/// Reads a journal, and undoes it on a fake machine.
 fn read_journal(bytes: &[u8]) -> bool {
     let fake = changed();
     fake.put(Path::new(HOME).join(format!("{ID}.jsonl")), bytes);
@@ -335,7 +334,7 @@ fn edids() -> Vec<Vec<u8>> {
     ranges.into_iter().map(edid).collect()
 }
 
-/// With the right checksum: else nothing behind it would ever be read.
+/// Corrects the checksum; otherwise nothing after it would be read.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some(block) = bytes.get_mut(..128) {
         let sum = block[..127].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
@@ -363,7 +362,7 @@ fn meters() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// Rows of a collection: a published one, and one with all its parts.
+/// Rows of a collection: a published one, and one with all parts.
 fn rows() -> Vec<Vec<u8>> {
     let published = published::rows().into_iter().next();
     let published = published.and_then(|row| row_file::write(&row).ok()).map(|(_, text)| text);
@@ -388,7 +387,7 @@ fn read_meter(bytes: &[u8]) -> bool {
     let Ok(samples) = meter::parse(&String::from_utf8_lossy(bytes)) else { return false };
     let (start, second) = (1_795_165_200_000_000_000, 1_000_000_000);
     for (from, to) in [(start, start + 20 * second), (0, u64::MAX), (start, start)] {
-        // Where it does not cover the span it says so.
+        // It returns an error if the samples do not cover the span.
         let _ = meter::joules(&samples, from, to);
     }
     !samples.is_empty()

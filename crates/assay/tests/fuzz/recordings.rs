@@ -1,5 +1,5 @@
-//! Damaged recordings of requests: read to their end, shown with all their pictures, written as a log of fio's,
-//! planned with and played inside of an area; or refused.
+//! Damaged recordings of requests: read, shown with all charts, exported as fio logs, planned, and replayed within a
+//! test area; or refused.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -37,11 +37,10 @@ const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
 const HOUR_NS: u64 = 3_600_000 * MS;
 const BEGUN_NS: u64 = 7 * MS;
-/// Recordings of longer than this are planned with and not played: whoever waits looks ten times a second.
+/// Longer recordings are only planned: waiting polls ten times a second.
 const LONGEST_PLAY_NS: u64 = 100_000 * MS;
 
-/// Recordings of one device and of three, packed and as they stand inside: a packed one is refused by its sum
-/// wherever it is damaged.
+/// Recordings of one and three devices, compressed and raw: checksums reject a damaged compressed one.
 pub fn seeds() -> Vec<Vec<u8>> {
     let plain = [recording(1, 240), recording(3, 90), recording(1, 0)];
     plain.iter().map(|own| pack(own)).chain(plain.iter().cloned()).collect()
@@ -94,12 +93,12 @@ pub fn read(bytes: &[u8]) -> bool {
     let packed = if bytes.starts_with(&GZIP) { bytes.to_vec() } else { pack(bytes) };
     fake.put(Path::new(PLACE).join(FILE), &packed);
     let Some(recorded) = counted_of(&fake) else { return false };
-    // One in four is drawn, which takes longest.
+    // One in four is rendered, the slowest part.
     if bytes.len().is_multiple_of(4) {
         show(&recorded);
     }
     if let Ok(mut log) = Iolog::open(&fake, Path::new(PLACE)) {
-        // What is damaged ends it with an error.
+        // Damage ends it with an error.
         let _ = io::copy(&mut log, &mut io::sink());
     }
     let devices = recorded.devices.keys().take(3).map(String::as_str);
@@ -111,8 +110,7 @@ pub fn read(bytes: &[u8]) -> bool {
     !sources.is_empty()
 }
 
-/// What its requests come to, up to where it is damaged: those of its first hour, as each tenth of a second costs
-/// memory.
+/// Returns totals up to the damage, for the first hour only, as each 0.1 s costs memory.
 fn counted_of(fake: &Fake) -> Option<Recorded> {
     let reader = Reader::open(fake, Path::new(PLACE)).ok()?;
     let begun_ns = reader.header.begun_ns;
@@ -152,10 +150,10 @@ fn show(recorded: &Recorded) {
     }
 }
 
-/// Plans with it and plays it, in an area that may be too small for it.
+/// Plans and replays it, in a test area that may be too small.
 fn play(fake: &Fake, source: &TraceSource, number: u64) {
     assert!(source.from_bytes <= source.to_bytes && source.to_bytes <= source.device_bytes);
-    // By other digits of the number than those that say how large the area is.
+    // Uses other digits of the number than the area size.
     let clock = [Clock::Open, Clock::Dependent, Clock::Closed][(number / 9 % 3) as usize];
     let asked = ReplaySpec {
         source: Some(source.clone()),
@@ -192,7 +190,7 @@ fn play(fake: &Fake, source: &TraceSource, number: u64) {
         limits: None,
         programs: Programs { recall: requests::recall, ..Programs::NONE },
     });
-    // The engine refuses what lies outside before it begins, and nothing of it may come that far.
+    // The engine refuses requests outside the area at the start, and none may get that far.
     if let Err(why) = ran {
         assert!(!why.contains("is outside the area"), "{why}");
     }

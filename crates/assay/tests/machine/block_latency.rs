@@ -1,5 +1,4 @@
-//! Requests by class on real devices: through a whole study by each means, and against fio on a device
-//! that a control group holds back.
+//! Requests by class on real devices: through a complete study with each method, and against fio on a throttled device.
 
 use std::fs;
 use std::path::Path;
@@ -31,12 +30,12 @@ name = "sync-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", queue_depth = 1, sync = "fdatasync", runtime = "300 ms", ramp_time = "100 ms" }
 "#;
 
-/// Flushes of a journal in a trial at most.
+/// Maximum number of journal flushes in a trial.
 const JOURNAL: u64 = 8;
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// Runs the study on a volume and tells what was recorded of each trial.
+/// Runs the study on a volume, and returns the records of each trial.
 fn records(volume: &Volume, assay: &Assay) -> Vec<Value> {
     let file = volume.scratch().path().join("study.toml");
     fs::write(&file, STUDY).unwrap();
@@ -54,7 +53,7 @@ fn statuses(records: &[Value]) -> Vec<&Value> {
     records.iter().map(|record| &record["status"]).collect()
 }
 
-/// Every trial has its own requests, seen by these means.
+/// Checks that every trial has its requests, traced by the given method.
 fn saw_classes(records: &[Value], device: &str, means: &str) {
     assert_eq!(records.len(), 5, "a lead-in and two replicates: {:?}", statuses(records));
     for record in records {
@@ -67,14 +66,14 @@ fn saw_classes(records: &[Value], device: &str, means: &str) {
             classes.values().map(|class| class[of].as_u64().unwrap()).sum()
         };
         let reads = record["workload"] == 0;
-        // Neighbours may be merged, so that there are fewer requests than operations. What began before the first look
-        // or was told after the last one is in no class: on a busy machine one of some thousands.
+        // Adjacent requests may be merged, which gives fewer requests than operations. Requests that start before the
+        // first reading or complete after the last have no class: on a busy machine, one of some thousands.
         let most = counted("bytes");
         assert!(
             seen(if reads { "read" } else { "write" }, "bytes") >= most - most / 1000,
             "{record}"
         );
-        // The journal writes what lies in it every five seconds, whoever works then.
+        // The journal writes every five seconds, with or without load.
         let flushes = seen("flush", "requests");
         let expected = if reads { 0..=JOURNAL } else { counted("operations") / 2..=u64::MAX };
         assert!(expected.contains(&flushes), "{flushes} flushes, {classes}");
@@ -106,7 +105,7 @@ fn without_btf_the_trace_is_read() {
         return;
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-    // Nobody else sees what is mounted so; most machines have tracefs there already.
+    // Such a mount is private; most machines already have tracefs there.
     let hide = format!(
         "if [ -e {BTF} ]; then mount -t tmpfs none /sys/kernel/btf || exit 90; fi; \
          [ -d /sys/kernel/tracing/instances ] || mount -t tracefs none /sys/kernel/tracing || exit 90; \
@@ -134,7 +133,7 @@ fn without_rights_it_is_absent_and_the_study_goes_on() {
     }
 }
 
-/// What fio found of its writes: how many, and the mean of their completion latency, nanoseconds.
+/// Returns fio's number of writes and their mean completion latency in nanoseconds.
 fn slow_writes(lane: &SlowLane, device: &str) -> (u64, f64) {
     let words = lane.through();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -157,7 +156,7 @@ fn slow_writes(lane: &SlowLane, device: &str) -> (u64, f64) {
     (writes["total_ios"].as_u64().unwrap(), writes["clat_ns"]["mean"].as_f64().unwrap())
 }
 
-/// The counts are exact but for known losses. The latency includes the wait, and fio adds the time until it runs again.
+/// Checks that counts match except for known losses. fio's latency also includes its wake-up time.
 fn agrees(writes: &ClassTotals, lost: u64, (ios, clat_ns): (u64, f64)) {
     counts(writes, lost, ios);
     assert_eq!(writes.bytes, writes.requests * 4096);
@@ -171,8 +170,8 @@ fn counts(writes: &ClassTotals, lost: u64, ios: u64) {
     assert!(seen <= ios && seen + lost >= ios, "{seen} seen, {lost} lost, of {ios}");
 }
 
-/// On a partition, whose bios are seen before the control group holds them back; on the whole disk
-/// where the kernel lets the throttle be watched, and said not to be in it where not.
+/// On a partition, bios are traced before the control group throttles them; on a complete disk, only if the kernel can
+/// trace the throttle, and otherwise the result says that it is excluded.
 #[test]
 fn what_a_control_group_holds_back_is_in_the_latency() {
     let needs = [Need::Program("fio"), Need::Program("losetup"), Need::Program("addpart")];

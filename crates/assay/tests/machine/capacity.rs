@@ -1,4 +1,4 @@
-//! Cards that lie, and cards that do not: loop devices over a file that keeps less than it says.
+//! Counterfeit and genuine cards: loop devices over a file that stores less than its stated capacity.
 
 use std::thread;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Far above what a pass takes in a program that is not optimised.
+/// Far above the time of a pass in an unoptimized build.
 const LONG: Duration = Duration::from_secs(400);
 
-/// A card with this character; nothing where none can be made, after saying why.
+/// Returns a card of this character; `None`, with a message, if it cannot be created.
 fn card(character: Character) -> Option<Liar> {
     made(|| Liar::new(character))
 }
@@ -40,7 +40,7 @@ fn program(card: &Liar) -> Assay {
 
 fn id(card: &Liar, bytes: u64) -> String {
     let name = card.device().unwrap().name().to_owned();
-    // Whatever it is called exactly, a refusal names the plan, and that tells it.
+    // With any name, a refusal refers to the plan, which shows the device.
     let device = card.device().unwrap().device().to_owned();
     let ended = program(card).run(&["check", "--capacity", &device], LIMIT).unwrap();
     assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
@@ -55,7 +55,7 @@ fn id(card: &Liar, bytes: u64) -> String {
     told
 }
 
-/// What a check of the card says: its exit code and its findings.
+/// Returns the exit code and findings of a card's check.
 fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
     let (device, id) = (card.device().unwrap().device().to_owned(), id(card, bytes));
     let words = [&["check", &device, "--destroy", &id, "--json", "--quiet"], more].concat();
@@ -65,8 +65,8 @@ fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
     (ended.code, document)
 }
 
-/// Seven sizes: four that are gone through in full, one of them with a border in the middle of a block, one
-/// that loses a block, one above 60%, and three by a sample, one of which loses its last tenth.
+/// Seven sizes: four checked completely (one with a boundary inside a block, one that loses a block, one above 60%),
+/// and three by a sample, one of which loses its last tenth.
 const SIZES: [(u64, u64); 7] = [
     (33 * MIB, 20 * MIB + 3 * 512),
     (500 * MIB, 450 * MIB),
@@ -77,12 +77,12 @@ const SIZES: [(u64, u64); 7] = [
     (300 * MIB, 101 * MIB),
 ];
 
-/// All of them in full, the first three each time.
+/// Returns all of them in full tests, otherwise the first three.
 fn sizes() -> &'static [(u64, u64)] {
     &SIZES[..count(3, 7) as usize]
 }
 
-/// Looks at cards of all sizes that do this, each by its exit code and what is said of it.
+/// Checks cards of all sizes with this fault, by exit code and message.
 fn of_all_sizes(lie: Lie, look: impl Fn(u64, u64, i32, &Value)) {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
@@ -129,11 +129,11 @@ fn cards_that_return_zeros_are_found() {
 #[test]
 #[ignore = "nightly: 6 s"]
 fn cards_that_lose_rewrites_are_found() {
-    // What the pilot wrote there is kept as well, and is known as an earlier write of the same run.
+    // The pilot's writes are also stored, and recognized as earlier writes of the same run.
     all_are_found(Lie::Keeps, "loses-rewrites");
 }
 
-/// Where memory may have answered nothing is said to hold, whatever the card does.
+/// If the page cache may have answered, no card is reported as genuine.
 #[test]
 #[ignore = "nightly: 33 s"]
 fn behind_the_page_cache_no_card_is_said_to_hold() {
@@ -180,10 +180,10 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
     }
 }
 
-/// Tries of which one is enough: on a busy machine the fast part may be as unsteady as the fall is deep.
+/// Attempts: on a busy machine, the fast part may vary as much as the drop.
 const TRIES: usize = 3;
 
-/// The free space of a file system, in full and by a sample.
+/// Free space of a filesystem, completely and by a sample.
 #[test]
 fn free_space_is_filled_and_given_back() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
@@ -197,7 +197,7 @@ fn free_space_is_filled_and_given_back() {
             assay(&volume).run(&["check", "--capacity", &directory, "--json"], LONG).unwrap();
         let document: Value = ended.json().unwrap();
         let facts = &document["capacity"][0];
-        // Where a host serves the drive below, or the loop device goes through the page cache, it is not told.
+        // Unknown if a host serves the drive below, or if the loop device uses the page cache.
         let untold = facts["inconclusive_reason"].is_string();
         let expected = if untold { (5, "inconclusive") } else { (0, "genuine") };
         assert_eq!((ended.code, facts["verdict"].as_str().unwrap()), expected, "{facts}");
@@ -207,7 +207,7 @@ fn free_space_is_filled_and_given_back() {
     }
 }
 
-/// Interrupted and killed, the free space is as it was.
+/// After interruption or kill, the free space is as before.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn however_it_ends_the_free_space_is_as_before() {
@@ -225,7 +225,7 @@ fn however_it_ends_the_free_space_is_as_before() {
             thread::sleep(Duration::from_millis(300));
             running.signal(signal).unwrap();
             let ended = running.end(LIMIT).unwrap();
-            // A sample may be done before the signal comes.
+            // A sample may finish before the signal.
             let done = word == "--capacity" && [0, 5].contains(&ended.code);
             let as_told = code.is_none_or(|code| code == ended.code);
             assert!(done || as_told, "{signal} {word}: {}", ended.stderr);
@@ -234,7 +234,7 @@ fn however_it_ends_the_free_space_is_as_before() {
     }
 }
 
-/// Whoever stops a long write, or kills it, still has what was measured by then.
+/// A long write that is interrupted or killed retains its measurements.
 #[test]
 #[ignore = "nightly: 13 s"]
 fn a_long_write_that_is_ended_keeps_its_slices() {
@@ -248,7 +248,7 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
     {
         let program = assay(&volume);
         let running = program.start(&["check", "--sustained", &directory]).unwrap();
-        // What is kept in case of a kill is written each five seconds.
+        // Results are stored every five seconds in case of a kill.
         thread::sleep(Duration::from_secs(12));
         running.signal(signal).unwrap();
         running.end(LIMIT).unwrap();
@@ -260,7 +260,7 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
     }
 }
 
-/// A card that lies below a file system: what is written whole shows it.
+/// A complete write detects a counterfeit card below a filesystem.
 #[test]
 #[ignore = "nightly: 17 s"]
 fn a_file_system_on_a_card_that_lies_is_found_out() {
@@ -282,7 +282,7 @@ fn a_file_system_on_a_card_that_lies_is_found_out() {
     assert_eq!((ended.code, &facts["verdict"]), (1, &Value::from("zeroes")), "{facts}");
 }
 
-/// Wrong words end before anything is written.
+/// Invalid confirmations fail before any write.
 #[test]
 fn what_must_not_be_overwritten_is_refused() {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
@@ -306,7 +306,7 @@ fn what_must_not_be_overwritten_is_refused() {
 mod in_full {
     use super::*;
 
-    /// A terabyte by a sample: what is written is below a gigabyte.
+    /// A terabyte by a sample writes less than a gigabyte.
     #[test]
     #[ignore = "nightly: minutes"]
     fn a_terabyte_takes_less_than_a_gigabyte_of_writes() {
@@ -320,7 +320,7 @@ mod in_full {
         assert!(card.written_bytes() < GIB, "{}", card.written_bytes());
     }
 
-    /// The rate falls to a small part of what it was: where, is told with its interval.
+    /// The result contains the position, with a CI, where the rate drops steeply.
     #[test]
     #[ignore = "nightly: minutes"]
     fn the_end_of_a_fast_cache_is_found() {
@@ -347,7 +347,7 @@ mod in_full {
         not_seen("did not drop", &seen);
     }
 
-    /// The same card with a cache that is empty again after a rest: then it is called one.
+    /// The same card with a cache that empties at rest: this one is reported as a cache.
     #[test]
     #[ignore = "nightly: minutes"]
     fn a_cache_that_is_empty_after_a_rest_is_called_one() {
@@ -372,8 +372,8 @@ mod in_full {
         not_seen("no cache", &seen);
     }
 
-    /// A card that others keep from its processors writes at no rate of its own: nothing of it is to be seen then. Where
-    /// CI is set a skip that is not expected fails as well.
+    /// On busy CPUs, a card's rate is not visible, and nothing must be found. With CI set, an unexpected skip also
+    /// fails.
     fn not_seen(what: &str, seen: &[String]) {
         assert!(is_crowded(), "{what}: {}", seen.join("\n"));
         skip(&format!("{what}, and others keep the processors: {}", seen.join("; ")));
@@ -387,7 +387,7 @@ mod in_full {
         };
         let ends = pair[1]["from_ci95_bytes"].as_array().unwrap();
         let [low, high] = [&ends[0], &ends[1]].map(|end| end.as_u64().unwrap());
-        // A busy machine may show steps of its own before it; the last one is that of the card.
+        // A busy machine may show steps before it; the last one is the card's.
         low <= high && levels.len() < 8 && rate(levels.last().unwrap()) < 8.0 * MIB as f64
     }
 }

@@ -1,5 +1,4 @@
-//! Commands as root: on file systems that are made for them, as the caller of sudo, and on a drive that they
-//! fill.
+//! Commands as root: on new filesystems, as the caller of sudo, and on a drive that they fill.
 
 use std::fs;
 
@@ -33,7 +32,7 @@ fn commands_run_on_file_systems_that_are_made_for_them() {
     let times = cells(&found, "duration_s");
     assert_eq!(times.len(), 2, "{found:#}");
     assert!(times.iter().all(|cell| cell["n"] == 3), "{times:#?}");
-    // What was written went to storage, or was on its way there.
+    // The written data reached storage or was on its way.
     let written = cells(&found, "write_bytes");
     assert!(written.iter().all(|cell| cell["median"].as_f64().unwrap() >= 4_194_304.0));
 }
@@ -67,7 +66,7 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
     }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
-    // The pilot and the first trial find room; each run leaves its file.
+    // The pilot and the first trial have enough space; each run leaves its file.
     let line = "head -c 15M /dev/zero > $(date +%s%N)";
     let words = [
         "run",
@@ -103,7 +102,7 @@ fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
     };
     let filled = refused();
     assert!(filled.contains("is full") && filled.contains("No space left on device"), "{filled}");
-    // Where not even the tree has room, nothing is begun.
+    // Without space for the tree, nothing starts.
     let file = volume.directory().join("file");
     fs::write(&file, vec![7_u8; 64 << 20]).unwrap_err();
     let length = fs::metadata(&file).unwrap().len();

@@ -1,6 +1,5 @@
-//! Devices that must not be overwritten: a table of situations made on loop devices, each refused
-//! with its reason and nothing changed. What needs other hardware stands in
-//! `src/system/identity/tests/situations.rs`.
+//! Devices that must not be overwritten: situations on loop devices, each refused with its reason and nothing changed.
+//! `src/system/identity/tests/situations.rs` has those that need other hardware.
 
 use std::any::Any;
 use std::fs;
@@ -24,10 +23,10 @@ struct Case {
     text: String,
     code: i32,
     reason: String,
-    /// A program around the one under test.
+    /// Program that wraps the one under test.
     around: Vec<String>,
     guards: Vec<Box<dyn Any>>,
-    /// Files whose bytes must stay.
+    /// Files whose bytes must not change.
     images: Vec<PathBuf>,
 }
 
@@ -60,7 +59,7 @@ fn blank(place: &Path, name: &str, mebibytes: u64) -> Done<LoopDevice> {
     LoopDevice::new(place.join(name), mebibytes)
 }
 
-/// A loop device on which a recording of `tests/fixtures/signatures` lies.
+/// Returns a loop device with a recording of `tests/fixtures/signatures`.
 fn recorded(place: &Path, recording: &str) -> Done<LoopDevice> {
     let path = place.join("image");
     let image = fs::File::create(&path).unwrap();
@@ -82,7 +81,7 @@ fn mounted(place: &Path) -> Done<Case> {
     Ok(case.keep(mount).keep(device))
 }
 
-/// Mounted where this process cannot see it: only the kernel's exclusive claim tells.
+/// Mounted in another namespace: only the kernel's exclusive claim shows it.
 fn mounted_elsewhere(place: &Path) -> Done<Case> {
     let device = blank(place, "image", MIB)?;
     call("mkfs.ext4", &["-q", device.device()])?;
@@ -102,7 +101,7 @@ fn mounted_elsewhere(place: &Path) -> Done<Case> {
     Ok(case.keep(holder).keep(device))
 }
 
-/// A loop device with two partitions; the first one is mounted.
+/// Returns a loop device with two partitions, the first one mounted.
 fn partitions(place: &Path) -> Done<(LoopDevice, Mounted)> {
     let image = place.join("image");
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
@@ -133,7 +132,7 @@ fn mounted_partition(place: &Path) -> Done<Case> {
     Ok(case.keep(mount).keep(device))
 }
 
-/// The neighbour is in use, the partition itself is not: only its content stands in the way.
+/// Another partition is in use, this one is not: only its content prevents writing.
 fn partition_beside_a_mounted_one(place: &Path) -> Done<Case> {
     let (device, mount) = partitions(place)?;
     let text = id(&device) + "-part2";
@@ -173,7 +172,7 @@ struct Forget(String);
 
 impl Drop for Forget {
     fn drop(&mut self) {
-        // Older programs cannot; nothing but a memory is left then.
+        // Older programs lack this option; only memory remains in use then.
         let _ = call("btrfs", &["device", "scan", "--forget", &self.0]);
     }
 }
@@ -247,8 +246,8 @@ fn read_only(place: &Path) -> Done<Case> {
     Ok(Case::new(device.device(), id(&device), (3, "is read-only")).keep_device(device))
 }
 
-/// Detached: what was named is gone, and the name stays.
-/// Other tests attach the lowest free device, so eight lower ones are freed with it.
+/// Detached: the device is gone, but the node remains. Other tests attach the lowest free device; eight lower ones are
+/// therefore freed, too.
 fn no_medium(place: &Path) -> Done<Case> {
     let attach = |number| blank(place, &format!("image{number}"), MIB);
     let devices: Vec<LoopDevice> = (0..9).map(attach).collect::<Done<_>>()?;
@@ -300,7 +299,7 @@ fn held(place: &Path) -> Done<Case> {
     Ok(case.keep(holder).keep_device(device))
 }
 
-/// In a mount namespace whose `/etc` holds one table of ours.
+/// In a mount namespace whose `/etc` contains a test table.
 fn expected(place: &Path, table: &str, line: &str, device: LoopDevice, names: &str) -> Case {
     let ours = place.join(table);
     fs::write(&ours, format!("{line}\n")).unwrap();
@@ -355,10 +354,10 @@ fn swapped_link(place: &Path) -> Done<Case> {
     Ok(case.keep_device(one).keep_device(two))
 }
 
-/// Planned, detached, and another file attached under the same name: without a serial number both
-/// are called `loop3:16MiB`.
+/// Planned, detached, and replaced by another file under the same name: without a serial number, both are
+/// `loop3:16MiB`.
 fn exchanged(place: &Path) -> Done<Case> {
-    // Somebody else may take the name in between: then again.
+    // Retries if another process takes the name in between.
     for attempt in 0..10 {
         let one = blank(place, &format!("one{attempt}"), MIB)?;
         let (path, text) = (one.device().to_owned(), id(&one));
@@ -376,7 +375,7 @@ fn exchanged(place: &Path) -> Done<Case> {
     Err("others take every name".to_owned())
 }
 
-/// An XFS with a wrong checksum on a partition: only wipefs recognises it there.
+/// An XFS with a wrong checksum on a partition, which only wipefs recognizes.
 fn damaged_on_a_partition(place: &Path) -> Done<Case> {
     let path = place.join("image");
     let image = fs::File::create(&path).unwrap();
@@ -452,14 +451,14 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
         return;
     }
     for (name, make) in SITUATIONS {
-        // In memory no file can be swapped to.
+        // Swap files are not possible in memory.
         let scratch = Scratch::on_drive("consent").unwrap();
         let case = make(scratch.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let bytes =
             || -> Vec<_> { case.images.iter().map(|path| fs::read(path).unwrap()).collect() };
         let before = bytes();
         let around: Vec<&str> = case.around.iter().map(String::as_str).collect();
-        // Other tests may measure the drive below the image.
+        // Other tests may use the drive below the image.
         let words = ["check", &case.device, "--destroy", &case.text, "--quick", "--wait", "5m"];
         let ended = run(scratch.path(), &around, &words);
         assert_eq!(ended.code, case.code, "{name}: {}{}", ended.stdout, ended.stderr);

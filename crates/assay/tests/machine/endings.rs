@@ -1,4 +1,4 @@
-//! However a check ends, its area is gone.
+//! Every ending of a check removes its test file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn started(volume: &Volume, assay: &Assay) -> Running {
     running
 }
 
-/// Waits until more than so many bytes of a volume are used.
+/// Waits until more than the given bytes of a volume are used.
 fn until_grown(volume: &Volume, running: &mut Running, bytes: u64) {
     let grown = || volume.used_bytes().is_ok_and(|used| used > bytes);
     running.until(Duration::from_secs(20), grown).unwrap();
@@ -74,7 +74,7 @@ fn sigxfsz() {
     signalled(Filesystem::Ext4, "XFSZ", Duration::from_secs(4));
 }
 
-/// The kernel says so with a signal, once for each write that goes too far.
+/// The kernel sends a signal for each write beyond the limit.
 #[test]
 fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
@@ -90,9 +90,9 @@ fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
     is_as_before(&volume, used);
 }
 
-/// Another program takes all the room below the smallest area: there is nothing to measure in.
+/// Another program takes all space before the minimum test area exists: no measurement is possible.
 ///
-/// The device is slow, so that this program comes in time: 16 MiB take 8 s, and filling may take 12.
+/// The device is slow to allow this: 16 MiB take 8 s, and filling may take 12 s.
 #[test]
 fn a_file_system_that_fills_up_at_once() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
@@ -130,7 +130,7 @@ fn a_file_system_that_fills_up_at_once() {
     is_given_back(&volume, used);
 }
 
-/// Much time to fill an area, and little to measure in it.
+/// Much time to fill a test area, and little to measure.
 const SHORT: &str = r#"
 format     = "assay-study/1"
 title      = "Short"
@@ -143,10 +143,10 @@ name = "random-read"
 io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "100 ms" }
 "#;
 
-/// Another program takes the room when there is enough of an area to measure in: what was written is
-/// the area, and the user is told so while it runs and by the result.
+/// Another program takes the space once the test area is large enough: Assay measures in the written part, and reports
+/// it during the run and in the result.
 ///
-/// The run is held meanwhile, so that it cannot come to the end of its area first.
+/// The run is stopped meanwhile.
 fn fills_up(kind: Filesystem) {
     let needs = [Need::Volume(kind), Need::Program("fallocate")];
     if !has(&needs) {
@@ -189,11 +189,11 @@ fn a_file_system_that_fills_up_where_the_area_has_a_name() {
     fills_up(Filesystem::Gocryptfs);
 }
 
-/// Takes what room is left to a volume, as another program would: gives the file that has it.
+/// Takes the remaining space of a volume, as another program would; returns the file.
 fn take_the_room(volume: &Volume) -> PathBuf {
     let path = volume.scratch().path().join("mnt/another");
     let mut end = 0;
-    // The run may take some of the room meanwhile.
+    // The run may take some of the space meanwhile.
     for _ in 0..20 {
         let free = volume.free_bytes().unwrap();
         if free < MIB {
@@ -201,14 +201,14 @@ fn take_the_room(volume: &Volume) -> PathBuf {
         }
         let (from, bytes) = (end.to_string(), free.to_string());
         end += free;
-        // Where there is less by now, it takes that, and says that it is less than asked for.
+        // With less space, it takes the rest, and reports the reduction.
         let _ = call("fallocate", &["--offset", &from, "--length", &bytes, &word(&path)]);
     }
     panic!("{} bytes are still free", volume.free_bytes().unwrap());
 }
 
-/// The room of an area is given back, all of it, and no name is left. Ext4 counts exactly; the rings
-/// of a process that is gone hold its file for a moment.
+/// The space of a test area is freed, and no name remains. Ext4 counts exactly; the rings of an ended process use its
+/// file for a moment.
 fn is_given_back(volume: &Volume, used_bytes: u64) {
     is_as_before(volume, used_bytes);
     let left = || volume.used_bytes().unwrap() - used_bytes;
@@ -226,7 +226,7 @@ fn between<'a>(line: &'a str, begin: &str, end: &str) -> &'a str {
     rest.unwrap_or_else(|| panic!("no {begin:?} and {end:?}: {line}")).0
 }
 
-/// `12 MiB`, and `1 GiB`, which is how 1024 of them are told.
+/// Parses `12 MiB`, and `1 GiB` for 1024 MiB.
 fn mebibytes(text: &str) -> u64 {
     match text.split_once(' ') {
         Some((number, "MiB")) => number.parse().unwrap(),
@@ -245,8 +245,8 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     let running = started(&volume, &assay(&volume));
     running.signal("KILL").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
-    // At once: the kernel drops the file's lock only when it has taken down the rings of the killed
-    // process, and the next run has to wait for that.
+    // Immediately: the kernel releases the file's lock only after removing the rings of the killed process, for which
+    // the next run must wait.
     let [left] = &volume.names().unwrap()[..] else { panic!("left: {:?}", volume.names()) };
     let target = word(volume.directory());
     let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
@@ -256,8 +256,7 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     is_as_before(&volume, used);
 }
 
-/// In namespaces of its own the second run does not see the first one's lock on the device; all the
-/// same it must leave its file alone.
+/// In another namespace, the second run does not see the first one's lock on the device, but must not delete its file.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn the_file_of_a_running_check_is_no_leftover() {
@@ -280,8 +279,7 @@ fn the_file_of_a_running_check_is_no_leftover() {
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
 }
 
-/// As in a container: with the processes of a mount name space go its mounts, and with them what the
-/// kernel shows of the files behind loop devices.
+/// As in a container: when a mount namespace ends, its mounts and the kernel's paths of loop devices' files disappear.
 #[test]
 fn a_run_that_is_killed_in_a_mount_namespace_of_its_own_leaves_no_loop_device() {
     if !has(&[Need::Program("unshare")]) {
@@ -291,7 +289,7 @@ fn a_run_that_is_killed_in_a_mount_namespace_of_its_own_leaves_no_loop_device() 
     let home = scratch.folder("home", 0o755, None).unwrap();
     let inside =
         Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home).through(&["unshare", "--mount"]);
-    // Names of files begin with the id of the run, which the journal has, too.
+    // File names start with the run's ID, which is also in the journal.
     let id = || {
         let name = fs::read_dir(home.join("journal")).ok()?.next()?.ok()?.file_name();
         Some(name.to_string_lossy().trim_end_matches(".jsonl").to_owned())

@@ -1,4 +1,4 @@
-//! `assay check` in a directory on every kind of file system, as root and as an ordinary user.
+//! `assay check` in a directory on every kind of filesystem, as root and as an ordinary user.
 
 use assay_testkit::process::Assay;
 use assay_testkit::volume::{Filesystem, Volume};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::findings::{self, READS, WORKLOADS, keep_the_contract, rate, says, told, without_row};
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, is_as_before, word};
 
-/// Checks as both users; the two documents, or nothing where it cannot be tried here.
+/// Checks as both users; returns the two documents, or `None` if it is impossible here.
 fn checked(kind: Filesystem) -> Option<[Value; 2]> {
     if !has(&[Need::Volume(kind), Need::Program("setpriv")]) {
         return None;
@@ -56,7 +56,7 @@ fn btrfs_keeps_few_random_writes_in_flight() {
     let Some(documents) = checked(Filesystem::Btrfs) else { return };
     for document in &documents {
         nothing_is_invalid(document);
-        // Where others have the processors, a trial is too short to tell how many there were.
+        // With busy CPUs, a trial is too short to count them.
         let told_of = |rule| says(document, "random-write-q32", rule, "suspect");
         assert!(told_of("low-queue-depth") || told_of("cpu-starved"), "{}", told(document));
     }

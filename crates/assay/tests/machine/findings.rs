@@ -1,4 +1,4 @@
-//! Reading the document of `check --json`, and what the contract says of it.
+//! Reads the document of `check --json`, and checks its contract.
 
 use assay_testkit::process::Ended;
 use assay_workloads::metrics;
@@ -19,8 +19,8 @@ pub const WRITES: [&str; 4] =
 
 const TAKEN: [&str; 2] = ["cpu-starved", "steal"];
 
-/// What a document says of processors that others had, where its numbers are suspect for that: on such a machine nothing
-/// has to be found.
+/// Returns a document's message on busy CPUs if they make its numbers suspect; on such a machine, tests require no
+/// finding.
 pub fn processors_taken(document: &Value) -> Option<String> {
     let cells = document["measurements"].as_array().into_iter().flatten();
     let spoken = cells.flat_map(|cell| cell["reasons"].as_array().into_iter().flatten());
@@ -29,7 +29,7 @@ pub fn processors_taken(document: &Value) -> Option<String> {
     spoken.filter(is_own).find_map(|own| own["text"].as_str().map(str::to_owned))
 }
 
-/// Fields of `assay-findings/1` that stand in every document.
+/// Fields of every `assay-findings/1` document.
 const FIELDS: [&str; 22] = [
     "/format",
     "/study/id",
@@ -76,7 +76,7 @@ pub fn of(ended: &Ended) -> Value {
     ended.json().unwrap()
 }
 
-/// Every field that scripts may rely on is there, with a value of the right kind.
+/// Checks that every documented field is present with a value of the right type.
 pub fn keep_the_contract(document: &Value) {
     for field in FIELDS {
         assert!(document.pointer(field).is_some(), "{field} is missing");
@@ -101,8 +101,7 @@ pub fn keep_the_contract(document: &Value) {
     }
 }
 
-/// A cell holds so many replicates, or more: a trial that something disturbed is run again, and a busy
-/// machine disturbs.
+/// Checks the number of replicates of a cell, which may be higher because disturbed trials are repeated.
 pub fn was_replicated(cell: &Value, replicates: u64) {
     assert!(cell["n"].as_u64().unwrap() >= replicates, "less than {replicates}: {cell}");
 }

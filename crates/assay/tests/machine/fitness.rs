@@ -1,5 +1,4 @@
-//! Whether a place is good enough for etcd: on a file system of its own, beside what fio says of its
-//! syncs, and on a device that is held back.
+//! Fitness for etcd: on a separate filesystem, next to fio's sync latencies, and on a throttled device.
 
 mod in_full {
     use std::io::Write as _;
@@ -15,11 +14,11 @@ mod in_full {
 
     /// Rounds in which both measure, one after the other.
     const ROUNDS: usize = 6;
-    /// What both may differ by beyond their intervals: fio tells a percentile as the middle of its bucket, of which
-    /// there are 64 to each doubling, and six rounds that fall into the same one have an interval of no width.
+    /// Permitted difference beyond the CIs: fio's percentiles are the middle of buckets, 64 per power of two, and six
+    /// rounds in the same bucket have a CI of width zero.
     const APART: f64 = 1.0 / 64.0;
 
-    /// One trial of what is shipped, of 4 s.
+    /// One trial of the bundled study, 4 s.
     const ETCD: &str = include_str!("../../../../studies/fitness/etcd.toml");
 
     fn once() -> String {
@@ -30,7 +29,7 @@ mod in_full {
         one
     }
 
-    /// Median and p99 of the syncs, as we have them, and whether others had the processors.
+    /// Returns Assay's median and p99 of syncs, and whether CPUs were busy.
     fn ours(volume: &Volume, study: &str) -> ([f64; 2], Option<String>) {
         let target = word(volume.directory());
         let ended =
@@ -71,7 +70,7 @@ mod in_full {
         ["50.000000", "99.000000"].map(|name| syncs[name].as_f64().unwrap())
     }
 
-    /// The 95% CI of the mean of logarithms.
+    /// Returns the 95% CI of the mean of logarithms.
     fn interval(values: &[f64]) -> [f64; 2] {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let sample = Sample::of(&logs).unwrap();
@@ -80,12 +79,12 @@ mod in_full {
         [sample.mean - half, sample.mean + half]
     }
 
-    /// Past the capture of the harness, so that the numbers stand in the log.
+    /// Bypasses the harness's capture to put the numbers in the log.
     fn tell(text: &str) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
-    /// Rounds go by turns, so that whatever else happens on the machine happens to both.
+    /// Rounds alternate, which exposes both programs to the same disturbances.
     #[test]
     #[ignore = "nightly: 100 s"]
     fn the_syncs_are_those_that_fio_sees() {
@@ -111,14 +110,14 @@ mod in_full {
             tell(&format!("{name} in us, ours and fio's: {told:.1?}"));
             let agree = low <= fio_high + APART && fio_low <= high + APART;
             match &taken {
-                // What came of either is then who else ran beside it.
+                // The difference may then come from other load.
                 Some(taken) if !agree => tell(&format!("{name}: nothing can be said: {taken}")),
                 _ => assert!(agree, "{name}: {told:?} us"),
             }
         }
     }
 
-    /// Twenty writes a second: each sync takes 50 ms, and there are too few of them for a p99.
+    /// Twenty writes a second: each sync takes 50 ms, too few for a p99.
     #[test]
     #[ignore = "nightly: 80 s"]
     fn a_device_that_is_held_back_fails() {

@@ -1,5 +1,5 @@
-//! Laws of places, sizes, mixes and content, measured back from what reached a device: its requests by chi-square,
-//! its image by blocks that are alike and by a compressor.
+//! Distributions of offsets, sizes, mixes and content, checked on a device: requests by chi-square, the image by
+//! duplicate blocks and a compressor.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,17 +19,17 @@ use crate::trace::Trace;
 use crate::turn::{has, skip};
 
 const BLOCK: u64 = 4096;
-/// So that twentieths of it are whole blocks.
+/// Divisible by 20.
 const BLOCKS: u64 = 1000;
 const OPERATIONS: u64 = 20_000;
-/// Standard deviations of chi-square: the streams are the same each time, so that this is no matter of luck.
+/// Limit in standard deviations of chi-square; the test is deterministic, with the same streams in each run.
 const MOST_OFF: f64 = 4.5;
-/// By how much of the whole the result of a compressor may differ from what was asked for, and where each block is
-/// compressed alone, with a table of its own.
+/// Permitted difference between a compressor's result and the requested share, for the complete image, and for blocks
+/// compressed separately, with separate tables.
 const NEAR: f64 = 0.02;
 const NEAR_ALONE: f64 = 0.07;
 
-/// A device over a file in memory, and where its requests are traced.
+/// A device over a file in memory, and the trace of its requests.
 struct Bench {
     file: File,
     disk: LoopDevice,
@@ -38,7 +38,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// The error says why requests cannot be traced here.
+    /// Fails with the reason if requests cannot be traced here.
     fn new() -> Result<Self, String> {
         let scratch = Scratch::new("laws")?;
         let point = scratch.folder("tracing", 0o755, None)?;
@@ -51,7 +51,7 @@ impl Bench {
         options.read(true).write(true).custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
         let file = options.open(disk.device()).unwrap();
         if has_program("udevadm") {
-            // It looks at each new device, and would be seen.
+            // udev reads each new device, which the trace would contain.
             call("udevadm", &["settle"])?;
         }
         let bench = Self { file, disk, tracing, _scratch: scratch };
@@ -63,13 +63,13 @@ impl Bench {
         Trace::begin(self.tracing.point(), &self.disk.number().unwrap())
     }
 
-    /// Runs a job, one operation after the other, so that no two of them become one request.
+    /// Runs a job with one operation in flight to prevent merged requests.
     fn run(&self, job: &Job) {
         let target = Target { file: Some(self.file.as_fd()), memory_alignment: 4096 };
         assay_load::run(job, &EngineKind::Psync, &target, &AtomicBool::new(false)).unwrap();
     }
 
-    /// Requests of each kind that a job made: reads, writes, discards.
+    /// Returns a job's reads, writes and discards.
     fn requests(&self, job: &Job) -> [Vec<(u64, u64)>; 3] {
         let trace = self.trace().unwrap();
         self.run(job);
@@ -88,7 +88,7 @@ impl Bench {
         counts
     }
 
-    /// The device as it is, past whatever remembers it.
+    /// Reads the device, bypassing caches.
     fn image(&self) -> Vec<u8> {
         self.file.sync_all().unwrap();
         fs::read(&self.disk.image).unwrap()
@@ -107,7 +107,7 @@ fn twentieths(counts: &[u64]) -> Vec<u64> {
     counts.chunks(counts.len() / 20).map(|part| part.iter().sum()).collect()
 }
 
-/// The blocks that were met most, and all others together: which block has which rank is drawn.
+/// Returns the counts of the most frequent blocks and of all others; the rank of each block is random.
 fn ranks(counts: &[u64], first: usize) -> Vec<u64> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable_by(|one, other| other.cmp(one));
@@ -116,7 +116,7 @@ fn ranks(counts: &[u64], first: usize) -> Vec<u64> {
     sorted
 }
 
-/// Probabilities of the first ranks and of the rest, where so much falls to the ranks up to one.
+/// Returns the probabilities of the first ranks and of the rest, from a cumulative distribution.
 fn of_ranks(up_to: impl Fn(u64) -> f64, first: usize) -> Vec<f64> {
     let all = up_to(BLOCKS);
     let own = |rank: u64| (up_to(rank) - up_to(rank - 1)) / all;
@@ -128,12 +128,12 @@ fn zipf(theta: f64) -> impl Fn(u64) -> f64 {
     move |rank| (1..=rank).map(|rank| (rank as f64).powf(-theta)).sum()
 }
 
-/// fio's law: the share `x` of the blocks has `x^(ln(1-h)/ln h)` of the operations.
+/// fio's distribution: the share `x` of the blocks has `x^(ln(1-h)/ln h)` of the operations.
 fn pareto(share: f64) -> impl Fn(u64) -> f64 {
     move |rank| (rank as f64 / BLOCKS as f64).powf((1.0 - share).ln() / share.ln())
 }
 
-/// Of twentieths, by zones of so many of them with a share of the operations each.
+/// Returns the probability of each twentieth, from zones with a number of twentieths and a share of operations.
 fn of_zones(zones: &[(usize, f64)]) -> Vec<f64> {
     zones.iter().flat_map(|(count, share)| vec![share / *count as f64; *count]).collect()
 }
@@ -160,7 +160,7 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
         assert!(found < MOST_OFF, "{law}: {found}: {parts:?}");
         assert!(off(&parts, &even) > 10.0, "{law} is no other law");
     }
-    // As many ranks as are surely told apart by so many draws.
+    // The number of ranks that this number of draws can distinguish.
     for (law, first, expected) in [
         ("zipf:1.2", 4, of_ranks(zipf(1.2), 4)),
         ("zipf:0.9", 3, of_ranks(zipf(0.9), 3)),
@@ -228,7 +228,7 @@ fn copies_and_what_compresses_reach_a_device_in_their_shares() {
             written(&bench, 8 << 20, |all| Job { content: content.parse().unwrap(), ..all });
         let found = compressed(&bytes);
         assert!((found - left).abs() < NEAR, "{content}: {found} of it is left");
-        // A device that compresses block by block finds as much.
+        // A device that compresses by block saves as much.
         let blocks = bytes.chunks(BLOCK as usize).step_by(16);
         let each: Vec<f64> = blocks.map(compressed).collect();
         let mean = each.iter().sum::<f64>() / each.len() as f64;
@@ -250,7 +250,7 @@ fn copies_and_what_compresses_reach_a_device_in_their_shares() {
             let found = off(&[copied, all - copied], &[share, 1.0 - share]);
             assert!(found < MOST_OFF, "{percent}%: {copied} of {all} are copies");
         }
-        // Of 256 blocks, each as often as the others.
+        // Out of 256 blocks, all equally frequent.
         if percent > 0 {
             assert_eq!(copies.len(), 256, "{percent}%");
             let found = off(&copies, &[1.0 / 256.0; 256]);

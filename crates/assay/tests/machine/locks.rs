@@ -10,7 +10,7 @@ use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 
-/// Rules that see what others do to a drive or to the processors.
+/// Rules that detect other load on a drive or CPUs.
 const MARKS: [&str; 2] = ["foreign-io", "cpu-starved"];
 
 const WRITES: &str = r#"
@@ -63,7 +63,7 @@ fn the_second_check_names_the_first() {
     assert_eq!(first.end(LIMIT).unwrap().code, 0);
 }
 
-/// What anybody can lock is no hindrance for root; both say that they disturb each other.
+/// Locks that any user can take do not stop root; both results report the disturbance.
 #[test]
 #[ignore = "nightly: 6 s"]
 fn an_ordinary_user_holds_back_ordinary_users_and_not_root() {
@@ -112,7 +112,7 @@ fn who_waits_measures_when_the_first_has_ended_and_what_touches_no_drive_does_at
     assert!(ended.stderr.contains("waiting: ") && ended.stderr.contains(&first_id.to_string()));
 }
 
-/// Each on a loop device of its own, over files on one drive, with one home.
+/// Separate loop devices over files on one drive, with one home.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
@@ -147,7 +147,7 @@ fn two_studies_on_devices_of_their_own_run_side_by_side_and_each_is_marked() {
     assert_eq!(fs::read_dir(home.join("journal")).unwrap().count(), 0);
 }
 
-/// As a container does that has a network of its own and the machine's run directory.
+/// As in a container with a separate network and the machine's run directory.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn a_check_in_another_network_namespace_is_refused_too() {

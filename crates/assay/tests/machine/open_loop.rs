@@ -1,5 +1,5 @@
-//! 500 writes a second on a file system that stands still for two seconds: what a user waited is in the
-//! response times, on each engine and for each law of arrivals.
+//! 500 writes per second on a filesystem frozen for two seconds: response times include the wait, with each engine and
+//! each arrival process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// Freezes a directory from 4 s on for 2 s.
+/// Freezes a directory at 4 s for 2 s.
 fn freeze(directory: &Path) -> Standstill {
     Standstill::of(directory, Duration::from_secs(4), Duration::from_secs(2)).unwrap()
 }
@@ -66,12 +66,12 @@ fn paced(file: &File, engine: &EngineKind, arrivals: Arrivals, depth: u32) -> Ou
     run(&job, engine, &target, &AtomicBool::new(false)).unwrap()
 }
 
-/// From this share of the time on that it waited for a processor, the work tells of those who had it, as the
-/// product says it of a trial.
+/// Share of the time waiting for a CPU above which other processes determine the result, as in Assay's rule for a
+/// trial.
 const MOST_WAITING: f64 = 0.1;
 
-/// By how long a queue grew where operations took longer than the schedule has between them, seconds. The arithmetic
-/// knows those that stood still with the file system, and nothing of a slow machine.
+/// Returns by how much a queue grew because operations took longer than the schedule's interval, in seconds. Excludes
+/// operations delayed by the freeze.
 fn slower_than_asked_s(service_ns: &[(u64, u64)], depth: u32) -> f64 {
     let between_ns = u64::from(depth) * 1_000_000_000 / RATE_PER_S;
     let all: u64 = service_ns.iter().map(|(_, count)| count).sum();
@@ -121,7 +121,7 @@ fn holds(name: &str, depth: u32, found: &Outcome, frozen: Standstill) {
     assert!((pace.scheduled as f64 - expected).abs() < 5.0 * expected.sqrt(), "{name}: {pace:?}");
 }
 
-/// Past the capture of the harness, so that the numbers stand in the log.
+/// Bypasses the harness's capture to put the numbers in the log.
 fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -144,7 +144,7 @@ fn a_file_system_that_stands_still_is_in_the_response_times() {
             cases.push((name, entry.standard, arrivals, depth));
         }
     }
-    // Each has a file system of its own, so that all can wait at once.
+    // Separate filesystems allow all to wait at the same time.
     let measure = |case: &(String, EngineKind, Arrivals, u32)| {
         let (name, engine, arrivals, depth) = case;
         let place = Place::new();
@@ -162,7 +162,7 @@ fn a_file_system_that_stands_still_is_in_the_response_times() {
     }
 }
 
-/// What fio says of the same, for comparison; nothing is asserted of it.
+/// Prints fio's result for comparison, without assertions.
 #[test]
 fn what_fio_says_of_the_same_is_told_beside() {
     if !has(&[Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze"), Need::Program("fio")]) {

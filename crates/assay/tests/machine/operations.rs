@@ -1,4 +1,4 @@
-//! Trims, zeroing, copies and syncs of every so many writes, on file systems and devices that are there.
+//! Trims, zeroing, copies and periodic syncs on available filesystems and devices.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -16,10 +16,10 @@ use crate::findings::{of, rate};
 use crate::turn::{LIMIT, Need, assay, has, skip, word};
 
 const BYTES: u64 = 32 << 20;
-/// What is cleared; the rest stays.
+/// Cleared part; the rest must not change.
 const HALF: u64 = BYTES / 2;
 const BLOCK: u32 = 64 << 10;
-/// Blocks of 512 bytes that a file system may need to say where a file has holes.
+/// Blocks of 512 bytes that a filesystem may need for its extent list.
 const LISTS: u64 = 64;
 const OPERATIONS: u64 = HALF / BLOCK as u64;
 
@@ -32,7 +32,7 @@ fn content() -> Vec<u8> {
     (0..BYTES as usize).map(|at| (at % 251 + 1) as u8).collect()
 }
 
-/// Does one thing to each block of the first half.
+/// Applies one operation to each block of the first half.
 fn clear(mix: &str, engine: &EngineKind, file: &File) -> Result<Outcome, LoadError> {
     let mix = mix.parse().unwrap();
     let job = Job {
@@ -74,8 +74,8 @@ fn trims_of_a_file_leave_holes_and_zeroing_leaves_zeros() {
                 assert_eq!((totals.read_bytes, totals.write_bytes), (0, 0), "{what}");
                 only_the_first_half_is_zeros(&fs::read(&path).unwrap(), &what);
                 let after = file.metadata().unwrap().blocks();
-                // A file system may have room beyond the end of the file, and give that back, too; a list of
-                // extents that has grown takes blocks of its own.
+                // A filesystem may also free space beyond the end of the file; a longer extent list uses additional
+                // blocks.
                 let is_kept = after >= BYTES / 512;
                 let is_given_back = before + LISTS >= after + HALF / 512;
                 assert!(
@@ -150,7 +150,7 @@ fn a_device_without_discard_says_so_and_stays_as_it_is() {
     if !has(&[Need::Volume(Filesystem::Ramfs)]) {
         return;
     }
-    // A limit of zero in the queue of another one would stay there for good.
+    // A zero limit in another device's queue would remain there.
     let volume = Volume::new(Filesystem::Ramfs, 0).unwrap();
     let bare = Bare::below(volume.directory());
     assert!(!bare.takes_discards());
@@ -200,7 +200,7 @@ fn a_study_of_trims_and_syncs_runs_on_a_file_system() {
     for name in ["trims", "synced"] {
         assert!(rate(&document, name).is_some(), "{name}: {document}");
     }
-    // What is written anew before each trial that trims is told beforehand.
+    // The plan announces that trials with trims rewrite the file.
     let planned = |text: &str| {
         fs::write(&study, text).unwrap();
         let words = ["plan", &word(&study), &word(volume.directory()), "--json"];

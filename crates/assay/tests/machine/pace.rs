@@ -1,5 +1,5 @@
-//! From 100 to 100,000 starts a second, on each engine and by each law: what was scheduled was issued in time, or it
-//! is said that it was not.
+//! From 100 to 100,000 operations per second, with each engine and arrival process: operations start on time, or the
+//! result reports the delay.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::findings::{cells, of};
 use crate::turn::{LIMIT, Need, assay, has, word};
 
 const RATES: [u64; 4] = [100, 1_000, 10_000, 100_000];
-/// Share of the scheduled operations that may be late or missing without a word.
+/// Share of the scheduled operations that may be late or missing without a message.
 const HELD: f64 = 0.005;
 
 fn study(arrivals: &str) -> String {
@@ -57,7 +57,7 @@ fn what_is_scheduled_is_issued_in_time_at_every_rate_or_it_is_said() {
             let count =
                 |what: &str| facts["pace"][what].as_f64().unwrap_or_else(|| panic!("{facts}"));
             let [scheduled, issued, late] = ["scheduled", "issued", "late"].map(count);
-            // Of random ones five standard deviations.
+            // For random arrivals, five standard deviations.
             let most_off = if arrivals == "fixed" { 1.0 } else { 5.0 * rate.sqrt() };
             assert!((scheduled - rate).abs() <= most_off, "{arrivals}: {facts}");
             let is_held = scheduled - issued <= HELD * scheduled && late <= HELD * scheduled;

@@ -1,5 +1,4 @@
-//! Sizes and places of operations, measured back from what reached a device: each request that a loop device
-//! was given, by the kernel's trace of block requests.
+//! Sizes and offsets of operations, checked on a loop device by the kernel's trace of block requests.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +12,9 @@ use crate::turn::{LIMIT, has, skip, word};
 
 const AREA_BYTES: u64 = 64 << 20;
 const OPERATIONS: u64 = 4000;
-/// Of two replicates; a warm-up is half a trial.
+/// Reads in two replicates; a warm-up is half a trial.
 const READS: u64 = 2 * OPERATIONS;
-/// Reads of the pilot and of the survey, which go anywhere, at most.
+/// Maximum number of reads of pilot and survey at any offset.
 const OTHERS: u64 = 300;
 
 struct Bench {
@@ -24,7 +23,7 @@ struct Bench {
     scratch: Scratch,
 }
 
-/// What a device was given by a study with one workload, and where its area begins.
+/// Requests of a study with one workload to a device, and the start of its area.
 struct Seen {
     reads: Vec<(u64, u64)>,
     start: u64,
@@ -76,13 +75,13 @@ fn plan(home: &Path) -> Option<Value> {
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
-/// Within what the draws of some ten thousand and the reads of the pilot and of the survey move it: these go anywhere,
-/// and where warm-ups are cut short by others' work up to a thousand of them are in sight.
+/// Returns whether a share is within the variation of some ten thousand draws, and of up to a thousand random reads of
+/// pilot, survey and shortened warm-ups.
 fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() < 0.07
 }
 
-/// The two trials have other blocks that are met most, so that of each the most frequent one counts.
+/// The trials have different most frequent blocks: takes the most frequent of each.
 fn most(seen: &Seen) -> f64 {
     let mut counts = std::collections::BTreeMap::new();
     for (at, _) in &seen.reads {
@@ -115,7 +114,7 @@ fn sizes_and_places_reach_the_device_as_they_were_asked_for() {
         Err(error) => return skip(&format!("no trace of block requests: {error}")),
     };
     let seen = |name: &str, io: &str| Seen::of(&bench, name, io).unwrap();
-    // What has none of the laws has none of their marks.
+    // Uniform offsets have no properties of the other distributions.
     assert!(is_near(uniform.share(in_first), 0.2), "{}", uniform.share(in_first));
     assert!(most(&uniform) < 0.01, "{}", most(&uniform));
     let hot = seen("hot", &format!("{random}, distribution = \"zoned:80/20:20/80\""));

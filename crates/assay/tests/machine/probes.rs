@@ -1,4 +1,4 @@
-//! What the probes read on real devices: members of a file system of two devices, kernel threads.
+//! Probe values on real devices: a filesystem of two devices, and kernel threads.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::findings::{of, was_replicated};
 use crate::turn::{LIMIT, Need, assay, has, is_as_before, word};
 
-/// Large writes, which a mirror and a stripe share out evenly.
+/// Large writes, which a mirror and a stripe distribute evenly.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Two devices below"
@@ -24,7 +24,7 @@ name = "stream"
 io   = { pattern = "sequential", mix = "write", queue_depth = 4, runtime = "500 ms", ramp_time = "100 ms" }
 "#;
 
-/// Writes to a btrfs of two devices; the document, the page and the page in full.
+/// Writes to a btrfs of two devices; returns the document, the page and the full page.
 fn written(volume: &Volume) -> (Value, String, String) {
     let used = volume.used_bytes().unwrap();
     let file = volume.scratch().path().join("study.toml");
@@ -37,7 +37,7 @@ fn written(volume: &Volume) -> (Value, String, String) {
     (document, show(&["show"]), show(&["show", "--full"]))
 }
 
-/// Each of the two devices wrote so many bytes per byte asked for, in both arms.
+/// Checks the written bytes per requested byte of both devices, in both arms.
 fn each_wrote(volume: &Volume, document: &Value, expected: f64) {
     let members = document["environment"]["activity"]["members"].as_array().unwrap();
     for name in [volume.device().unwrap().name(), volume.second().unwrap().name()] {
@@ -101,7 +101,7 @@ fn kernel_threads_work_for_a_loop_device() {
         // The machine is counted in ticks of 10 ms.
         assert!(*machine > 0.5 * own, "machine {machine}, measuring threads {own}");
     }
-    // One device on the other: told in full, and only there.
+    // Members of a device appear only on the full page.
     assert!(full.contains("members") && !usual.contains("members"), "{usual}");
     let folder = assay(&volume).home().to_owned();
     let record = first_record(&folder);
@@ -161,7 +161,7 @@ fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
     assert!(full.contains("surroundings") && full.contains("12 W"), "{full}");
 }
 
-/// A line of a meter that shows 12 W.
+/// Returns a line of a meter that shows 12 W.
 fn measure_12_watts(file: &std::path::Path) {
     use std::io::Write;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();

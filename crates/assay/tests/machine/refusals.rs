@@ -1,6 +1,5 @@
-//! What the machine refuses: exit 3, one line that gives the reason and says what to do, nothing
-//! measured. Each line is compared word for word: a run that is refused for another reason (a drive
-//! that is being measured by another run, say) is none that a test here is about.
+//! Refusals by the machine: exit code 3, one line with the reason and a remedy, nothing measured. Compares each line
+//! word for word, to detect refusals for other reasons (such as a drive in use by another run).
 
 use std::fs;
 
@@ -64,7 +63,7 @@ fn less_free_space_than_the_smallest_area() {
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
 }
 
-/// Whole KiB, as they are told: in the largest unit that leaves no fraction.
+/// Formats complete KiB in the largest unit without a fraction.
 fn in_words(bytes: u64) -> String {
     let kibibytes = bytes >> 10;
     if kibibytes.is_multiple_of(1024) {
@@ -97,7 +96,7 @@ fn destroying_a_mounted_device() {
     let device = volume.device().unwrap();
     let id = format!("{}:128MiB+ext4", device.name());
     let words = ["check", device.device(), "--destroy", &id, "--quick"];
-    // As the mount table has it: without links.
+    // The mount table has no symbolic links.
     let point = fs::canonicalize(volume.directory()).unwrap();
     let reason = format!("{:?} is mounted on {point:?}; unmount it first", device.device());
     is_refused(&assay(&volume), &words, &reason);

@@ -1,4 +1,4 @@
-//! Loads on a loop device are recorded and played again: on it, on a smaller one, and beside a slowed one.
+//! Records loads on a loop device and replays them: on it, on a smaller one, and next to a throttled one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     }
     is_faithful(&found);
 
-    // At the speed of the target: each after what it waited for, however long that took.
+    // At the speed of the target: each request after the one it waited for.
     let paced = scratch.path().join("paced.toml");
     fs::write(&paced, STUDY.replace("\"busy\"", "\"busy\", timing = \"dependent\"")).unwrap();
     let paced = word(&paced);
@@ -79,8 +79,8 @@ fn what_is_recorded_on_a_device_is_played_on_it_as_the_same_work() {
     assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_held, "{told}");
 }
 
-/// Whether it is the same work: all of it, at its times, in as long. Where it is not, as others have the processors,
-/// the rule says so, and only there.
+/// Returns whether the work is the same: complete, on time, with the same duration. If busy CPUs prevent this, the rule
+/// must say so, and only then.
 fn is_faithful(found: &Value) -> bool {
     let told = &found["replay"][0]["fidelity"];
     let number = |key: &str| told[key].as_f64().unwrap();
@@ -99,7 +99,7 @@ fn is_faithful(found: &Value) -> bool {
     let in_place = told["adjusted"]["distances_changed"].as_f64().unwrap() <= 0.05;
     let is_faithful = all_there && in_time && in_place && left_out <= 0.01 * (count + left_out);
     assert_eq!(!found.to_string().contains("\"replay-mismatch\""), is_faithful, "{told}");
-    // Of what was issued nothing is lost on the way.
+    // All issued requests are recorded.
     if is_faithful && number("late_share") == 0.0 {
         assert!(acts.iter().all(|own| own["recorded"] == own["replayed"]), "{told}");
     }
@@ -113,7 +113,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// None where nothing can be recorded here, after saying why.
+    /// Returns `None`, with a message, if recording is impossible here.
     fn new(name: &str) -> Option<Self> {
         if !has(&[Need::Program("losetup")]) {
             return None;
@@ -157,7 +157,7 @@ fn a_load_is_played_as_the_same_work(load: Load) {
     let found = bench.played(load.name(), &bench.device, MEBIBYTES);
     let told = &found["replay"][0]["fidelity"];
     assert_eq!(told["placing"], "kept", "{told}");
-    // What is drawn of it are the same requests.
+    // The replayed requests are the recorded ones.
     let act = if load == Load::Mix { "read" } else { "write" };
     for side in ["recorded", "replayed"] {
         let starts = told["drawn"][act][side]["starts"]["amounts"].as_array().unwrap();
@@ -187,7 +187,7 @@ fn a_tree_that_is_packed_and_unpacked_is_played_as_the_same_work() {
     a_load_is_played_as_the_same_work(Load::Tree);
 }
 
-/// Both ends of a device in turns, on one of an eighth: what was far away lies near.
+/// Alternates between both ends of a device; on one of an eighth of its size, distant requests become adjacent.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn what_is_folded_into_a_smaller_device_is_called_so() {
@@ -229,7 +229,7 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     let text = STUDY.replace("\"busy\"", &format!("\"two\", device = \"{one}+{other}\""));
     let named = bench.scratch.path().join("both.toml");
     fs::write(&named, text).unwrap();
-    // Whatever looks for file systems reads at the ends of devices, too: there is room for all of both.
+    // Filesystem detection also reads the ends of devices; the area leaves room for it.
     let large = bench.another("large", 2 * MEBIBYTES);
     let ended = loads::play(&bench.assay, &named, &[&large], 2 * MEBIBYTES).unwrap();
     let found: Value = serde_json::from_str(&ended.stdout)
@@ -242,9 +242,9 @@ fn what_two_devices_did_is_played_on_one_by_one_clock() {
     is_faithful(&found);
 }
 
-/// Bursts on a device, each of these lines of dd after the other, played on it and on one that a control group lets
-/// take 200 writes a second, which is enough for all of them, later: what is found, by the median, as there are too
-/// few operations for a p99. A burst has fewer than a play may have in flight: its starts need not wait for it.
+/// Records bursts from the given dd lines, and replays them on the device and on one throttled to 200 writes per
+/// second, enough for all but with delay: compares the medians, because a p99 needs more operations. A burst stays
+/// below the limit of requests in flight, and starts need not wait.
 fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     let bench = Bench::new(name)?;
     let path = bench.device.device();
@@ -271,7 +271,7 @@ fn beside_a_slow_one(name: &str, each: &[&str]) -> Option<Value> {
     Some(serde_json::from_str(&ended.stdout).unwrap())
 }
 
-/// How the slow one compares: by the number of all classes, or by that of one.
+/// Returns the comparison of the throttled device, for all classes or for one.
 fn compared<'a>(found: &'a Value, class: Option<&str>) -> &'a Value {
     let name = class.map_or_else(|| "again".to_owned(), |class| format!("again, replayed {class}"));
     let mut all = found["comparisons"].as_array().unwrap().iter();
@@ -283,8 +283,8 @@ fn is_slowed(own: &Value) -> bool {
     own["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
 }
 
-/// What is slowed is worse; where others had the processors, it was not the same work, the rule says so, and nothing is
-/// concluded, or so few trials were left alone that there is no number.
+/// Checks that a throttled device is worse; with busy CPUs, the work differs, the rule says so, and there is no
+/// conclusion or no number.
 fn assert_worse(own: &Value, found: &Value) {
     if own["n"].as_u64() < Some(3) {
         return assert!(own.to_string().contains("left-out"), "{own}");
@@ -312,8 +312,8 @@ fn writes_of_a_slowed_copy_are_worse() {
     }
 }
 
-/// The same limit of writes, and nothing but reads. Where others had the processors, reads came too late to be the
-/// same work, the rule says so, and how they compare says nothing.
+/// The same write limit with reads only. With busy CPUs, reads are too late to be the same work; the rule says so, and
+/// the comparison is not checked.
 #[test]
 #[ignore = "nightly: 11 s"]
 fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
@@ -324,7 +324,7 @@ fn reads_of_a_copy_whose_writes_are_slowed_are_not() {
     }
 }
 
-/// Reads and writes in one load: the limit of writes is told of the writes alone.
+/// Reads and writes in one load: the write limit affects only the results of writes.
 #[test]
 fn of_a_slowed_copy_only_the_class_that_is_slowed_is_worse() {
     let Some(found) = beside_a_slow_one("slow-class", &[READS, WRITES]) else { return };

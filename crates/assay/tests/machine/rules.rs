@@ -1,4 +1,4 @@
-//! Each truth rule speaks where it should, for real.
+//! Each trust rule triggers where it should, on real devices.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, skip, word};
 
-/// Runs a study through the same pipeline as `check`, for what `check` has no option for.
+/// Runs a study through the pipeline of `check`, for cases without an option of `check`.
 fn study(volume: &Volume, area: &str, workload: &str) -> Value {
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\nbudget = \"5 s\"\n\
@@ -110,7 +110,7 @@ fn reads_through_the_page_cache_are_cached() {
         return;
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-    // Small, so that most blocks are read more than once in a trial.
+    // Small, to read most blocks repeatedly in a trial.
     let document = study(
         &volume,
         "16 MiB",
@@ -154,7 +154,7 @@ fn another_writer_is_foreign() {
     assert!(disturbed.into_iter().any(|trial| trial["status"] == "disturbed"));
 }
 
-/// Random reads of 4 KiB, one after another, for as long.
+/// Returns a study of random 4 KiB reads with one in flight, for a time.
 fn reads(volume: &Volume, time: &str) -> Value {
     let io = "pattern = \"random\", mix = \"read\", block_size = \"4 KiB\"";
     study(volume, "64 MiB", &format!("{io}, runtime = \"{time}\""))
@@ -174,7 +174,7 @@ fn busy_processors_are_told_first() {
     assert!(first.contains("other programs used the CPUs"), "{first}");
 }
 
-/// Where a study has a gate they disturb a trial, which is left out, and without one they make its number suspect.
+/// With a gate, they disturb a trial, which is excluded; without one, its number is suspect.
 #[test]
 #[ignore = "nightly: 16 s"]
 fn busy_processors_disturb_the_trials_of_a_gate() {
@@ -191,7 +191,7 @@ fn busy_processors_disturb_the_trials_of_a_gate() {
     );
     fs::write(&file, text).unwrap();
     let target = word(volume.directory());
-    // Of trials that something disturbed, what that was: others may have the hypervisor's attention, too.
+    // Returns the cause of disturbed trials, as other guests may also load the hypervisor.
     let is_starved = |more: &[&str]| {
         let words = [&["run", &file, &target, "--json", "--quiet"], more].concat();
         let document = assay(&volume).run(&words, LIMIT).unwrap().json().unwrap();
@@ -234,13 +234,13 @@ fn small_reads_that_the_page_cache_answers_are_cached() {
         return;
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-    // Three of four pages are read more than once; each first reading fetches eight times its bytes.
+    // Three of four pages are read repeatedly; the first read of each fetches eight times its bytes.
     let io = "pattern = \"random\", mix = \"read\", block_size = \"512 B\", direct = false";
     let document = study(&volume, "16 MiB", &format!("{io}, operations = 16000"));
     assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
 }
 
-/// The counters of the loop device are right, and the page cache of its file answers.
+/// The loop device's counters are right, and the page cache of its file answers.
 #[test]
 #[ignore = "nightly: 14 s"]
 fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
@@ -258,10 +258,10 @@ fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
     let home = scratch.path().join("home");
     fs::create_dir(&home).unwrap();
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
-    // Tests beside measure that drive as well.
+    // Parallel tests use that drive, too.
     let words = ["check", device.device(), "--budget", "30s", "--json", "--wait", "2min"];
     let ended = assay.run(&words, 2 * LIMIT).unwrap();
-    // Of a drive that others keep busy, the time may be over before each row has a number.
+    // On a busy drive, the time may end before each row has a number.
     assert!([0, 5].contains(&ended.code), "{}{}", ended.stdout, ended.stderr);
     let document = ended.json().unwrap();
     let measured: Vec<&str> =
@@ -287,7 +287,7 @@ fn psync_cannot_keep_32_in_flight() {
     assert!(says(&document, "it", "low-queue-depth", "suspect"), "{}", told(&document));
 }
 
-/// Without locked memory the kernel refuses rings to an ordinary user, as containers often do.
+/// Without locked memory, the kernel refuses rings to ordinary users, as often in containers.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn threads_keep_the_depth_where_io_uring_is_refused() {
@@ -303,7 +303,7 @@ fn threads_keep_the_depth_where_io_uring_is_refused() {
     let workloads = document["workloads"].as_array().unwrap();
     let deep = workloads.iter().find(|one| one["name"] == "random-read-q32").unwrap();
     assert!(deep["note"].to_string().contains("io_uring is unavailable"), "{deep}");
-    // A busy machine may let fewer of them drain in time, and never one.
+    // On a busy machine, fewer of them, but more than one, complete in time.
     let few = deep["note"].to_string().contains("would not complete in time");
     assert!(deep["queue_depth"] == 32 || few && deep["queue_depth"].as_u64() > Some(1), "{deep}");
     assert!(!told(&document).contains("queue depth was 1"), "{}", told(&document));

@@ -1,5 +1,5 @@
-//! A machine that has less than a run would like, or takes it away meanwhile: no io_uring, little memory that may be
-//! locked, a device without room below it, a file that is cut short. The run ends and its record says why.
+//! A machine with fewer resources than a run needs, or that withdraws them: no io_uring, little lockable memory, a
+//! device without backing space, a truncated file. The run ends, and its record gives the reason.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use crate::findings::{of, rate};
 use crate::turn::{LIMIT, Need, assay, has, skip, word};
 
-/// Reads of 64 KiB, 64 of them in flight: 4 MiB of buffers.
+/// Reads of 64 KiB, 64 in flight: 4 MiB of buffers.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Shortages"
@@ -30,7 +30,7 @@ name = "read"
 io   = { pattern = "random", mix = "read", block_size = "64 KiB", queue_depth = 64, runtime = "300 ms" }
 "#;
 
-/// Refuses `io_uring_setup` with EPERM to the program that follows, as the filter of a container does.
+/// Denies `io_uring_setup` (EPERM) to the program, as a container's seccomp filter does.
 const NO_RINGS: &str = "
 import ctypes, os, struct, sys
 rows = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
@@ -92,7 +92,7 @@ fn where_io_uring_is_refused_threads_do_the_work_and_the_plan_says_so() {
     }
 }
 
-/// A user of whom no other test runs anything.
+/// A user ID of no other test.
 const USER: u32 = 64_999;
 
 #[test]
@@ -103,7 +103,7 @@ fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_the
     if let Some(reason) = no_rings() {
         return skip(&reason);
     }
-    // 8 MiB is what systems allow anybody, and 4 MiB of buffers fit; a user may lower the limit, not raise it.
+    // 8 MiB, the common default, suffices for 4 MiB of buffers; users may only lower the limit.
     for (limit, is_short) in [("--memlock=65536", true), ("--memlock=8388608", false)] {
         let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
         let folder = volume.scratch().folder("user", 0o755, None).unwrap();
@@ -115,7 +115,7 @@ fn where_little_memory_may_be_locked_each_trial_says_that_its_operations_pin_the
     }
 }
 
-/// Writes blocks of 64 KiB one after the other until it is refused.
+/// Writes 64 KiB blocks sequentially until an error.
 fn refusal(file: &File, engine: &EngineKind, area_bytes: u64) -> String {
     let job = Job {
         depth: 8,
@@ -133,8 +133,8 @@ fn opened(path: &Path, flags: OFlags) -> File {
     options.open(path).unwrap()
 }
 
-/// Of a file system of 4 MiB more is wanted than it has: by way of a device, and of a file of its own, of which the
-/// last block may be written in part.
+/// Writes more than a 4 MiB filesystem can store, through a device and through a file whose last block may be partially
+/// written.
 #[test]
 fn a_device_or_file_without_room_below_it_ends_the_run_with_its_own_error() {
     if !has(&[Need::Volume(Filesystem::Tmpfs), Need::Program("losetup")]) {
@@ -148,7 +148,7 @@ fn a_device_or_file_without_room_below_it_ends_the_run_with_its_own_error() {
         }
         let volume = Volume::new(Filesystem::Tmpfs, 4).unwrap();
         let device = LoopDevice::new(volume.directory().join("image"), 16).unwrap();
-        // Past the page cache, or the kernel would tell the error to whoever syncs.
+        // Bypasses the page cache; otherwise the kernel would report the error to the next sync.
         let direct = opened(Path::new(device.device()), OFlags::DIRECT);
         let told = refusal(&direct, &entry.standard, area_bytes);
         let words = ["(os error 5)", "(os error 28)"];
@@ -167,13 +167,13 @@ fn a_device_or_file_without_room_below_it_ends_the_run_with_its_own_error() {
     }
 }
 
-/// Cuts the file that a program has open in a directory, if it has one.
+/// Truncates the file that a program has open in a directory, if any.
 fn cut(running: &Running, directory: &Path) -> bool {
     let descriptors = PathBuf::from(format!("/proc/{}/fd", running.id()));
     let all = fs::read_dir(&descriptors).into_iter().flatten().flatten();
     let is_in = |path: &PathBuf| {
         let target = fs::read_link(path).unwrap_or_default();
-        // It has no name; the directory itself may be open, too.
+        // It has no name; the directory itself may also be open.
         target.starts_with(directory) && word(&target).ends_with(" (deleted)")
     };
     let Some(own) = all.map(|entry| entry.path()).find(is_in) else { return false };
@@ -189,7 +189,7 @@ fn an_area_that_is_cut_short_meanwhile_fails_its_trials_and_the_run_ends() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let own = assay(&volume);
     let file = study(&volume);
-    // So many that it goes on for long enough to be cut; those after that end at once.
+    // Enough to truncate the file during the run; later trials fail immediately.
     fs::write(&file, STUDY.replace("replicates = 3", "replicates = 30")).unwrap();
     let words = ["run", &file, &word(volume.directory()), "--json"];
     let mut running = own.start(&words).unwrap();
@@ -208,7 +208,7 @@ fn an_area_that_is_cut_short_meanwhile_fails_its_trials_and_the_run_ends() {
     assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
     let told = ended.stderr.lines().find(|line| line.contains(" moved 0 of 65536 requested bytes"));
     assert!(told.is_some_and(|line| line.contains("read at offset ")), "{}", ended.stderr);
-    // What was measured before is there.
+    // Earlier measurements are stored.
     let kept = stored(own.home(), "trials.jsonl");
     assert!(kept.contains("\"ok\"") && kept.contains("moved 0 of 65536"), "{kept}");
 }

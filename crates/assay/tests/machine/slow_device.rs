@@ -1,7 +1,7 @@
-//! A device that takes four writes a second: the time limits rule, not the amounts.
+//! A device with four writes per second: time limits apply, not amounts.
 //!
-//! What a check of such a device would write without them takes hours. The bounds below are twice
-//! what a quiet machine needs, for a busy one starts each process late.
+//! Without them, a check would write for hours. The bounds below are twice the time on a quiet machine, because a busy
+//! one starts processes late.
 
 use std::time::Duration;
 

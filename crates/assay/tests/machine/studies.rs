@@ -1,4 +1,4 @@
-//! Studies on real storage: they run, end, are killed, go on, and leave nothing behind.
+//! Studies on real storage: they run, end, survive kills, resume, and leave nothing behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     is_as_before(&volume, used);
 }
 
-/// A study that overwrites a device, ended by a signal; then the hint, or what the refusal prints, typed as it stands.
+/// A signal ends a study that overwrites a device; then the test runs the printed hint, or the refusal's command.
 #[test]
 fn studies_of_devices_go_on_by_the_line_that_is_printed() {
     if !has(&[Need::Path("/dev/loop-control")]) {

@@ -1,4 +1,4 @@
-//! What a block device was given, request by request: the kernel's trace of those that are issued.
+//! Requests to a block device, from the kernel's trace of issued requests.
 
 use std::fs;
 use std::io;
@@ -7,22 +7,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Tries to remove a trace, and the rest between them: a child that was just started by another thread, or
-/// whoever looks through all of tracefs, holds it for a moment.
+/// Attempts to remove a trace: another thread's new child process, or a program reading tracefs, holds it for a moment.
 const REMOVALS: u32 = 50;
 const REST: Duration = Duration::from_millis(20);
 
 const SECTOR: u64 = 512;
 
-/// A trace of our own of the requests of one device; it goes away by itself.
+/// A private trace of one device's requests, removed on drop.
 pub struct Trace(PathBuf);
 
 impl Trace {
-    /// Of the device with this number, `MAJOR:MINOR`, below a mounted tracefs.
+    /// Starts a trace of the device `MAJOR:MINOR`, below a mounted tracefs.
     pub fn begin(tracing: &Path, number: &str) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (major, minor) = number.split_once(':').unwrap();
-        // One that could not be removed is in nobody's way.
+        // A trace that could not be removed does no harm.
         let own = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("assay-requests-{}-{own}", std::process::id());
         let folder = tracing.join("instances").join(name);
@@ -36,7 +35,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Offset and bytes of each request of a kind so far, in their order: `R` of reads, `W` of writes, `D` of
+    /// Returns offset and size of the requests of a kind so far, in order: `R` for reads, `W` for writes, `D` for
     /// discards.
     pub fn requests(&self, kind: char) -> Vec<(u64, u64)> {
         let text = fs::read_to_string(self.0.join("trace")).unwrap();
@@ -55,7 +54,7 @@ impl Drop for Trace {
     }
 }
 
-/// `... block_rq_issue: 7,0 R 4096 () 1234 + 8 [load-0]`, with more behind it in newer kernels.
+/// Parses `... block_rq_issue: 7,0 R 4096 () 1234 + 8 [load-0]`, possibly with more at the end in newer kernels.
 fn request(line: &str, kind: char) -> Option<(u64, u64)> {
     let (_, event) = line.split_once("block_rq_issue: ")?;
     let mut words = event.split_whitespace().skip(1);

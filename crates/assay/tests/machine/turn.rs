@@ -1,4 +1,4 @@
-//! Whose turn it is, and no test that the machine cannot carry.
+//! Serializes tests, and skips those that the machine cannot run.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,22 +10,21 @@ pub use assay_testkit::needs::{Need, skip};
 use assay_testkit::process::Assay;
 use assay_testkit::volume::Volume;
 
-/// Far above what any check may take: only a hanging one reaches it.
+/// Far above the time of any check; only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
 
-/// The turn of a test below `alone`, in this run of the tests and among all that run on this machine.
+/// The turn of a test below `alone`, among all tests on this machine.
 pub struct Turn {
     _machine: File,
 }
 
-/// Waits for a turn alone, for what changes settings of the machine; nothing where the test cannot run here,
-/// after saying why.
+/// Waits for a turn to change settings of the machine; returns `None`, with a message, if the test cannot run here.
 pub fn require(needs: &[Need]) -> Option<Turn> {
     has(needs).then(|| Turn { _machine: assay_testkit::turn().unwrap() })
 }
 
-/// Whether what stays on devices and directories of its own, and holds with work beside it, can run here; says
-/// why not.
+/// Returns whether a test that uses only its devices and directories, and tolerates other load, can run here; prints
+/// the reason if not.
 pub fn has(needs: &[Need]) -> bool {
     have(&[&[Need::Root], needs].concat())
 }
@@ -35,7 +34,7 @@ pub fn assay(volume: &Volume) -> Assay {
     Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home)
 }
 
-/// The same as a user without rights.
+/// Returns the same as an unprivileged user.
 pub fn assay_of_nobody(volume: &Volume) -> Assay {
     let folder = volume.scratch().folder("nobody", 0o755, None).unwrap();
     assay(volume).as_nobody(&folder).unwrap()
@@ -45,12 +44,10 @@ pub fn word(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Nothing is left on a volume. The names are gone with the process; the kernel gives the room
-/// back when it has taken down the rings that held the file open (and btrfs cleans up), a moment
-/// later.
+/// Checks that nothing is left on a volume. Names disappear with the process; the kernel frees the space a moment
+/// later, after removing the rings that used the file (and after the cleanup of btrfs).
 pub fn is_as_before(volume: &Volume, used_bytes: u64) {
-    // More than a file system (btrfs) needs to write down that it is empty again, and less than
-    // any area that is looked for here.
+    // More than the metadata of an empty filesystem (btrfs), and less than any test area checked here.
     const SLACK: u64 = 14 << 20;
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
     let left = || {

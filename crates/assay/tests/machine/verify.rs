@@ -1,5 +1,5 @@
-//! What was written with `verify = true`, read again: on devices that keep it, in directories that do not,
-//! and on cards that lie.
+//! Data written with `verify = true` is read again: on reliable devices, in unreliable directories, and on counterfeit
+//! cards.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 const BLOCK: usize = 4096;
 const AREA: usize = 64 << 20;
 const BLOCKS: usize = AREA / BLOCK;
-/// As many faults of each kind are injected.
+/// Number of injected faults of each kind.
 const FAULTS: usize = 10_000;
 
 fn study(place: &Path, keys: &str) -> String {
@@ -70,7 +70,7 @@ impl Bench {
         of(&ended)
     }
 
-    /// The device as it is, past whatever remembers it.
+    /// Reads the device, bypassing caches.
     fn image(&self) -> Vec<u8> {
         fs::read(&self.device.image).unwrap()
     }
@@ -92,7 +92,7 @@ fn can() -> bool {
     has(&[Need::Program("losetup")])
 }
 
-/// Damages block `index` of `now`, as `before` has an older write of it.
+/// Damages block `index` of `now`; `before` contains an older write of it.
 type Damage = fn(now: &mut [u8], before: &[u8], index: usize);
 
 fn at(index: usize) -> std::ops::Range<usize> {
@@ -143,7 +143,7 @@ fn ten_thousand_faults_of_each_kind_are_found_on_a_device() {
     }
     bench.put(&sound);
     assert_eq!(bench.verify(&[]).0, 0);
-    // The stamps alone tell what is at a wrong place or turned, on the device and in a copy of it.
+    // The stamps alone detect misplaced or rotated blocks, on the device and in a copy.
     let copy = word(&bench.scratch.path().join("copy"));
     for area in [bench.device.device(), copy.as_str()] {
         fs::write(&copy, bench.image()).unwrap();
@@ -171,7 +171,7 @@ fn a_run_that_is_killed_is_verified_afterwards() {
         "pattern = \"random\", mix = \"30/70\", queue_depth = 16, threads = 2, runtime = \"100 s\"";
     let (study, id) = (study(bench.scratch.path(), keys), bench.id());
     let mut running = bench.assay.start(&bench.words(&study, &id)).unwrap();
-    // The area is filled and the pilot is over; that much of it changes again only when a trial is under way.
+    // After the fill and the pilot, only a trial changes this much of the area.
     let mut filled = Vec::new();
     let results = bench.assay.home().join("results");
     let is_planned = || fs::read_dir(&results).is_ok_and(|mut bundles| bundles.next().is_some());

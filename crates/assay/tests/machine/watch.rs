@@ -1,5 +1,5 @@
-//! `assay watch` on a loop device: its page in a real terminal (tmux), its lines through a pipe, its
-//! document, and the result that it keeps.
+//! `assay watch` on a loop device: its page in a real terminal (tmux), its lines through a pipe, its document, and the
+//! stored result.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -54,7 +54,7 @@ struct Terminal {
 
 impl Terminal {
     fn new(columns: u16, lines: u16, home: &Path) -> Self {
-        // A server that was just ended may still hold its socket.
+        // A server that just ended may still own its socket.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let socket = format!("assay-watch-{}-{count}", std::process::id());
@@ -120,7 +120,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have ended.
         let _ = call("tmux", &["-L", &self.socket, "kill-server"]);
     }
 }
@@ -145,7 +145,7 @@ fn ends_clean(end: impl Fn(&Terminal)) {
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(terminal.state(), (true, false), "the other screen, without a cursor");
     end(&terminal);
-    // What is printed at the end stands on the usual screen.
+    // The final output is on the normal screen.
     let left = terminal.until("temperature  ");
     assert!(left.contains("pressure  "), "no result:\n{left}");
     assert_eq!(terminal.state(), (false, true), "the usual screen, with a cursor");
@@ -187,7 +187,7 @@ fn the_page_beside_a_study_ends_with_it() {
     if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
         return;
     }
-    // A device of its own: what others measure in memory is another one.
+    // A separate device, unlike those of other tests in memory.
     let volume = Volume::new(Filesystem::Tmpfs, 64).unwrap();
     let scratch = volume.scratch();
     let home = scratch.folder("home", 0o755, None).unwrap();
@@ -203,7 +203,7 @@ fn the_page_beside_a_study_ends_with_it() {
     )
     .unwrap();
     terminal.types(&format!("{program} run {} {target} --watch", word(&file)));
-    // Its last line: a page of which only the beginning is drawn has none.
+    // The last line shows that the page is complete.
     let page = terminal.until("Ctrl-C end the study");
     assert!(page.contains("study  Which depth?"), "{page}");
     let page = terminal.until("of 18,");
@@ -214,7 +214,7 @@ fn the_page_beside_a_study_ends_with_it() {
     terminal.until("code 0");
 }
 
-/// However early a run of it fails, the page goes away and the study ends as one without a page.
+/// If an early run fails, the page closes, and the study ends as without a page.
 #[test]
 fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
     if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
@@ -226,7 +226,7 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
     let program = env!("CARGO_BIN_EXE_assay");
     let target = word(volume.directory());
     let (runs, script) = (scratch.path().join("runs"), scratch.path().join("work.sh"));
-    // A command of which so many runs go well; what stands on the terminal at the end.
+    // A command that succeeds this many times; returns the terminal at the end.
     let ended = |good: usize| {
         let runs = word(&runs);
         let text = format!("echo x >> {runs}\nsleep 0.05\ntest $(wc -l < {runs}) -le {good}\n");
@@ -247,10 +247,10 @@ fn a_study_beside_its_page_ends_like_any_other_where_trials_fail() {
     assert_eq!(code, '0', "{shown}");
     let all = fs::read_to_string(&runs).unwrap().lines().count();
     assert!(all >= 4, "{all}");
-    // The first runs alone: how many follow depends on how busy the machine is.
+    // The first runs only: the number of later ones depends on the load of the machine.
     for good in 0..4 {
         let (code, shown) = ended(good);
-        // Before the first trial there is nothing to keep.
+        // Before the first trial, there is nothing to store.
         let early = code == '3' && good < 2;
         assert!(early || code == '5', "{good} of {all}: {shown}");
         assert_eq!(shown.contains("stored as"), code == '5', "{good} of {all}: {shown}");
@@ -341,11 +341,11 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
     assert!(explained.code == 2 && explained.stderr.contains("observed"), "{}", explained.stderr);
 }
 
-/// Blocks of 4 KiB that are written and read while a device is watched.
+/// Number of 4 KiB blocks written and read during a watch.
 const WRITTEN: u64 = 23;
 const READ: u64 = 41;
 
-/// What is told of a device of which blocks are written and read so long after its watch was started.
+/// Returns counts of a device whose blocks are written and read some time after the watch starts.
 fn counted(bench: &Bench, wait: Duration) -> Value {
     let mut command =
         bench.assay.command(&["watch", bench.name(), "--interval", "200ms", "--json"]);
@@ -362,7 +362,7 @@ fn counted(bench: &Bench, wait: Duration) -> Value {
     document["devices"][0].take()
 }
 
-/// What happened is counted exactly where requests are traced.
+/// With tracing, the counts are exact.
 #[test]
 fn what_was_written_is_what_was_watched() {
     if !has(&[LOSETUP]) {
@@ -373,7 +373,7 @@ fn what_was_written_is_what_was_watched() {
         let least = |class: &str, least| device["counters"][class].as_u64().unwrap() >= least;
         least("writes", WRITTEN) && least("reads", READ)
     };
-    // It prints nothing when it has begun, and where others have the processors that takes long.
+    // It does not print when it has started, which takes long with busy CPUs.
     let waits = [2, 10, 60].map(Duration::from_secs);
     let device = waits.into_iter().map(|wait| counted(&bench, wait)).find(has_all);
     let device = device.expect("a watch that counts what was done a minute after its start");
@@ -390,8 +390,7 @@ fn what_was_written_is_what_was_watched() {
     assert_eq!(counters["writes"], device["classes"]["write"]["count"]);
 }
 
-/// Every request of the recording is in the log that fio plays, and what they come to is shown; a run without it has
-/// neither.
+/// The log for fio contains every recorded request, and the totals are shown; without a recording, there is neither.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn requests_are_recorded_one_by_one_and_fio_plays_them() {
@@ -412,11 +411,11 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     let count = |class: &str| counts[class]["count"].as_u64().unwrap();
     let shown = bench.assay.run(&["show", "every one", "--json"], LIMIT).unwrap().json().unwrap();
     let recorded = &shown["trace"][0]["recorded"];
-    // Beside busy processors some may be lost, and are counted.
+    // With busy CPUs, some may be dropped, and are counted.
     let unrecorded = recorded["dropped"].as_u64().unwrap();
     assert!(unrecorded == 0 || is_crowded(), "{recorded}");
     let classes = &recorded["devices"][bench.name()]["classes"];
-    // The last reading of the page comes a moment before the last one of the recording.
+    // The page's last reading is slightly earlier than the recording's.
     for class in ["read", "write"] {
         let kept = classes[class]["requests"].as_u64().unwrap();
         assert!(kept + unrecorded >= count(class), "{class}: {kept} of {}", count(class));
@@ -461,7 +460,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     assert_eq!(none.code, 2, "{}", none.stderr);
 }
 
-/// `list`, `show`, `restore` and `remove` know what a killed recording left.
+/// `list`, `show`, `restore` and `remove` handle a killed recording.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn killed_recording_is_a_result_that_was_cut() {
@@ -473,7 +472,7 @@ fn killed_recording_is_a_result_that_was_cut() {
     }
     let bench = Bench::new("cut");
     let _busy = bench.busy();
-    // Root resumes only what nobody else can write.
+    // Root resumes only results that nobody else can write.
     let home = bench.scratch.home().unwrap();
     let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
     let run = |words: &[&str]| assay.run(words, LIMIT).unwrap();

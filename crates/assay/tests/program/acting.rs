@@ -1,5 +1,5 @@
-//! Results are acted upon only if they were measured here, on this machine and this drive, and nobody else could
-//! have written them.
+//! Assay acts only on results that were measured on this machine and this drive, and that nobody else could have
+//! written.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ scheduler = ["mq-deadline", "none"]
 name = "read"
 io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
 "#;
-/// Two replicates of two arms, each with its lead-in.
+/// Two replicates of two arms, each with its warm-up.
 const TRIALS: usize = 6;
 const RESULTS: &str = "/store/results";
 const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
@@ -63,7 +63,7 @@ fn directory(id: &str) -> PathBuf {
     Path::new(RESULTS).join(id)
 }
 
-/// Why a result is not acted upon; nothing is written meanwhile.
+/// Returns why a result is refused; checks that nothing is written.
 fn refusal(fake: &Fake, wanted: &str, purpose: Purpose) -> Failure {
     let before = fake.files();
     let refusal = acting::open(fake, Some(wanted), purpose).err();
@@ -106,7 +106,7 @@ fn what_root_measured_here_is_acted_upon_as_it_was_measured() {
 
 type Change = fn(&Fake, &Path);
 
-/// Changes that are refused wherever the result is, with a word of the refusal.
+/// Changes refused in any place, with a word of the refusal.
 const CHANGES: &[(&str, Change)] = &[
     ("was measured on another machine", |fake, _| {
         fake.put("/etc/machine-id", "ffffffffffffffffffffffffffffffff\n");
@@ -155,7 +155,7 @@ fn what_is_damaged_or_was_not_measured_here_is_refused() {
     }
 }
 
-/// Edits of a result that leave it readable.
+/// Edits that leave a result readable.
 const EDITS: [Change; 8] = [
     |_, _| {},
     |fake, bundle| edit(fake, &bundle.join("study.toml"), "Which scheduler?", "Mine"),
@@ -180,7 +180,7 @@ const EDITS: [Change; 8] = [
     },
 ];
 
-/// Brings a result where somebody other than root could have edited it; gives the word for it.
+/// Moves a result to a place where another user could have edited it; returns its name.
 type Situation = fn(&Fake, &Path) -> String;
 const SITUATIONS: [(&str, Situation); 9] = [
     ("is not in root's results directory /store/results", |fake, bundle| {
@@ -306,7 +306,7 @@ fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
     )
 }
 
-/// Wherever a run is killed, its result goes on.
+/// Wherever a run is killed, its result can be resumed.
 #[test]
 fn a_run_that_is_killed_goes_on() {
     let step = count(3, 1);

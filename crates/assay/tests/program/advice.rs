@@ -1,5 +1,5 @@
-//! Advice is real: it is given against what is throttled and never on identical arms; what is
-//! confirmed can be made permanent. The built program on the simulated drive, without root.
+//! Recommendations apply to throttled drives, and never to identical arms; a confirmed result can be made permanent.
+//! Runs the built program on the simulated drive, without root.
 
 use assay_testkit::needs::sample;
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn a_throttled_level_is_advised_against_wherever_it_stands() {
     }
 }
 
-/// Two levels of which one is throttled: against it, as the baseline and as the other one.
+/// Recommends against the throttled one of two levels, both as the baseline and as the other level.
 #[test]
 fn of_two_levels_the_throttled_one_is_advised_against() {
     let home = home("of-two");
@@ -107,7 +107,7 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     assert!(page.contains("in fresh trials: ") && page.contains(", trusted: "), "{page}");
     let line = "by hand: queue_depth=4 (a program setting, not a machine setting)";
     assert!(page.contains(line), "{page}");
-    // What was simulated says nothing of the machine.
+    // A simulation does not describe the machine.
     for words in
         [&["advise", "apply", id(&fresh)][..], &["advise", "apply", id(&fresh), "--yes", "--json"]]
     {

@@ -1,5 +1,5 @@
-//! `assay articles`: each verdict is computed from the tables here ([`recomputed`]). `UPDATE_EXPECT=1`
-//! writes the expected pages anew; read them.
+//! `assay articles`: [`recomputed`] computes each verdict from the tables here. `UPDATE_EXPECT=1` rewrites the expected
+//! pages; review them.
 
 mod recomputed;
 
@@ -73,7 +73,7 @@ fn pages_look_as_expected() {
     let mut files = Expected::default();
     for (name, document) in &pages {
         files.hold(folder.join(format!("{name}.80.txt")), &page(document, 80));
-        // All fit a narrow terminal; how tables stand there, one article and what all say together show.
+        // All fit a narrow terminal; the expected page shows one article and the summary there.
         let narrow = page(document, 40);
         if ["overview", "004"].contains(&name.as_str()) {
             files.hold(folder.join(format!("{name}.40.txt")), &narrow);
@@ -81,7 +81,7 @@ fn pages_look_as_expected() {
     }
 }
 
-/// The commands that articles name are commands, and their presets are shipped.
+/// Commands and presets in articles exist.
 #[test]
 fn what_is_to_be_run_oneself_can_be_run() {
     let mut presets_named = 0;

@@ -1,4 +1,4 @@
-//! Boots, read from journals that real machines wrote, by the program itself.
+//! Boots from journals of real machines, read by the program.
 
 use assay_testkit::journals::exported;
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn a_boot_that_was_cut_off_is_shown_and_counts_in_no_mean() {
     assert!(shown.contains("3 more were"), "{shown}");
     let shown = home.json(&["show", "--json"]);
     assert_eq!(cell(&shown, "boot_s")["n"], 2);
-    // All of a directory: kernels beside containers, which have none of their own.
+    // All journals of a directory, including containers, which have no kernel.
     let found = home.json(&["run", "boot", "--set", &all, "--quiet", "--json"]);
     let groups: Vec<&str> = found["boots"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Bundles that earlier versions wrote and this one converted say what they said; those of other formats are refused.
+//! Converted bundles of earlier versions show the same contents; other formats are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::home;
 
-/// The bundles contain a check from before factors, every workload of format 1, a surface, and file systems on a real
+/// The bundles contain a check from before factors, every workload of format 1, a surface, and filesystems on a real
 /// device.
 #[test]
 fn converted_bundles_have_the_same_numbers() {
@@ -21,8 +21,8 @@ fn converted_bundles_have_the_same_numbers() {
     }
 }
 
-/// Says in full what the files say once: why values of one workload and setting are trusted, where it is what was said
-/// of the metric before, and why a warm-up does not count.
+/// Expands shared texts: why values of a workload and setting are trusted, if stored once per metric, and why a warm-up
+/// does not count.
 fn say_again(expected: &mut Value) {
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     for cell in expected["measurements"].as_array_mut().unwrap() {
@@ -40,7 +40,7 @@ fn say_again(expected: &mut Value) {
     }
 }
 
-/// Every value that was there is there unchanged; fields that are new are passed over.
+/// Checks that every old value is unchanged; ignores new fields.
 fn holds(was: &Value, now: &Value, path: &str) {
     match (was, now) {
         (Value::Object(was), Value::Object(now)) => {
@@ -54,7 +54,7 @@ fn holds(was: &Value, now: &Value, path: &str) {
             let pairs = was.iter().zip(now).enumerate();
             pairs.for_each(|(index, (was, now))| holds(was, now, &format!("{path} {index}")));
         }
-        // A formula may be written another way.
+        // A formula may be written differently.
         (Value::Number(was), Value::Number(now)) => {
             let (was, now) = (was.as_f64().unwrap(), now.as_f64().unwrap());
             assert!((was - now).abs() <= 1e-9 * was.abs().max(now.abs()), "{path}: {was}, {now}");
@@ -69,8 +69,7 @@ fn metrics(entries: &[Value]) -> BTreeSet<&str> {
     entries.iter().filter_map(|entry| entry["metric"].as_str()).collect()
 }
 
-/// Entries without those of metrics that came later, where it was kept what they are of: newer versions may make
-/// more of the same records.
+/// Returns entries without those of later metrics: newer versions may compute more from the same records.
 fn without_newer<'a>(now: &'a [Value], was: &[Value]) -> Vec<&'a Value> {
     let known = metrics(was);
     let is_known =

@@ -1,14 +1,14 @@
-//! Machines whose processors others have: what may become of a gate there beside what was wanted.
+//! Machines with busy CPUs: permitted outcomes of a gate.
 
 use assay_testkit::needs::is_crowded;
 
-/// Whether a gate made no statement, and said that it was as others, or the host, had the processors.
+/// Returns whether a gate was inconclusive because of busy CPUs or the host.
 pub fn says_so(code: i32, told: &str) -> bool {
     let says = |words: &str| told.contains(words);
     code == 5 && (says("cpu-starved") || says("is suspect (steal)") || says("undisturbed pairs"))
 }
 
-/// The same of runs that are so short that nobody says it of them: they scatter so far that a gate sees nothing.
+/// The same for runs too short for the rule: their variation makes the gate inconclusive.
 pub fn is_kept_from_them(code: i32, told: &str) -> bool {
     says_so(code, told) || code == 5 && is_crowded()
 }
@@ -19,7 +19,7 @@ fn only_a_gate_that_is_silent_for_others_is_excused() {
     assert!(says_so(5, starved));
     assert!(says_so(5, "undecided (the number of the baseline is suspect (steal))"));
     assert!(says_so(5, "new: only 2 undisturbed pairs with the baseline; the gate needs 3"));
-    // One that failed or passed is judged by what it said, and so is one that is silent for another reason.
+    // Other outcomes are judged by what they report.
     assert!(!says_so(0, starved) && !says_so(1, starved));
     assert!(!says_so(5, "the number of the baseline is invalid"));
     assert!(!says_so(5, "the number of the baseline is suspect (unstable)"));

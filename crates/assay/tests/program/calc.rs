@@ -1,4 +1,4 @@
-//! `assay calc` as a user meets it, and its CVT timings beside those of the program `cvt`.
+//! `assay calc` for users, and its CVT timings compared with the program `cvt`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use assay_testkit::needs::{Need, have};
 
 use crate::home;
 
-/// What `cvt` printed, written by `record.sh` beside it.
+/// Output of `cvt`, recorded by `record.sh` in the same folder.
 const RECORDED: &str = include_str!("../fixtures/cvt/modes.txt");
 
 fn timing(kind: &str) -> Timing {
@@ -50,7 +50,7 @@ fn modes_are_those_of_cvt_to_its_printed_digits() {
     assert!(RECORDED.lines().count() >= 40 && kinds.len() == 2);
 }
 
-/// What `cvt` prints today, in the same columns.
+/// Returns the output of the installed `cvt`, in the same columns.
 fn live(size: [u32; 2], rate: &str, reduced: bool) -> String {
     let [width, height] = size.map(|one| one.to_string());
     let flag: &[&str] = if reduced { &["-r"] } else { &[] };

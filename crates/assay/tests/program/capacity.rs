@@ -1,4 +1,4 @@
-//! `check --capacity` and `--sustained` on simulated drives, some of which lie.
+//! `check --capacity` and `--sustained` on simulated drives, some of them counterfeit.
 
 use assay_testkit::process::Ended;
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn a_card_that_lies_fails_and_is_told_in_the_first_sentence() {
         assert_eq!(facts["usable_bytes"], held, "{facts}");
         let first = document["summary"][0]["text"].as_str().unwrap();
         assert!(first.contains("claims 64 GB") && first.contains(" about 8 GB"), "{first}");
-        // What is kept says the same, and to look at it is no gate.
+        // The stored result says the same, and showing it applies no gate.
         let Ended { code, stdout: shown, .. } = home.run(&["show"]);
         assert!(code == 0 && shown.contains("does not have the claimed capacity"), "{shown}");
         let listed = home.text(&["list", "results"]);
@@ -82,7 +82,7 @@ fn a_simulated_drive_writes_for_long_without_a_fall() {
     let document: Value = serde_json::from_str(&stdout).unwrap();
     let text = document["sustained"][0]["text"].as_str().unwrap();
     assert!(text.contains("the rate did not drop"), "{text}");
-    // Its course stands first, made of the times of its slices.
+    // Its chart comes first, with the times of its slices.
     let page = home.text(&["report", "-o", "-"]);
     let first = page.split("</header>").next().unwrap();
     let figure = first.find("id=\"r0-series-rate-sustained\"");

@@ -1,4 +1,4 @@
-//! `ci/gate.sh`, which the action of GitHub and the template of GitLab run: what it keeps, and what it ends with.
+//! Tests `ci/gate.sh`, used by the GitHub action and the GitLab template: its files and its exit codes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,12 +35,12 @@ const READ: [&str; 12] = [
     "GITHUB_OUTPUT",
 ];
 
-/// Runs the script in a folder, with these variables of those that it reads.
+/// Runs the script in a folder, with these of its variables set.
 fn gate(folder: &Path, set: &[(&str, &str)]) -> Ended {
     gate_of(&format!("{CI}/gate.sh"), folder, set)
 }
 
-/// The same with a copy of the script. Programs in `bin` of the folder come first.
+/// Does the same with a copy of the script. Programs in `bin` of the folder come first.
 fn gate_of(script: &str, folder: &Path, set: &[(&str, &str)]) -> Ended {
     let mut command = Command::new("sh");
     command.arg(script).current_dir(folder).env("TMPDIR", folder);
@@ -66,7 +66,7 @@ fn homes(folder: &Path) -> usize {
     names.filter(|name| name.to_string_lossy().starts_with("assay-gate.")).count()
 }
 
-/// A program of this text. By a process of its own: a file that is open for writing, also in the child of another
+/// Creates a program with this text. Uses another process: a file open for writing, including in the child of another
 /// test, cannot be executed.
 fn program(home: &Home, path: &str, text: &str) {
     home.file("assay.txt", text);
@@ -189,15 +189,15 @@ fn both_sides_of_a_change_are_measured_in_a_checkout() {
         assert!(told.contains("name=\"command (sh ./work.sh): duration_s\">"), "{told}");
         ran.code
     };
-    // Where others have the processors, it may be blind.
+    // With busy CPUs, it may be inconclusive.
     assert!([0, 5].contains(&ended()));
     commit("sleep 0.05");
     assert!([1, 5].contains(&ended()));
     assert_eq!(git(&repository, &["status", "--porcelain"]), "?? assay-gate/\n");
 }
 
-/// A program that leaves a line and is then assay, in a folder as releases have it; small, so that its checksum
-/// takes no time. With its SHA-256.
+/// Returns a program that prints a line and then runs assay, in a release folder; small, for a fast checksum. Also
+/// returns its SHA-256.
 fn release(home: &Home) -> (String, String) {
     let text = format!("#!/bin/sh\necho ran >>ran\nexec '{PROGRAM}' \"$@\"\n");
     program(home, "release/assay", &text);
@@ -230,7 +230,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
         (2, vec![own, ("ASSAY_ARGS", "compare A B --gate 5%")], "is a line of assay run"),
         (3, vec![line, own, ("ASSAY_SHA256", wrong.as_str())], "it is not run"),
     ] {
-        // What an earlier job left is not taken for an answer.
+        // Output of an earlier job is not used.
         home.file("assay-gate/gate.xml", "<testsuites/>");
         let ran = gate(folder, &set);
         assert_eq!(ran.code, code, "{set:?}: {}{}", ran.stdout, ran.stderr);
@@ -242,7 +242,7 @@ fn what_cannot_be_run_is_told_and_leaves_nothing() {
         assert_eq!((kept(folder), ran.stdout.as_str()), (Vec::new(), ""), "{set:?}");
         assert!(!folder.join("ran").exists(), "{set:?}");
     }
-    // What the program refuses is refused by the script.
+    // The script refuses what the program refuses.
     let none = format!("run depth.toml '{DRIVE}' --quiet");
     let ran = gate(folder, &[own, ("ASSAY_ARGS", none.as_str())]);
     assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
@@ -304,7 +304,7 @@ fn the_action_and_the_template_have_no_shell_but_the_script() {
     let (_, rest) = template.split_once("  script:\n").unwrap();
     let steps: Vec<&str> = rest.lines().map_while(|line| line.trim().strip_prefix("- ")).collect();
     assert_eq!(steps, ["sh \"$ASSAY_GATE\""]);
-    // What is handed over is read, and comes from an input that there is.
+    // Each variable passed to the script is read, and comes from an existing input.
     let mut handed = 0;
     for (name, value) in action.lines().filter_map(|line| line.trim().split_once(": ${{ inputs.")) {
         let input = value.split(' ').next().unwrap();

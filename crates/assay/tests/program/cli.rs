@@ -1,5 +1,5 @@
-//! The built program as a user or a script meets it, without root and without touching storage
-//! (targets are simulated). What needs a real device is in `machine.rs`.
+//! The built program for users and scripts, without root and without storage access (targets are simulated).
+//! `machine.rs` has the tests on real devices.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -36,7 +36,7 @@ fn numbers_that_cannot_be_meant() {
     home.refused(2, &["check", SIMULATED, "--budget", "0"]);
     home.refused(2, &["check", SIMULATED, "--area", "3"]);
     home.refused(2, &["check", SIMULATED, "--mix", "70/40"]);
-    // Each names a unit that would have been right.
+    // Each error names a valid unit.
     let area = home.refused(2, &["check", SIMULATED, "--area", "5parsec"]);
     assert!(area.contains("MiB") || area.contains("GiB") || area.contains("PiB"), "{area}");
     let budget = home.refused(2, &["check", SIMULATED, "--budget", "5 parsecs"]);
@@ -92,14 +92,14 @@ fn the_bundle_holds_what_the_contract_names() {
 
 #[test]
 fn a_result_that_cannot_be_kept_is_refused_before_it_is_measured() {
-    // Nobody can make a directory there, not even root.
+    // Nobody can create a directory there, not even root.
     let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
     let ended = nowhere.run(&["check", SIMULATED, "--quick", "--json"], LIMIT).unwrap();
     assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
     assert!(ended.stderr.contains("ASSAY_HOME"), "{}", ended.stderr);
 }
 
-/// Columns of the widest line that could have been broken: a path or an id alone cannot be.
+/// Returns the width of the widest line that could be broken: paths and IDs cannot.
 fn widest(text: &str) -> usize {
     let breakable =
         text.lines().filter(|line| line.trim_end_matches(" \\").split_whitespace().count() > 1);
@@ -156,7 +156,7 @@ fn plan_of_two_targets_has_the_replicates_of_their_check() {
     assert_eq!(plan["replicates"], 3);
 }
 
-/// What fio is told, fio understands (it only reads the lines, and does nothing).
+/// fio accepts the lines (it only parses them).
 #[test]
 #[ignore = "nightly: 6 s"]
 fn fio_takes_the_lines() {

@@ -1,4 +1,4 @@
-//! `assay collection`: rows of many people in one folder, merged by git, shown, asked and exported.
+//! `assay collection`: rows of many people in one folder, merged by git, shown, queried and exported.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -44,7 +44,7 @@ fn folder(home: &Home, name: &str) -> (PathBuf, String) {
     (path, word)
 }
 
-/// What the three write that do not mean well: below the rows, under names that look right.
+/// Files of three malicious contributors: below the rows, with plausible names.
 fn hostile(index: usize) -> String {
     let good = text(&row("A card", 21.0));
     match index {
@@ -64,7 +64,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     git(&whole, &["init", "-q", "-b", "main"]);
     git(&whole, &["add", "-A"]);
     git(&whole, &["commit", "-qm", "a collection"]);
-    // Seven add a row each with the program, of one card twice; three by hand.
+    // Seven add a row each with the program, two of the same card; three write files by hand.
     for contributor in 0..10 {
         git(&whole, &["checkout", "-q", "-b", &format!("c{contributor}"), "main"]);
         if contributor < 7 {
@@ -85,7 +85,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     }
     git(&whole, &["checkout", "-q", "main"]);
     for contributor in 0..10 {
-        // Without a conflict, whoever comes first.
+        // Without conflicts, in any order.
         git(&whole, &["merge", "-q", "--no-edit", &format!("c{contributor}")]);
     }
     let page = home.file("page.html", "");
@@ -162,7 +162,7 @@ fn a_result_becomes_rows_without_whose_it_was() {
     let page = home.file("page.html", "");
     home.text(&["collection", "build", "--dir", &word, "-o", &page]);
     let page = fs::read_to_string(page).unwrap();
-    // No drive did this, and neither its law nor a folder of this machine is told.
+    // Not measured on a drive; the row contains neither the simulation nor a local path.
     assert!(
         page.contains("simulated drive") && !page.contains("lognormal") && !page.contains(&word)
     );
@@ -199,7 +199,7 @@ fn a_result_in_which_trials_were_disturbed_is_a_row_with_the_trials_that_its_num
         file::read(&fs::read_to_string(whole.join(added.trim())).unwrap()).unwrap()
     };
     let undisturbed = row();
-    // All but the first replicate: too few are left, so that the disturbed ones count as well.
+    // All but the first replicate: with too few left, disturbed ones count, too.
     let disturbed = before.lines().map(|line| {
         let mut one: serde_json::Value = serde_json::from_str(line).unwrap();
         if one["replicate"].as_u64().unwrap() > 1 {

@@ -1,4 +1,4 @@
-//! Commands without a study file, as they are typed: compared, failing, hanging, leaving things behind.
+//! Commands without a study file as typed: compared, failing, hanging, leaving files behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::busy::is_kept_from_them;
 
-/// A home of a test's own, and the turn of this test: two studies on one drive refuse each other.
+/// A separate home and a turn for each test: two studies on one drive refuse each other.
 pub struct Bench {
     pub home: Home,
     _turn: fs::File,
@@ -59,7 +59,7 @@ fn is_gone(process: &str) -> bool {
     let process = process.trim();
     assert!(!process.is_empty());
     let stat = fs::read_to_string(Path::new("/proc").join(process).join("stat"));
-    // What ended and is not waited for by its new parent is nothing that runs.
+    // Ignores zombies that their new parent has not reaped.
     stat.map_or(true, |stat| stat.contains(") Z "))
 }
 
@@ -77,17 +77,17 @@ fn read_when_there(path: &str) -> String {
 #[test]
 fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     let bench = Bench::new("commands-longer");
-    // Thirty times as long: what others take of the processors is far less than that.
+    // Thirty times as long: far more than the effect of busy CPUs.
     let commands = ["--command", "sleep 0.01", "--command", "sleep 0.3"];
     let found =
         bench.json(&[&commands[..], &["--replicates", "3", "--set", "runs_per_trial=2"]].concat());
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
     assert_eq!(own["baseline"]["command"], "sleep 0.01");
-    // Of fewer than three pairs that nothing disturbed there is no ratio.
+    // Fewer than three undisturbed pairs have no ratio.
     let few = own["n"].as_u64() < Some(3);
     assert!(own["ratio"].as_f64().map_or(few, |ratio| ratio > 3.0), "{own:#}");
-    // How sure that is depends on what else the machine does: the page says what the numbers do.
+    // The certainty depends on the machine's load: the page agrees with the numbers.
     let verdict = own["verdict"].as_str().unwrap();
     assert_ne!(verdict, "better", "{own:#}");
     let id = found["study"]["id"].as_str().unwrap();
@@ -99,7 +99,7 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     assert!(by_hand.contains("hyperfine --runs 2 'sleep 0.01'"), "{by_hand}");
 }
 
-/// The command of the tutorial that compares two sleeps, as it is there.
+/// The tutorial's command that compares two sleeps.
 #[test]
 #[ignore = "nightly: 4 s"]
 fn the_sleeps_of_the_tutorial_are_compared() {
@@ -167,7 +167,7 @@ fn what_was_measured_before_is_a_gate() {
     let ended = bench.home.run(&slow);
     let told = format!("{}{}", ended.stdout, ended.stderr);
     let gate = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    // On a machine whose processors others have, the gate says that it cannot see.
+    // With busy CPUs, the gate is inconclusive.
     let words = if is_kept_from_them(ended.code, &told) {
         ["gate: inconclusive (command: ", "gate inconclusive (limit 50%)"]
     } else {
@@ -206,8 +206,8 @@ fn what_cannot_be_run_is_told_before_anything_is_measured() {
 #[test]
 fn trials_that_were_fine_stay_when_a_later_run_fails() {
     let bench = Bench::new("commands-fourth");
-    // The pilot is its first run; the fourth is in a trial. Trials that others disturb may not count.
-    // It takes longer than the start of a shell, also where others have the processors.
+    // The pilot is its first run; the fourth is in a trial. Disturbed trials may not count. It takes longer than
+    // starting a shell, including with busy CPUs.
     let line = "echo x >> count; sleep 0.3; test $(wc -l < count) -ne 4";
     let words = bench.words(&["--command", line, "--replicates", "5", "--set", "runs_per_trial=1"]);
     let ended = bench.home.run(&words);
@@ -289,7 +289,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     let ended = running.end(Duration::from_secs(60)).unwrap();
     assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
     assert_eq!(lines("once"), 1);
-    // As after a restart of a machine that keeps such things in memory.
+    // As after a reboot of a machine with such files in memory.
     fs::remove_file(bench.path("data")).unwrap();
     fs::write(bench.path("broken"), "").unwrap();
     let told = bench.home.told(3, &["resume", "--quiet"]);
@@ -304,7 +304,7 @@ fn what_is_set_up_once_is_set_up_once_more_where_the_study_is_resumed() {
     assert_eq!(log.matches("\"setup\"").count(), 1, "{log}");
 }
 
-/// What asks for nothing of the kind has nothing run when it goes on.
+/// A study without setup runs none on resume.
 #[test]
 fn a_study_that_sets_nothing_up_goes_on_with_its_trials_alone() {
     let bench = Bench::new("commands-resumed-bare");
@@ -332,7 +332,7 @@ fn values_of_the_environment_are_kept_nowhere() {
         let ended = run(&mut command, Duration::from_secs(100)).unwrap();
         assert_eq!(ended.code, 0, "{}", ended.stderr);
     };
-    // A program that nobody gives it does not get it, and one that is given it keeps it to itself.
+    // Only programs that receive the secret get it, and they do not pass it on.
     let line = "test -z \"$A_SECRET\"";
     run_with_secret(&bench.words(&[
         "--command",

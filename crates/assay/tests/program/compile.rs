@@ -1,4 +1,4 @@
-//! The shipped studies `compile` and `platform`, on trees that take no time to build.
+//! The bundled studies `compile` and `platform`, on trees that build instantly.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn cell<'a>(found: &'a Value, workload: &str, metric: &str) -> &'a Value {
 fn a_tree_of_the_users_is_copied_cleaned_built_and_removed() {
     let bench = Bench::new("compile-source");
     let source = bench.source();
-    // Each build finds a clean tree with its source, below a directory that is not the user's.
+    // Each build has a clean tree with its source, below a directory that is not the user's.
     let build = "test {jobs} -ge 1 && test ! -e out && cp in out && test ! -e ../in && sleep 0.05";
     let words = [&built(&source, build)[..], &["--set=prepare=rm -f out".to_owned()]].concat();
     let found = bench.home.json(&bench.run(&words));
@@ -82,7 +82,7 @@ fn jobs_are_a_factor_where_they_are_named() {
     let found = bench.home.json(&bench.run(&words));
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
-    // Of fewer than three pairs that nothing disturbed there is no ratio.
+    // Fewer than three undisturbed pairs have no ratio.
     let few = own["n"].as_u64() < Some(3);
     assert!(own["ratio"].as_f64().map_or(few, |ratio| ratio > 1.5), "{own:#}");
 }
@@ -126,7 +126,7 @@ fn a_directory_that_is_somebodys_is_never_removed() {
     let told = bench.home.told(3, &bench.run(&built(&source, "true")));
     assert!(told.contains("was not created by Assay; move it away"), "{told}");
     assert_eq!(fs::read_to_string(mine.join("thesis")).unwrap(), "mine");
-    // What a killed run left behind says whose it is.
+    // A mark identifies leftovers of a killed run.
     fs::write(mine.join(".made-by-assay"), "").unwrap();
     bench.home.text(&bench.run(&built(&source, "test ! -e thesis")));
     assert!(bench.is_clean());
@@ -148,7 +148,7 @@ fn mistakes_with_trees_are_told() {
     assert!(other.contains("--rev"), "{other}");
 }
 
-/// As in `platform` where there is no compiler.
+/// As in `platform` without a compiler.
 #[test]
 fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
     let bench = Bench::new("compile-optional");
@@ -165,7 +165,7 @@ fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
     let found = bench.home.json(&["run", &file, bench.target(), "--quiet", "--json"]);
     let rate = cell(&found, "syscall", "micro_operations_per_s")["geometric_mean"].as_f64();
     let each = cell(&found, "syscall", "micro_operation_ns")["geometric_mean"].as_f64();
-    // Nobody calls a kernel in less than a nanosecond, and no kernel takes a second.
+    // A system call takes at least a nanosecond and at most a second.
     assert!((1.0..1e9).contains(&each.unwrap()), "{each:?}");
     assert!((rate.unwrap() * each.unwrap() / 1e9 - 1.0).abs() < 1e-6);
     let absent = found["absent"].as_array().unwrap();

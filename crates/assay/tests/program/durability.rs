@@ -1,4 +1,4 @@
-//! Work of the kind `durability`, in a directory: what is promised, what is lost, and how the command ends.
+//! Work of the kind `durability` in a directory: acknowledged and lost writes, and the command's exit code.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use assay_testkit::home::WAIT;
 
 use crate::{DRIVE, home, turn};
 
-/// Where it is written: one device, on which tests of the machine measure at the same time.
+/// Directory of the files: a device that machine tests use at the same time.
 const SHARED: &str = "/dev/shm";
 
 fn study(own: &str) -> String {
@@ -25,7 +25,7 @@ durability = {{ acknowledged_writes = 60, {own} }}
     )
 }
 
-/// Runs it in a directory in memory; how it ended, and what it says of its row.
+/// Runs it in a directory in memory; returns the exit code, and the facts and page of its row.
 fn ran(test: &str, own: &str) -> (i32, Value, String) {
     let home = home(&format!("durability-{test}"));
     let file = home.file("study.toml", study(own));
@@ -52,7 +52,7 @@ fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
         assert!((most - 0.048_703).abs() < 1e-6, "{own}");
         let first = found["summary"][0]["text"].as_str().unwrap();
         assert!(first.contains("0 of 60 crash points") && first.contains("4.88%"), "{first}");
-        // Nobody may take the number for one of his drive.
+        // Must not be mistaken for a number of the user's drive.
         assert!(first.starts_with("Replayed on an assumed drive"), "{first}");
         assert!(first.contains("The real drive was not tested"), "{first}");
     }
@@ -84,7 +84,7 @@ fn without_a_sync_nothing_is_promised_and_nobody_accused() {
     assert!(own["text"].as_str().unwrap().starts_with("No write was acknowledged"), "{own}");
 }
 
-/// The baseline promises nothing; that is no answer where another setting promised something.
+/// The baseline acknowledges nothing; this does not apply to another setting with acknowledged writes.
 #[test]
 fn what_promised_something_is_told_before_what_promised_nothing() {
     let home = home("durability-order");
@@ -138,7 +138,7 @@ fn a_plan_says_how_many_cuts_give_which_bound_and_a_simulated_drive_keeps_nothin
     assert!(told.contains("stores no data that could be lost"), "{told}");
 }
 
-/// A plan of virtual machines says how long they take; they have no place on this machine.
+/// A plan of virtual machines shows their time; they have no target on this machine.
 #[test]
 fn what_is_cut_in_virtual_machines_has_no_place_here() {
     let home = home("durability-machines");
@@ -155,7 +155,7 @@ fn what_is_cut_in_virtual_machines_has_no_place_here() {
     assert_eq!(ended.code, 2, "{}", ended.stderr);
 }
 
-/// The line that names a command and a check is the study that names both.
+/// A line with a command and a check equals a study with both.
 #[test]
 fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     let home = home("durability-line");
@@ -167,7 +167,7 @@ fn a_command_of_the_line_is_cut_off_where_it_has_a_check() {
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert!(told.contains("`my-db --fill`, checked by `my-db --verify` on ext4"), "{told}");
     assert!(told.contains("0.3% with 1,000") && !told.contains("replicate 2"), "{told}");
-    // A machine starts and a thousand cuts are looked at, whatever time one run of the command has.
+    // A machine boots and checks a thousand crash points, regardless of the command's run time.
     assert!(told.contains("time about 2.1") && told.contains("min"), "{told}");
     for (wrong, says) in [
         (&["--command", "another"][..], "remove the other commands"),

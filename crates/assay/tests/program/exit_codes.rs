@@ -1,4 +1,4 @@
-//! What a gate ends with, line by line: commands that tell a number, so that no noise of the machine decides.
+//! Exit codes of gates, line by line, for commands that print a number, without noise from the machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use assay_testkit::process::Ended;
 use crate::busy;
 use crate::commands::Bench;
 
-/// No line takes longer.
+/// Maximum duration of a line.
 const LIMIT: Duration = Duration::from_secs(100);
-/// The file that tells that a line may be interrupted.
+/// File that shows that a line may be interrupted.
 const HANGS: &str = "hangs";
 
 struct Line {
     what: &'static str,
-    /// The baseline and what is compared with it. What both say is read as a rate.
+    /// The baseline and the compared command. Their output is read as a rate.
     commands: [&'static str; 2],
     more: &'static [&'static str],
     code: i32,
@@ -174,7 +174,7 @@ table! {
     },
 }
 
-/// Runs a line as it would be typed, and interrupts it where it says that it hangs.
+/// Runs a line as typed, and interrupts it when it hangs.
 fn ended(bench: &Bench, line: &Line) -> Ended {
     let [old, new] = line.commands;
     let sides =
@@ -193,7 +193,7 @@ fn ended(bench: &Bench, line: &Line) -> Ended {
     running.end(LIMIT).unwrap()
 }
 
-/// How often a line is run at most: where others have the processors its gate makes no statement, as it should.
+/// Maximum number of runs of a line: with busy CPUs, its gate is correctly inconclusive.
 const ATTEMPTS: u32 = 5;
 
 fn check(line: &Line, test: &str) {
@@ -209,7 +209,7 @@ fn check(line: &Line, test: &str) {
     assert!(is_busy(), "{}: it says each time that others have the processors", line.what);
 }
 
-/// Lines end where a page is full.
+/// Joins lines broken at the page width.
 fn one_line(said: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -220,14 +220,14 @@ fn judge(line: &Line, bench: &Bench, ended: &Ended) {
     assert!(one_line(&said).contains(line.says), "{}: {said}", line.what);
     let kept = bench.results().len();
     assert_eq!(kept, usize::from(line.keeps != Keeps::Nothing), "{}: {said}", line.what);
-    // The result says the same of its gate, whatever it ended with.
+    // The result reports the same gate, with any exit code.
     if line.keeps == Keeps::All {
         let found = bench.home.json(&["show", "--json"]);
         let ended = found["gate"]["outcome"].as_str().unwrap();
         let expected: &[&str] = match line.code {
             0 => &["pass"],
             1 => &["fail"],
-            // Trials that are lost end with the same code, whatever became of the gate.
+            // Lost trials give the same exit code with any gate result.
             _ => &["inconclusive", "pass"],
         };
         assert!(expected.contains(&ended), "{}: {}", line.what, found["gate"]);

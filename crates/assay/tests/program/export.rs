@@ -1,4 +1,4 @@
-//! `assay export`: what goes out comes in again as the same numbers.
+//! `assay export`: exported numbers are the same after import.
 
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ fn other_formats_have_their_shape() {
     let out = |format: &str| home.text(&["export", "--format", format]);
     let forum = out("forum");
     assert!(forum.lines().all(|line| line.chars().count() <= FORUM_COLUMNS), "{forum}");
-    // Findings stand before the first number.
+    // Findings come before the first number.
     let first = forum.lines().position(|line| line.starts_with("- ")).unwrap();
     let table = forum.lines().position(|line| line.contains("ratio")).unwrap();
     assert!(first < table, "{forum}");
@@ -100,7 +100,7 @@ fn other_formats_have_their_shape() {
     for one in all {
         assert!(one["name"].as_str().unwrap().starts_with("build (filesystem="), "{one}");
         assert!(one["value"].is_f64() && one["unit"] == "s", "{one}");
-        // Two trials have no interval, and three have one.
+        // Two trials have no CI, and three have one.
         let is_whole = one["extra"].as_str().unwrap().contains("3 trials");
         assert_eq!(
             one["range"].as_str().is_some_and(|range| range.contains("..")),
@@ -162,7 +162,7 @@ fn benchstat_reads_its_lines() {
         &["-format", "csv", "-col", "/iodepth", &file],
     );
     let row = table.lines().find(|line| line.starts_with("Randread_4k,")).unwrap();
-    // benchstat takes medians: of two trials their mean.
+    // benchstat uses medians: for two trials, their mean.
     let median = f64::midpoint(10_605.660_377, 25_769.461_078);
     let told: f64 = row.split(',').nth(1).unwrap().parse().unwrap();
     assert!((told / median - 1.0).abs() < 1e-3, "{row}");
@@ -170,7 +170,7 @@ fn benchstat_reads_its_lines() {
 
 #[test]
 fn what_fio_ships_reads_its_json() {
-    // Debian's own Python, which has what the program needs.
+    // Debian's Python has the program's dependencies.
     let (python, program) = ("/usr/bin/python3", "/usr/bin/fio_jsonplus_clat2csv");
     let six = "/usr/lib/python3/dist-packages/six.py";
     if !have(&[Need::Path(python), Need::Path(program), Need::Path(six), Need::Program("jq")]) {
@@ -183,7 +183,7 @@ fn what_fio_ships_reads_its_json() {
     let table = home.scratch.path().join("out.csv").display().to_string();
     let told = printed_by(home.scratch.path(), python, &[program, &file, &table]);
     assert_eq!(told.matches("generated").count(), FIO.len(), "{told}");
-    // What gates ask for.
+    // Fields of a gate.
     let gate =
         "[.jobs[].read | select(.iops > 1000 and .bw > 0) | .clat_ns.percentile[\"99.000000\"]]";
     let found: Value =
@@ -193,7 +193,7 @@ fn what_fio_ships_reads_its_json() {
     let own: Vec<f64> = own
         .map(|job| job["read"]["clat_ns"]["percentile"]["99.000000"].as_f64().unwrap())
         .collect();
-    // Some versions of jq write whole numbers without a point.
+    // Some versions of jq write integers without a decimal point.
     let found: Vec<f64> =
         found.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
     assert_eq!(found, own);

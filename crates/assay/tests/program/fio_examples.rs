@@ -1,5 +1,5 @@
-//! The examples that fio comes with: each is planned whole or in part, or is refused with its reason. They are
-//! read where a machine has them, and are no part of this tree.
+//! The examples of fio: each is planned completely or in part, or is refused with its reason. They are read where
+//! installed, and are not part of this repository.
 
 use std::fs;
 use std::io::Write;
@@ -12,16 +12,16 @@ use assay_testkit::process::Ended;
 
 use crate::{DRIVE, home};
 
-/// Names the folder of them, such as that of a clone of fio.
+/// Variable with their folder, such as that of a clone of fio.
 const FOLDER: &str = "ASSAY_FIO_EXAMPLES";
-/// Debian's package of them, and where it has them.
+/// Debian's package of them, and its folder.
 const PACKAGE: &str = "fio-examples";
 const PACKAGED: &str = "usr/share/doc/fio/examples";
-/// At least so many of so many run.
+/// Minimum number that runs, and the total.
 const LEAST: (usize, usize) = (40, 107);
 const FORGETFUL: &str = ": a simulated drive stores no data";
 
-/// The folder of the examples; none where they cannot be had.
+/// Returns the folder of the examples; `None` if they are unavailable.
 fn folder(scratch: &Path) -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(FOLDER) {
         return Some(PathBuf::from(named));
@@ -30,7 +30,7 @@ fn folder(scratch: &Path) -> Option<PathBuf> {
     if installed.is_dir() {
         return Some(installed);
     }
-    // Where dpkg leaves out what lies below /usr/share/doc, the package has them all the same.
+    // The package contains them even if dpkg excludes files below /usr/share/doc.
     let ends_well = |program: &str, words: &[&str]| {
         let ran = Command::new(program).args(words).current_dir(scratch).output();
         ran.is_ok_and(|ran| ran.status.success())
@@ -67,7 +67,7 @@ fn fate(home: &Home, path: &Path) -> Fate {
     is_refused_by_name(path, &whole);
     let partly = home.run(&["plan", "--set", "ignore_unsupported=true", &file, DRIVE]);
     if is_planned(&partly) {
-        // What is not done is told, or that an area has another size.
+        // Messages for ignored options, or for another area size.
         let told = [" ignored: ", "without size=, fio"];
         assert!(told.iter().any(|told| partly.stderr.contains(told)), "{file}: {}", partly.stderr);
         return Fate::Partly;
@@ -76,13 +76,13 @@ fn fate(home: &Home, path: &Path) -> Fate {
     Fate::Refused
 }
 
-/// Whether a study of it was planned, be it that this drive alone stands in its way.
+/// Returns whether a study was planned, or prevented only by this drive.
 fn is_planned(ended: &Ended) -> bool {
     let is_for_devices = ended.code == 3 && ended.stderr.trim_end().ends_with(FORGETFUL);
     ended.code == 0 || is_for_devices
 }
 
-/// Each line of a refusal says where, and begins with the key that stands there, or the job.
+/// Checks that each line of a refusal gives the position, and starts with the key or the job there.
 fn is_refused_by_name(path: &Path, ended: &Ended) {
     let (file, told) = (path.display().to_string(), &ended.stderr);
     assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{file}: {told}");
@@ -100,7 +100,7 @@ fn is_refused_by_name(path: &Path, ended: &Ended) {
     assert!(named > 0, "{file}: {told}");
 }
 
-/// Whether a reason names the key of its line, the job that it keeps from being run, or what was left out of all.
+/// Returns whether a reason names the key of its line, the refused job, or what was ignored for all.
 fn is_reason_of(reason: &str, line: &str) -> bool {
     let key = reason.split([':', '=']).next().unwrap_or_default();
     let is_key = !key.is_empty() && line.trim_start().to_lowercase().starts_with(key);
@@ -129,7 +129,7 @@ fn forty_of_the_107_examples_run_and_the_others_say_why_not() {
     let (whole, partly) = (count(Fate::Whole), count(Fate::Partly));
     let sentence =
         format!("of {} examples {whole} are planned whole and {partly} in part", files.len());
-    // Past the capture of the test harness: who asks wants to know.
+    // Bypasses the test harness's capture to show the counts.
     let told = format!("{sentence}, {} are refused\n", count(Fate::Refused));
     let _ = std::io::stderr().write_all(told.as_bytes());
     assert!(is_enough(whole + partly, files.len()), "{sentence}: {files:?} {fates:?}");

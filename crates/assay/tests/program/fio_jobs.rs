@@ -1,5 +1,5 @@
-//! Job files of fio: what a run of the study does, against what fio itself does with the same file, by
-//! the calls that both make; and whole files of other projects.
+//! fio job files: compares the system calls of a study's run with those of fio, and reads complete files of other
+//! projects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +17,13 @@ use assay_testkit::needs::{Need, have};
 
 use crate::{home, printed_by, turn};
 
-/// Whole files alone, with no variable set.
+/// Complete files only, with no variable set.
 const WAY: fio_job::Way<'static> = fio_job::Way { partly: false, variable: &|_| None };
 
 const OWN: [&str; 7] =
     [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet", WAIT];
 
-/// One operation: whether it writes, where, how many bytes.
+/// One operation: whether it writes, offset, and size in bytes.
 type Operation = (bool, u64, u64);
 
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ struct Thread {
     direct: bool,
 }
 
-/// The calls of each thread of a program that did anything with blocks of this size.
+/// Returns the calls of each thread of a program that did I/O with this block size.
 fn traced(folder: &Path, size: u64, words: &[&str], home: Option<&Home>) -> Vec<Thread> {
     let calls = folder.join("calls");
     fs::create_dir(&calls).unwrap();
@@ -79,7 +79,7 @@ fn thread(text: &str, size: u64, direct: bool) -> Thread {
     thread
 }
 
-/// A key with the lines that show it, and the size of its blocks.
+/// A key with the lines that show it, and its block size.
 const TRACED: [(&str, &str, u64); 15] = [
     ("rw", "rw=read\nbs=256k\nsize=16m\n", 256 << 10),
     ("rw", "rw=write\nbs=1m\nsize=16m\n", 1 << 20),
@@ -109,12 +109,12 @@ fn a_run_makes_the_calls_that_fio_makes() {
         let home = home("fio-calls");
         let folder = home.scratch.path();
         fs::write(folder.join("job.fio"), format!("[job]\nthread\n{job}")).unwrap();
-        // What is read must be there: fio lays its file out by writes of other sizes.
+        // Files to read must exist: fio creates its file with other write sizes.
         printed_by(folder, "fio", &["job.fio", "--create_only=1", "--output=/dev/null"]);
         let fio = traced(folder, size, &["fio", "job.fio", "--output=/dev/null"], None);
         let own = traced(folder, size, &OWN, Some(&home));
         let count = fio[0].operations.len();
-        // The pilot and the lead-in are shorter than a trial.
+        // The pilot and the warm-up are shorter than a trial.
         let trials: Vec<&Thread> =
             own.iter().filter(|thread| thread.operations.len() == count).collect();
         let jobs = fio.len();
@@ -136,7 +136,7 @@ fn a_run_makes_the_calls_that_fio_makes() {
             } else if jobs == 1 && !job.contains("rw=rw") {
                 assert_eq!(ours, theirs, "{key}: {job}");
             } else {
-                // Each direction has a sequence of its own.
+                // Each direction has a separate sequence.
                 for writes in [false, true] {
                     let (theirs, ours) = (of(&fio[0], writes), of(trial, writes));
                     assert!(ours.windows(2).all(|pair| pair[0] < pair[1]), "{key}: {job}");
@@ -148,7 +148,7 @@ fn a_run_makes_the_calls_that_fio_makes() {
                 let writes = thread.operations.iter().filter(|one| one.0).count();
                 100.0 * writes as f64 / thread.operations.len() as f64
             };
-            // Both draw the kind: of a thousand operations within a few per cent.
+            // Both choose the kind at random: within a few per cent for a thousand operations.
             assert!((share(trial) - share(&fio[0])).abs() < 6.0, "{key}: {job}");
         }
     }
@@ -167,7 +167,7 @@ fn each_write_is_flushed_as_fio_does() {
     let fio = traced(folder, 256 << 10, &["fio", "job.fio", "--output=/dev/null"], None);
     let own = traced(folder, 256 << 10, &OWN, Some(&home));
     for thread in fio.iter().chain(&own) {
-        // fio leaves out the one behind the last write.
+        // fio omits the flush after the last write.
         let (writes, flushes) = (thread.operations.len(), thread.flushes);
         assert!(flushes.abs_diff(writes) <= 1, "{flushes} of {writes}");
     }
@@ -202,8 +202,7 @@ fn times_depths_and_places_are_those_of_fio() {
     for (workload, job) in study.workload.iter().zip(told["jobs"].as_array().unwrap()) {
         let Work::Io(io) = &workload.work else { panic!("{}", workload.name) };
         assert_eq!(workload.name, job["jobname"].as_str().unwrap());
-        // runtime and time_based: it goes on although the file is read in a moment; ramp_time is
-        // no part of it.
+        // runtime and time_based: it continues after reading the file, which takes a moment; ramp_time is excluded.
         let asked_ms = io.runtime.unwrap().0 / 1_000_000;
         let ran_ms = job["read"]["runtime"].as_u64().unwrap();
         assert!(ran_ms.abs_diff(asked_ms) < asked_ms / 2, "{ran_ms} of {asked_ms}");
@@ -215,17 +214,17 @@ fn times_depths_and_places_are_those_of_fio() {
             .max_by(|one, other| one.1.as_f64().unwrap().total_cmp(&other.1.as_f64().unwrap()));
         assert_eq!(most.unwrap().0, "4");
         assert_eq!(io.queue_depth, 4);
-        // stonewall: each is alone, in a group of its own.
+        // stonewall: each job runs alone, in a separate group.
         assert!(workload.background.is_none());
     }
     assert_ne!(told["jobs"][0]["groupid"], told["jobs"][1]["groupid"]);
-    // directory and filename: fio's file is where the study's target is.
+    // directory and filename: fio's file is the study's target.
     assert_eq!(fs::metadata(folder.join("there/data")).unwrap().len(), 16 << 20);
     let place = fio_job::translate("job.fio", text, WAY).unwrap().study;
     assert!(place.contains("directory = \"there\""), "{place}");
 }
 
-/// Files of other projects' guides, written from what these say.
+/// Job files based on guides of other projects.
 const WHOLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fio-jobs");
 
 fn whole() -> BTreeMap<String, String> {
@@ -282,7 +281,7 @@ fn fio_reads_the_whole_files_and_what_explain_goes_back_to() {
         let parsed = Command::new("fio").args(["--parse-only", &file]).output().unwrap();
         let told = String::from_utf8_lossy(&parsed.stderr).into_owned()
             + &String::from_utf8_lossy(&parsed.stdout);
-        // An engine of a library that this fio was built without is no mistake of the file.
+        // A missing engine in this fio build is not an error of the file.
         assert!(parsed.status.success() || told.contains("engine"), "{name}: {told}");
     }
     let folder = home.scratch.path();

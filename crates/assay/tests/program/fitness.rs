@@ -1,13 +1,13 @@
-//! `assay check --for`: bounds on drives whose truth is known, from the command line to every page.
+//! `assay check --for`: bounds on drives with known values, from the command line to every page.
 
 use serde_json::Value;
 
 use crate::home;
 
-/// A drive on which each sync takes about so long: 2 ms at most in 99 of 100, and 40 ms at least in 1 of 2.
+/// A drive with sync times of at most 2 ms in 99 of 100, and of at least 40 ms in 1 of 2.
 const FAST: &str = "simulated:lognormal,mean=1ms,p99=2ms";
 const SLOW: &str = "simulated:lognormal,mean=40ms,p99=60ms";
-/// The bound itself is the p99 of this one.
+/// Its p99 equals the bound.
 const ASTRIDE: &str = "simulated:lognormal,mean=4ms,p99=10ms";
 
 fn cells<'f>(found: &'f Value, metric: &str) -> Vec<&'f Value> {
@@ -85,14 +85,14 @@ fn a_file_of_ones_own_is_judged_alike_by_check_and_by_run() {
         assert_eq!(home.run(&["check", "--for", file, FAST]).code, code, "{file}");
         assert_eq!(home.run(&["run", file, FAST]).code, code, "{file}");
     }
-    // Without the key its answers are told, and decide nothing.
+    // Without the key, answers are shown without affecting the exit code.
     let plain = home.file("plain.toml", study("", "2000 IOPS"));
     let found = home.json(&["run", &plain, FAST, "--json"]);
     assert_eq!(found["answers"][0]["verdict"], "contradicted");
     assert!(found.get("requirements").is_none());
     home.refused(2, &["check", "--for", &plain, FAST]);
     home.refused(2, &["check", "--for", "toaster", FAST]);
-    // A bound is all that such a study may ask for.
+    // Such a study may only ask for bounds.
     let peak = study(fit, "900 IOPS").replace("kind = \"bound\"", "kind = \"flat\"");
     let peak = home.file("peak.toml", peak);
     assert!(home.told(2, &["run", &peak, FAST]).contains("question"));
@@ -114,7 +114,7 @@ fn what_there_is_is_listed_with_its_source() {
     }
 }
 
-/// A write without a sync has none to tell of.
+/// Writes without sync have no sync times.
 #[test]
 fn only_what_is_synced_has_times_of_syncs() {
     let home = home("fitness-silent");
@@ -127,7 +127,7 @@ fn only_what_is_synced_has_times_of_syncs() {
     let synced = home.file("synced.toml", study(", sync = \"fdatasync\""));
     let found = home.json(&["run", &synced, FAST, "--json"]);
     let of = |name: &str| cells(&found, name)[0]["geometric_mean"].as_f64().unwrap();
-    // One at a time the write is as long as its sync, and its number is what it was.
+    // With one in flight, a write takes as long as its sync, and its metric is unchanged.
     assert!((of("latency_p50_ns") / of("fdatasync_p50_ns") - 1.0).abs() < 0.01);
     let plain = home.file("plain.toml", study(""));
     let found = home.json(&["run", &plain, FAST, "--json"]).to_string();

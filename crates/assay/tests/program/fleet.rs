@@ -1,4 +1,4 @@
-//! Several hosts: processes of this program on this machine, each with a home of its own.
+//! Several hosts: processes of this program on this machine, each with a separate home.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,12 +16,12 @@ const LIMIT: Duration = Duration::from_secs(100);
 /// Two depths, three replicates.
 const STUDY: &str = include_str!("../../../assay-testkit/src/depth.toml");
 
-/// A port that nobody listens at now.
+/// Returns an unused port.
 fn address() -> String {
     free_address().unwrap()
 }
 
-/// The command of one rank, which the environment of a launcher may tell.
+/// Returns the command of one rank, which a launcher's environment may set.
 fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
     let study = home.file("study.toml", STUDY);
     let mut words = vec![
@@ -44,7 +44,7 @@ fn rank(home: &Home, address: &str, more: &[&str]) -> Command {
     command
 }
 
-/// The same of a rank that `ASSAY_RANK` sets.
+/// Returns the same for a rank that `ASSAY_RANK` sets.
 fn ranked(home: &Home, address: &str, place: &str, more: &[&str]) -> Command {
     let mut command = rank(home, address, more);
     command.env("ASSAY_RANK", place);
@@ -66,7 +66,7 @@ fn all(name: &str, ranks: usize, more: &[&str]) -> (Vec<Home>, Vec<Ended>) {
     (homes, ended)
 }
 
-/// The directories of the results in a home, oldest first.
+/// Returns the result directories of a home, oldest first.
 fn results(home: &Home) -> Vec<PathBuf> {
     fleet::results(home.assay.home())
 }
@@ -91,7 +91,7 @@ fn four_ranks_give_one_result() {
     assert_eq!(hosts["rows"].as_array().unwrap().len(), 4);
     let told = findings["comparisons"].as_array().unwrap();
     assert!(told.iter().any(|own| own["verdict"] == "better"), "depth 4 of four servers");
-    // Each has its own whole result, and rank 0 that of all as well.
+    // Each has a complete result, and rank 0 also the combined one.
     assert_eq!(homes.iter().map(|home| results(home).len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
     let one = homes[1].json(&["show", "--json"]);
     let share = |own: &Value| iops(own)[0].1.as_f64().unwrap();
@@ -180,7 +180,7 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     assert!(results(&own).is_empty());
 }
 
-/// The same words with `plan` in the place of `run`, and without those that are of runs alone.
+/// Returns the same arguments with `plan` instead of `run`, without those for runs only.
 fn planning(home: &Home, address: &str, place: &str) -> Command {
     let study = home.file("study.toml", STUDY);
     let words = ["plan", &study, DRIVE, "--json", "--coordinator", address];
@@ -212,7 +212,7 @@ fn a_plan_tells_what_each_host_will_do_and_runs_nothing() {
     let does = |own: &Value| own["actions"].to_string().contains("nothing (simulated)");
     assert!(hosts.iter().all(does), "{hosts:?}");
     assert!(homes.iter().all(|home| results(home).is_empty()), "nothing was run");
-    // Of one host there is nothing to tell.
+    // A single host has nothing to combine.
     let study = homes[0].file("study.toml", STUDY);
     assert!(homes[0].json(&["plan", &study, DRIVE, "--json"])["hosts"].is_null());
 }
@@ -244,7 +244,7 @@ fn another_token_is_turned_away_and_the_token_is_in_no_result() {
     let [zero, one] = [zero, one].map(|own| own.end(LIMIT).unwrap());
     assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
     let findings: Value = serde_json::from_str(&zero.stdout).unwrap();
-    // On a busy machine an attempt may be made again.
+    // On a busy machine, an attempt may be repeated.
     assert!(
         findings["environment"]["hosts"]["rejected"].as_u64() >= Some(1),
         "{}",

@@ -1,5 +1,5 @@
-//! Hosts of a fleet that die or stand still at any moment: the others end or go on, name who is lost, and keep
-//! all that was finished.
+//! Hosts of a fleet that die or stop at any time: the others end or continue, name the lost host, and retain all
+//! finished trials.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::{DRIVE, home};
 
-/// Only what hangs reaches it.
+/// Only hanging runs reach it.
 const LIMIT: Duration = Duration::from_secs(100);
-/// Far more trials than are run before somebody is lost.
+/// Far more trials than run before a host is lost.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
@@ -31,10 +31,9 @@ name = "read"
 io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 ms" }
 "#;
 const RANKS: usize = 3;
-/// By then whoever is left has ended: the deadline of a trial, 2 s and twice its time, which others wait for twice,
-/// and 10 s.
+/// The remaining hosts have ended by then: twice the trial's time plus 2 s, for which others wait twice, plus 10 s.
 const ENDS_BY: Duration = Duration::from_secs(16);
-/// The same of those that go on through all trials.
+/// The same for hosts that complete all trials.
 const GOES_ON_BY: Duration = LIMIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +76,7 @@ fn lose(name: &str, lost: usize, fault: Fault, (more, by): (&[&str], Duration)) 
 }
 
 impl Came {
-    /// No finished trial is lost, nothing is left to be put back, and no process is there.
+    /// Checks that no finished trial is lost, nothing is left to restore, and no process remains.
     fn nothing_is_lost_or_left(&self) {
         for (rank, (home, before)) in self.homes.iter().zip(&self.before).enumerate() {
             let after = self.ranks.kept(rank);
@@ -94,8 +93,8 @@ impl Came {
         }
     }
 
-    /// The result of all hosts has the numbers of each in every trial that all had finished, but for the one in which
-    /// a rank was lost.
+    /// Checks that the combined result has all hosts' numbers of every trial finished by all, except the one in which a
+    /// rank was lost.
     fn is_in_the_result_of_all(&self) {
         let least = self.before.iter().min().unwrap().saturating_sub(1);
         let whole = self.ranks.whole().unwrap();
@@ -106,7 +105,7 @@ impl Came {
             let hosts = record["together"]["hosts"].as_array();
             assert_eq!(hosts.map(Vec::len), Some(RANKS), "{record}");
         }
-        // It is read as every result is, also where rank 0 could not close it.
+        // It is readable like any result, even if rank 0 could not close it.
         let id = whole.file_name().unwrap().to_str().unwrap();
         let shown = self.homes[0].json(&["show", id, "--json"]);
         assert_eq!(
@@ -159,7 +158,7 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
         let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
         let [zero, _, other] = came.ended.as_slice() else { panic!("three ranks") };
         assert_eq!(zero.code, 5, "{}", zero.stderr);
-        // Whether the trial has a number on the other one depends on the moment.
+        // Whether the trial has a number on the other host depends on timing.
         assert!(
             other.code == 0 || other.code == 5 && other.stderr.contains("rank 1 ("),
             "{other:?}"

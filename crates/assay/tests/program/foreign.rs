@@ -1,9 +1,8 @@
-//! Benchmarks of others whose own number becomes the metric of a study: as the guide shows them, by what they print
-//! on paper and, where they are installed, for real.
+//! Other benchmarks whose own number becomes a study's metric: as in the guide, with recorded output and, where
+//! installed, for real.
 //!
-//! Of the texts that are read, those of `sqlite3` and fio are recordings. The others have the form that each program
-//! of Debian 12 gives its output, written by hand; pgbench's is that of its manual, and speedtest1, which SQLite's
-//! source has and Debian has not, is only read on paper.
+//! The outputs of `sqlite3` and fio are recordings. The others follow by hand the form of each program in Debian 12;
+//! pgbench's is from its manual, and speedtest1, part of SQLite's source but not of Debian, is only tested with text.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -24,7 +23,7 @@ struct Foreign {
     line: &'static str,
     reads: &'static str,
     metric: &'static str,
-    /// A file below `tests`, and the number that stands in it.
+    /// A file below `tests`, and the number in it.
     printed: &'static str,
     number: f64,
 }
@@ -50,7 +49,7 @@ const SPEEDTEST1: Foreign = Foreign {
     printed: "foreign/speedtest1.txt",
     number: 5.309,
 };
-/// Of several statements the last one counts.
+/// The last of several statements counts.
 const SQLITE3: Foreign = Foreign {
     line: "sqlite3 bench.db < timed.sql",
     reads: "real ([0-9.]+):s:lower",
@@ -93,7 +92,7 @@ fn measured(bench: &Bench, line: &str, own: &Foreign) -> Vec<(f64, String)> {
     told
 }
 
-/// Runs a line, and holds what was told against what stands between two texts of what it printed.
+/// Runs a line, and compares the metric with the number between two texts of its output.
 fn hold(bench: &Bench, line: &str, own: &Foreign, [before, after]: [&str; 2]) {
     for (told, text) in measured(bench, line, own) {
         let (_, rest) = text.rsplit_once(before).unwrap_or_else(|| panic!("{text}"));
@@ -125,7 +124,7 @@ fn numbers_of_benchmarks_are_those_that_they_print_and_the_guide_shows_how() {
 fn what_is_no_output_of_theirs_has_no_number() {
     let bench = Bench::new("foreign-silent");
     for own in ALL.into_iter().filter(|own| own.reads != FIO.reads) {
-        // What a program says that could not begin.
+        // Output of a program that failed to start.
         let line = "echo 'error: connection to server failed: Connection refused'";
         let words = [
             "--command",
@@ -173,11 +172,11 @@ fn iperf3_here_tells_what_it_prints() {
         return;
     }
     let bench = Bench::new("foreign-iperf3");
-    // One that is free: it is not held, so that another may take it before the server does.
+    // A free port; another process may take it before the server does.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let mut command = Command::new("iperf3");
     command.args(["-s", "--forceflush", "--bind", "127.0.0.1", "--port", &free]);
-    // Ended when it is dropped, and its output is open as long.
+    // Ends on drop; its output stays open until then.
     let (_server, output) = Running::start_reading(&mut command).unwrap();
     let mut lines = BufReader::new(output).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("Server listening")), "port {free}");
@@ -195,7 +194,7 @@ struct Server {
 }
 
 impl Server {
-    /// One with an empty database `bench`; none where its programs are not installed, which is said.
+    /// Starts a server with an empty database `bench`; `None`, with a message, if its programs are not installed.
     fn start(folder: PathBuf) -> Option<Self> {
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let programs = versions.map(|version| version.path().join("bin"));
@@ -221,7 +220,7 @@ impl Server {
         self.folder.join(name).display().to_string()
     }
 
-    /// One of its programs, as a user: it refuses to be root's.
+    /// Runs one of its programs as a user, because it refuses to run as root.
     fn run(&self, program: &str, words: &[&str]) {
         self.ran(program, words).unwrap_or_else(|why| panic!("{program}: {why}"));
     }
@@ -233,7 +232,7 @@ impl Server {
         }
         let user = NOBODY.to_string();
         let as_user = ["--reuid", &user, "--regid", &user, "--clear-groups"];
-        // It goes back to where it was started, which may be no place for a user.
+        // It returns to its start directory, which the user may be unable to access.
         let there = ["sh", "-c", "cd / && exec \"$@\"", "sh", &program];
         call("setpriv", &[&as_user[..], &there, words].concat())
     }
@@ -241,7 +240,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whatever it says, its folder is removed.
+        // Removes its folder in any case.
         let _ = self.ran("pg_ctl", &["-D", &self.path("data"), "-m", "immediate", "-w", "stop"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is met first: help, names of before beside those of now, and the exit codes of the contract.
+//! First contact: help, old names next to current ones, and the documented exit codes.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::{DEPTH, DRIVE, home};
 
 const LIMIT: Duration = Duration::from_secs(100);
 
-/// A home with a result of a study whose second arm is better, and its id.
+/// Returns a home with a result whose second arm is better, and its ID.
 fn with_result(test: &str) -> (Home, String) {
     let home = home(test);
     let study = home.file("depth.toml", DEPTH);
@@ -19,7 +19,7 @@ fn with_result(test: &str) -> (Home, String) {
     (home, id)
 }
 
-/// That of who interrupts it stands in the table of gates.
+/// The table of gates contains the exit code for interruption.
 #[test]
 fn every_exit_code_of_the_contract_is_reached() {
     let (home, fast) = with_result("exit-codes");
@@ -84,7 +84,7 @@ fn help_is_found_by_each_way_and_in_each_width() {
         [&["--help"][..], &["run", "-h"], &["run", "queue-depth", "--help"], &["help", "restore"]]
     {
         let page = printed(&home, words, "40");
-        // What has no gap cannot be broken: a name with its value.
+        // A name with its value has no spaces, and cannot be broken.
         let wide = page.lines().find(|line| line.chars().count() > 40 && line.trim().contains(' '));
         let is_fixed = |line: &str| line.starts_with("Usage: ") || line.trim().starts_with('-');
         assert!(wide.is_none_or(is_fixed), "{words:?}: {wide:?}");
@@ -101,7 +101,7 @@ fn the_help_of_a_study_has_its_options_alone() {
     assert!(printed(&home, &["run", "compile", "-h"], "80").contains("--as-root"));
     let commands = printed(&home, &["run", "--command", "true", "--help"], "80");
     assert!(commands.contains("--prepare") && !commands.contains("--reboots"), "{commands}");
-    // All of them where the word means no study, which is told beside it.
+    // Shows all options, with a message, for an unknown study.
     let ended = home.run(&["run", "chek", "--help"]);
     let all = ["--as-root", "--reboots", "--prepare"];
     let lacking: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Gates inside of a study: what they end with, what is said of them, and that it is said again.
+//! Gates within a study: exit codes, messages, and the stored result.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::busy::is_kept_from_them;
 use crate::{DRIVE, home};
 
-/// Depth 4 does what this drive can, and so does depth 8; depth 1 does a quarter of it.
+/// Depths 4 and 8 reach the maximum of this drive; depth 1 reaches a quarter.
 pub(super) const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
@@ -25,11 +25,11 @@ name = "read"
 io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "200 ms" }
 "#;
 
-/// What is as good as the baseline, and what is not.
+/// Arms equal to the baseline, and others.
 const ALIKE: [&str; 2] = ["--set", "queue_depth=4,8"];
 const WORSE: [&str; 2] = ["--set", "queue_depth=1,4"];
 
-/// Ends a run of the study with a gate of 20%.
+/// Runs the study with a gate of 20%; returns the document and messages.
 fn ended(home: &Home, code: i32, words: &[&str]) -> (Value, String) {
     let file = home.file("depth.toml", STUDY);
     let line = [&["run", &file, DRIVE, "--gate", "20%", "--json"], words].concat();
@@ -53,11 +53,11 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     assert_eq!(failed["gate"]["outcome"], "fail");
     assert!((rows(&failed)[0]["loss"].as_f64().unwrap() - 0.75).abs() < 0.05);
     assert!(told.contains("gate failed (limit 20%): read (queue_depth 1) fails (7"), "{told}");
-    // Each of several rows is judged, and one that fails is enough.
+    // Each row is judged, and one failure suffices.
     let (both, _) = ended(&home, 1, &[]);
     let ends: Vec<&str> = rows(&both).iter().map(|row| row["outcome"].as_str().unwrap()).collect();
     assert_eq!(ends, ["fail", "pass"]);
-    // It would have found more than a loss of 20% alone, and is asked for less.
+    // It could detect more than a loss of 20%; the required detection is lowered to that.
     let less = [&ALIKE[..], &["--set", "gate.must_detect=20%"]].concat();
     let (blind, told) = ended(&home, 5, &less);
     assert_eq!(blind["gate"]["outcome"], "inconclusive");
@@ -67,7 +67,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
     );
     ended(&home, 125, &[&less[..], &["--exit-inconclusive", "125"]].concat());
     ended(&home, 0, &[&less[..], &["--set", "gate.allow_inconclusive=true"]].concat());
-    // The code of those who are blind is not that of those who see.
+    // The exit code for inconclusive gates does not apply to failed ones.
     ended(&home, 1, &[&WORSE[..], &["--exit-inconclusive", "125"]].concat());
     ended(&home, 0, &[&ALIKE[..], &["--exit-inconclusive", "125"]].concat());
     let (few, told) = ended(&home, 5, &[&WORSE[..], &["--replicates", "2"]].concat());
@@ -85,14 +85,14 @@ fn the_answer_is_said_first_and_again() {
     assert_eq!(answer["ask"], "Is every configuration at most 20% worse than the baseline?");
     assert_eq!(answer["verdict"], "contradicted");
     let id = found["study"]["id"].as_str().unwrap();
-    // To look at it is no gate.
+    // Showing a result applies no gate.
     assert_eq!(home.json(&["show", id, "--json"])["gate"], found["gate"]);
     let file = home.file("depth.toml", STUDY);
     let words = ["run", &file, DRIVE, "--set", "queue_depth=4,8", "--gate", "20%", "--markdown"];
     let comment = home.text(&words);
     assert!(comment.contains("\n- Gate passed (limit 20%)"), "{comment}");
     assert!(!home.text(&["plan", &file, DRIVE]).contains("gate"));
-    // Nothing is said of a gate where there is none.
+    // Without a gate, nothing is reported.
     let none = home.json(&["run", &file, DRIVE, "--json"]);
     assert!(none.get("gate").is_none() && !none["summary"].to_string().contains("gate"));
     // A comparison of results has the same field.
@@ -123,11 +123,11 @@ fn a_gate_is_told_to_pages_of_ci() {
     assert!(passed.contains("name=\"read (queue_depth 8): iops\">"), "{both}");
     assert!(passed.contains("name=\"replicates\" value=\"6\"/>"), "{both}");
     assert!(passed.contains("name=\"ratio_ci95_low\"") && !passed.contains("<failure"), "{both}");
-    // The result says it again.
+    // The result reports it again.
     assert_eq!(home.text(&["export", "--format", "junit"]), both);
     let blind = told(5, &[&WORSE[..], &["--replicates", "2"]].concat());
     assert!(blind.contains(&counts(1, 0, 1)) && blind.contains("needs 3\"/>"), "{blind}");
-    // What says nothing writes nothing.
+    // Without a gate, no file is written.
     std::fs::remove_file(&path).unwrap();
     let file = home.file("depth.toml", STUDY);
     let folder = home.scratch.path().to_str().unwrap();
@@ -164,7 +164,7 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
         let seed = round.to_string();
         let more = [&SHORT[..], &["--seed", &seed]].concat();
         let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.10"], &more);
-        // Where others have the processors, it may be blind.
+        // With busy CPUs, it may be inconclusive.
         assert!([0, 5].contains(&code), "{round}: {}: {told}", found["gate"]);
         let (code, found, told) = commands(&home, ["sleep 0.1", "sleep 0.12"], &more);
         let told = format!("{}: {told}", found["gate"]);
@@ -175,7 +175,7 @@ fn a_command_against_itself_never_fails_and_a_longer_one_always_does() {
     }
 }
 
-/// Counts that may be zero have an amount as their gate, and are seen.
+/// Counts that may be zero use an amount as their gate, and are decided.
 #[test]
 #[ignore = "nightly: 2 s"]
 fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
@@ -188,7 +188,7 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
             home.run(&[&["run", folder, "--quiet", "--json"], &lines[..], gate, &SHORT].concat());
         (ended.code, ended.stdout, ended.stderr)
     };
-    // Neither reads anything from storage.
+    // Neither reads from storage.
     let faults = ["--gate", "+10", "--set", "gate.metric=major_faults"];
     let (code, found, told) = ended(["sleep 0.01", "sleep 0.010"], &faults);
     assert!(code == 0 || is_kept_from_them(code, &told), "{found}{told}");
@@ -196,7 +196,7 @@ fn a_gate_of_a_count_that_may_be_zero_is_not_blind() {
     assert_eq!(found["gate"]["max_increase"], 10.0, "{}", found["gate"]);
     let surely = rows(&found)[0]["amount"]["bound95"].as_f64();
     assert!(code == 5 || surely.is_some_and(|most| most <= 10.0), "{}", found["gate"]);
-    // Who starts sixty programs waits for each of them.
+    // A shell that starts sixty programs waits for each of them.
     let switches = ["--gate", "+20", "--set", "gate.metric=voluntary_switches"];
     let many = "for each in $(seq 60); do sleep 0.001; done";
     let (code, found, told) = ended(["sleep 0.01", many], &switches);

@@ -1,4 +1,4 @@
-//! Results that others made, read by the command line: shown without harm, or refused in one line.
+//! Foreign results on the command line: shown safely, or refused in one line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};
 
-/// Bytes of a page about a hostile result.
+/// Maximum size of a page about a hostile result.
 const LARGEST: usize = 2 << 20;
 
-/// A home with one good result, and where that lies.
+/// Returns a home with one valid result, and the result's path.
 fn good(test: &str) -> (Home, PathBuf) {
     let home = home(test);
     let study = home.file("depth.toml", DEPTH);
@@ -159,16 +159,15 @@ fn no_number_of_a_result_ends_the_program() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Changes each number of a file in turn; returns those that end the program.
+/// Changes each number of a file in turn; returns changes that crash the program.
 fn changed_one_by_one(directory: &Path, name: &str) -> Vec<String> {
     let path = directory.join(name);
     let whole = fs::read_to_string(&path).unwrap();
-    // Of the trials, one that counts.
+    // Uses one counting trial.
     let one = if name == "trials.jsonl" { whole.lines().nth(3).unwrap() } else { whole.as_str() };
     let document: Value = serde_json::from_str(one).unwrap();
     let mut wrong = Vec::new();
-    // Six odd values in a row belong to one number: every fifth one meets each number, in turn with
-    // another value.
+    // Six consecutive changes belong to one number: every fifth meets each number with varying values.
     let every = count(5, 1) as usize;
     for (place, changed) in hostile::odd_numbers(&document).into_iter().step_by(every) {
         fs::write(&path, whole.replace(one, &changed.to_string())).unwrap();

@@ -1,5 +1,5 @@
-//! What `assay import` makes of files: each mistake with its place and advice, each good file as
-//! the measurements that it holds. `UPDATE_EXPECT=1` writes the expected texts anew; read them then.
+//! `assay import` on files: each error with its position and advice, each valid file with its measurements.
+//! `UPDATE_EXPECT=1` rewrites the expected texts; review them.
 
 use std::fmt::Write;
 use std::fs;
@@ -22,7 +22,7 @@ fn examples(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Options from a first line `# options: --baseline NAME=LEVEL --primary-metric METRIC --margin 2%`.
+/// Parses options from a first line `# options: --baseline NAME=LEVEL --primary-metric METRIC --margin 2%`.
 fn options(text: &str) -> Options {
     let mut options = Options::default();
     let line = text.lines().next().and_then(|line| line.strip_prefix("# options: "));
@@ -200,7 +200,7 @@ fn table(rows: &[String]) -> Imported {
     };
     let text = format!("{header}\n{}\n", rows.join("\n"));
     let mut imported = trials_csv::read("t.csv", &text, &options).unwrap();
-    // First appearance orders levels and series; what they hold must not depend on it.
+    // First appearance orders levels and series; their contents must not depend on it.
     imported.measurements.design.factors.iter_mut().for_each(|factor| factor.levels.sort());
     imported
         .measurements

@@ -1,4 +1,4 @@
-//! `assay import` as a user or a script meets it: the built program, without root.
+//! `assay import` for users and scripts: the built program, without root.
 
 use assay_testkit::home::Home;
 use assay_testkit::process::Assay;
@@ -111,7 +111,7 @@ fn several_files_become_several_results() {
 fn a_result_that_cannot_be_kept_is_printed_and_ends_as_others_do() {
     let home = home("import-nowhere");
     let file = home.file("one.csv", CSV);
-    // Nobody can make a directory there, not even root.
+    // Nobody can create a directory there, not even root.
     let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
     let ended = nowhere.run(&["import", &file, "--json"], Duration::from_secs(100)).unwrap();
     assert_eq!(ended.code, 5, "{}", ended.stderr);
@@ -189,7 +189,7 @@ fn the_example_of_the_help_is_a_table() {
     home.text(&["import", &file]);
 }
 
-/// What the operator alone can set differs between two results: they are compared all the same.
+/// Results with different operator settings can be compared.
 #[test]
 fn results_of_two_platforms_are_compared() {
     let home = home("import-platforms");
@@ -211,11 +211,11 @@ fn results_of_two_platforms_are_compared() {
     assert_eq!(one["configuration"]["platform"], "kvm");
     assert_eq!(one["baseline"]["platform"], "bare-metal");
     assert!((one["ratio"].as_f64().unwrap() - 0.5).abs() < 0.01, "{one}");
-    // One result per side: half the rate, and no word on why.
+    // One result per side: half the rate, and no verdict.
     assert_eq!(one["verdict"], "inconclusive", "{one}");
 }
 
-/// A page of very many trials holds their summary; their values lie beside it.
+/// A page of very many trials contains their summary; a separate file has their values.
 #[test]
 fn a_page_of_many_trials_leads_to_their_values() {
     let home = home("import-many");

@@ -1,5 +1,5 @@
-//! Files of other tools, read as they are: below `tests/importers` a folder for each format, with
-//! what each file comes to beside it. `UPDATE_EXPECT=1` writes that anew; look at the difference.
+//! Real files of other tools: below `tests/importers`, one folder for each format, with the expected result of each
+//! file. `UPDATE_EXPECT=1` rewrites these; review the difference.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -64,7 +64,7 @@ fn told(importer: &Importer, file: &ImportedFile) -> String {
     text
 }
 
-/// What requests one by one come to, a line each: microseconds of arrival and end, device, class, place, bytes.
+/// Formats single requests, one per line: arrival and completion in microseconds, device, class, offset, bytes.
 fn requests_told(begin: Begin, file: &ImportedFile) -> String {
     let mut text = String::new();
     let read = requests::read(&file.name, begin, &mut file.bytes.as_slice(), &mut |one| {

@@ -1,7 +1,7 @@
-//! The program as those meet it who use it, and the library under it on a simulated or a fake machine:
-//! no root, no packages, no network.
+//! The program from the user's view, and the library below it on a simulated or fake machine: no root, no packages, no
+//! network.
 //!
-//! One binary on purpose: it is linked once, and what waits in one test leaves the processors to others.
+//! One binary: it links once, and waiting tests leave the CPUs to others.
 
 #![allow(clippy::disallowed_methods, reason = "these tests start the program and read their cases")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
@@ -71,8 +71,8 @@ const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 /// A study of it: seven trials, and depth 8 is better.
 const DEPTH: &str = include_str!("../../../assay-testkit/src/depth.toml");
 
-/// Waits for the turn of a test that measures in memory, since two studies in one place refuse each other. `.ci/run` runs
-/// these tests as two users at once: the second one can only read the file of the first one.
+/// Waits for a test's turn to measure in memory, because two studies in one place refuse each other. `.ci/run` runs
+/// these tests as two users at once: the second can only read the first one's file.
 fn turn() -> File {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn");
     let turn = File::create(&path).or_else(|_| File::open(&path)).unwrap();
@@ -84,7 +84,7 @@ fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)
 }
 
-/// What another program prints, in this folder; the test fails where that program does.
+/// Returns the output of another program in this folder; fails if the program fails.
 fn printed_by(folder: &Path, program: &str, words: &[&str]) -> String {
     let ran = Command::new(program)
         .args(words)

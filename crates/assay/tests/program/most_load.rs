@@ -1,5 +1,5 @@
-//! The most load under a limit, on the simulated drive: a queue with one server, of which the truth is known.
-//! What is drawn, what is found, and that an interruption changes nothing of either.
+//! Maximum load under a latency limit on the simulated drive: a queue with one server and known values. Tests the plan
+//! and the results, with and without interruption.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use assay_study::results::vouch::{Purpose, vouch};
 
 use crate::races::{findings, machine};
 
-/// 5,000 operations per second, each as long as the law draws it.
+/// 5,000 operations per second, with random service times.
 const DRIVE: &str = "simulated:exponential,mean=200us,servers=1";
 
 fn study(limit: &str) -> String {
@@ -78,10 +78,10 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let per_s = |name: Option<&str>| name.unwrap().trim_end_matches("/s").parse::<f64>().unwrap();
     let [holds, fails] =
         [&load.max_passing_rate, &load.min_failing_rate].map(|name| per_s(name.as_deref()));
-    // Starts at even distances wait less than those of a Poisson process, whose limit lies at 3,849.
+    // Evenly spaced arrivals wait less than those of a Poisson process, whose limit is 3,849 per second.
     assert!(holds > 2500.0 && holds < fails && fails < 5300.0, "{holds} {fails}");
     assert!(load.rates.iter().all(|rate| rate.trials == 6), "{load:?}");
-    // What searched is no setting, no cell, and nothing that is told.
+    // The search has no setting or cell, and is not shown.
     let rates: Vec<&str> = load.rates.iter().map(|rate| rate.rate.as_str()).collect();
     assert!(
         told.measurements
@@ -102,8 +102,8 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     assert!(finished.plan.workloads.len() <= STEPS);
 }
 
-/// Starts at random distances before one server: the p99 of the response is ln 100 over what is left of the service
-/// rate, and 4 ms at 3,849 per second.
+/// Random arrivals at one server: the p99 of the response is ln 100 over the unused service rate, or 4 ms at 3,849 per
+/// second.
 #[test]
 #[ignore = "nightly: 1 s"]
 fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
@@ -137,7 +137,7 @@ fn wherever_it_was_interrupted_the_course_is_the_same() {
         let finished = resumed(&fake, &begun.id);
         assert_eq!(finished.plan, whole.plan, "after {last}");
         assert_eq!(serde_json::to_string(&findings(&finished)).unwrap(), expected, "after {last}");
-        // Who reads the result finds the same plan; the one that is kept is the one that was drawn.
+        // The stored plan is the drawn one, which readers of the result find.
         let stored =
             bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&begun.id)).unwrap();
         assert_eq!((&stored.plan, stored.ended), (&whole.plan, whole.ended.clone()));

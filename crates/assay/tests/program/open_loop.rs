@@ -1,4 +1,4 @@
-//! Work by the clock, from the study file to the page, on a drive whose response times are known.
+//! Open-loop work, from the study file to the page, on a drive with known response times.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::home;
 
-/// One server that carries 5,000 operations a second: with Poisson arrivals it is M/M/1.
+/// One server with 5,000 operations per second: with Poisson arrivals, M/M/1.
 const QUEUE: &str = "simulated:exponential,mean=200us";
 
 fn study(io: &str, factors: &str) -> String {
@@ -48,10 +48,10 @@ fn a_queue_has_the_response_times_of_theory_at_each_rate_on_every_page() {
         assert_eq!(cell["primary"], true, "how many there are was asked for: {cell}");
         let truth = 100_f64.ln() / (5_000.0 - rate_of(cell)) * 1e9;
         let value = cell["geometric_mean"].as_f64().unwrap();
-        // At half of what it carries a trial's p99 is known to a tenth, that of six to 4%.
+        // At half load, a trial's p99 has an error of a tenth, that of six 4%.
         assert!((value / truth - 1.0).abs() < 0.15, "{value} for {truth}");
     }
-    // The service time of one operation after the other is shorter, and is told as well.
+    // The service time of sequential operations is shorter, and is also shown.
     assert!(!cells(&found, "latency_p99_ns").is_empty());
     for facts in found["workloads"].as_array().unwrap() {
         let pace = &facts["pace"];
@@ -90,7 +90,7 @@ fn a_rate_that_is_not_carried_is_told_by_its_rule() {
     let because = cell["reasons"].as_array().unwrap();
     let behind = because.iter().find(|one| one["rule"] == "late-submission").unwrap();
     assert!(behind["text"].as_str().unwrap().contains("never issued"), "{behind}");
-    // What was carried is what the drive can, and not what was asked.
+    // The completed rate is the drive's maximum, not the requested rate.
     let [iops] = cells(&found, "iops")[..] else { panic!("one cell") };
     assert!((iops["geometric_mean"].as_f64().unwrap() / 5_000.0 - 1.0).abs() < 0.2, "{iops}");
 }

@@ -1,4 +1,4 @@
-//! Numbers that commands tell of themselves: read, compared, exported, and refused where they cannot be.
+//! Numbers printed by commands: read, compared, exported, or refused if invalid.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn cell<'a>(found: &'a Value, metric: &str, command: Option<&str>) -> &'a Value 
     cells.find(own).unwrap_or_else(|| panic!("{metric}: {found:#}"))
 }
 
-/// What each of its trials told, which is the same: others may have disturbed some, and those were run again.
+/// Returns the number of all trials, which is the same: disturbed ones were repeated.
 fn value(found: &Value, metric: &str, command: Option<&str>) -> f64 {
     let trials = cell(found, metric, command)["trials"].as_array().unwrap().iter();
     let told: Vec<f64> = trials.filter_map(|one| one["value"].as_f64()).collect();
@@ -44,18 +44,18 @@ fn the_number_is_the_one_that_is_printed_and_verdicts_are_about_it() {
     assert_eq!(value(&found, metric, Some("new")), 25.0);
     let own = comparison(&found, metric);
     assert_eq!((&own["primary"], &own["better"]), (&true.into(), &"higher".into()));
-    // Of fewer than three pairs that nothing disturbed there is no ratio.
+    // Fewer than three undisturbed pairs have no ratio.
     let few = own["n"].as_u64() < Some(3);
     assert!(own["ratio"].as_f64().map_or(few, |ratio| (ratio - 2.0).abs() < 1e-9), "{own:#}");
     assert!(few || own["verdict"] == "better", "{own:#}");
-    // The time is measured all the same, and is not what verdicts are about.
+    // The time is also measured, but is not the metric of verdicts.
     assert_eq!(comparison(&found, "duration_s")["primary"], false);
     let id = found["study"]["id"].as_str().unwrap();
     let page = bench.home.text(&["show", id]);
     assert!(page.contains("ops_per_s") && page.contains("12.5"), "{page}");
     let table = bench.home.text(&["export", id, "--format", "trials-csv"]);
     assert!(table.contains("reported_ops_per_s:higher,12.5,ok,true,,geometric,old"), "{table}");
-    // Of what was read the text is kept.
+    // The parsed text is stored.
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
     assert!(kept.contains("ran: 12.5 ops/s"), "{kept}");
@@ -98,7 +98,7 @@ fn numbers_stand_in_a_file_that_each_run_writes() {
         ["--command", line, "--parse", "/a::higher", "--set", "parse.file=out-{trial}.json"];
     let found = bench.json(&[&words[..], &["--conclude", "rm out-{trial}.json"], &SHORT].concat());
     assert_eq!(value(&found, "reported_a", None), 3.0);
-    // What another run wrote is not taken for this one's.
+    // Output of another run is not used for this one.
     let line = "echo x >> n; test $(wc -l < n) -eq 3 || echo '{\"a\": 3}' > stale.json; sleep 0.05";
     let words = ["--command", line, "--parse", "/a::higher", "--set", "parse.file=stale.json"];
     let few = ["--replicates", "4", "--set", "runs_per_trial=1"];
@@ -112,7 +112,7 @@ fn numbers_stand_in_a_file_that_each_run_writes() {
     assert!(told.contains("not-there.json"), "{told}");
 }
 
-/// As a study file asks for it.
+/// As in a study file.
 #[test]
 fn a_format_is_read_as_import_reads_it() {
     let bench = Bench::new("own-numbers-format");
@@ -221,7 +221,7 @@ fn a_specification_that_says_nothing_is_refused_before_anything_runs() {
     assert!(!fs::exists(bench.path("ran")).unwrap());
 }
 
-/// Much of it, without lines, with escapes, with what is no text: each ends, and what is kept has an end.
+/// Large output, without newlines, with escape sequences, or not text: each run ends, and the stored part is limited.
 #[test]
 #[ignore = "nightly: 5 s"]
 fn hostile_output_is_bounded() {
@@ -257,7 +257,7 @@ fn hostile_output_is_bounded() {
     assert!(said.contains("at most 8 MiB"), "{said}");
 }
 
-/// One without a line end, which in full is ten of them.
+/// One gigabyte without a newline, ten in full tests.
 #[test]
 #[ignore = "nightly: 5 s"]
 fn gigabytes_are_read_to_their_end_and_not_kept() {
@@ -301,10 +301,10 @@ fn a_trial_is_set_up_and_its_lines_know_which_it_is() {
         assert_eq!(cell["median"].as_f64(), Some(value), "{cell:#}");
     }
     let seen = fs::read_to_string(bench.path("seen")).unwrap();
-    // The pilot is none of the trials; each trial has two runs, which its setup went before.
+    // The pilot is not a trial; each trial has two runs after its setup.
     assert!(seen.lines().any(|line| line.starts_with("0/0 ")), "{seen}");
     assert!(seen.lines().any(|line| line.starts_with("3/")), "{seen}");
-    // Each of both commands, before its pilot run.
+    // Once per command, before its pilot run.
     assert_eq!(fs::read_to_string(bench.path("once")).unwrap(), "once\nonce\n");
     for (words, told) in [
         (&["--set", "env:THREADS"][..], "--set env:THREADS"),
@@ -325,7 +325,7 @@ fn number_of_one_command_is_in_its_first_table() {
     let page = bench.text(&[&words[..], &SHORT].concat());
     let row = page.lines().find(|line| line.contains("ops_per_s") && line.contains("12.5"));
     assert!(row.is_some() && page.contains("printed number"), "{page}");
-    // Without numbers of its own the table is as ever.
+    // Without printed numbers, the table is unchanged.
     let page = bench.text(&[&["--command", "sleep 0.02"][..], &SHORT].concat());
     assert!(page.contains("mean") && !page.contains("printed number"), "{page}");
 }

@@ -1,5 +1,5 @@
-//! Results of other tools, against what these tools print of the same run for the eye: rates, means
-//! and percentiles are equal to the digits that are printed.
+//! Results of other tools, compared with their printed output of the same run: rates, means and percentiles match the
+//! printed digits.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -26,7 +26,7 @@ const DECIMAL: [(&str, f64); 4] = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)
 const BINARY: [(&str, f64); 4] =
     [("KiB/s", 1024.0), ("MiB/s", 1_048_576.0), ("GiB/s", 1_073_741_824.0), ("B/s", 1.0)];
 
-/// A printed number with one of the units, in units of `scale`.
+/// Parses a printed number with one of the units, in units of `scale`.
 fn printed(text: &str, units: &[(&str, f64)], scale: f64) -> Printed {
     let text = text.trim();
     let (digits, unit) = units
@@ -72,7 +72,7 @@ fn same(imported: &Imported, workload: &str, metric: &str, told: Printed) {
     near(&format!("{workload} {metric}"), value, told);
 }
 
-/// Tools round or cut off: either way less than one of the last digit is between them.
+/// Tools round or truncate: the difference is less than one unit of the last digit.
 fn near(what: &str, value: f64, told: Printed) {
     let off = (value - told.value).abs();
     assert!(off <= told.last_digit * (1.0 + 1e-9), "{what}: {value} is not {told:?}");
@@ -87,7 +87,7 @@ fn between<'t>(text: &'t str, from: &str, to: &str) -> Option<&'t str> {
 struct Direction {
     group: String,
     kind: String,
-    /// Metric, number.
+    /// Metric and number.
     numbers: Vec<(&'static str, Printed)>,
 }
 
@@ -156,10 +156,10 @@ fn hold_fio(name: &str, text: &str) -> usize {
         let own: Vec<&Direction> =
             jobs.iter().filter(|job| job.group == *group && job.kind == *kind).collect();
         numbers += 1;
-        // Of several jobs fio prints what they did together only there.
+        // fio prints totals of several jobs only there.
         if let [job] = own[..] {
             for (metric, told) in &job.numbers {
-                // fio prints this of fewer than 10,000 operations, too; an import leaves it out.
+                // fio prints this for fewer than 10,000 operations, too; an import omits it.
                 let is_rare = *metric == "latency_p999_ns";
                 if is_rare && values(&imported, workload, metric).is_empty() {
                     continue;
@@ -220,7 +220,7 @@ fn bonnie_here_is_equal_to_its_own_table() {
     let words = [&["-d", ".", "-s", "32M", "-r", "16", "-n", "1"][..], user].concat();
     let text = printed_by(folder, "bonnie++", &words);
     let imported = read("bonnie.txt", text.as_bytes());
-    // The rows of the table have the tests in the order of the line.
+    // The table's rows have the order of the tests on the line.
     let row = text.lines().find(|line| line.contains(" 32M ")).unwrap();
     let rates: Vec<&str> = row.split_whitespace().skip(2).step_by(2).collect();
     let tests = ["write by character", "write by block", "rewrite", "read by character"];
@@ -272,13 +272,13 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     if !have(&[Need::Program("sar"), Need::Program("sadf"), Need::Path("/proc/diskstats")]) {
         return;
     }
-    // On the drive: of disks that do nothing neither says a word.
+    // On the drive: neither program reports idle disks.
     let scratch = Scratch::on_drive("words-sysstat").unwrap();
     let folder = scratch.path();
     let (going, block) = (AtomicBool::new(true), vec![7; 65_536]);
     let text = thread::scope(|scope| {
         scope.spawn(|| {
-            // Longer than the tool looks, and not for ever where it fails.
+            // Longer than the tool's run, but not forever if it fails.
             for _ in (0..400).take_while(|_| going.load(Ordering::Relaxed)) {
                 let file = fs::File::create(folder.join("busy")).unwrap();
                 file.write_all_at(&block, 0).and_then(|()| file.sync_all()).unwrap();
@@ -291,7 +291,7 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     });
     let json = printed_by(folder, "sadf", &["-j", "day", "--", "-d"]);
     if !json.contains("\"disk\"") {
-        // The temporary directory lies in memory here, and nothing else wrote.
+        // The temporary directory is in memory, and nothing else wrote.
         let is_silent = |line: &str| !line.starts_with("Average:") || line.contains("DEV");
         return assert!(text.lines().all(is_silent), "{text}");
     }
@@ -299,7 +299,7 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     let mut seen = 0;
     for line in text.lines().filter(|line| line.starts_with("Average:") && !line.contains("DEV")) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // A disk that others made meanwhile has no line of its own in the looks before.
+        // A disk that another process created meanwhile has no line in earlier readings.
         let looks =
             text.lines().filter(|line| line.split_whitespace().any(|word| word == words[1]));
         if looks.count() < 4 {
@@ -314,7 +314,7 @@ fn sysstat_here_is_equal_to_its_own_averages() {
         for (at, metric, scale) in metrics {
             let told = printed(words[at], &[("", 1.0)], scale);
             if told.value > 0.0 {
-                // The tool weighs its three looks by their lengths, which a busy machine makes unequal.
+                // The tool weights its three readings by their lengths, which vary on a busy machine.
                 let [value] = values(&imported, words[1], metric)[..] else { panic!("{line}") };
                 let wide = Printed { last_digit: told.value / 20.0, ..told };
                 near(line, value, wide);
@@ -387,7 +387,7 @@ fn dd_here_is_equal_to_its_own_line() {
     let line = text.lines().find(|line| line.contains("copied")).unwrap();
     let rate = line.rsplit(", ").next().unwrap();
     let units = [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)];
-    // The seconds are printed with six digits, too.
+    // The seconds also have six digits.
     let told = printed(rate, &units, 1.0);
     same(&imported, "copy", "bandwidth_bytes_per_s", told);
 }

@@ -1,4 +1,4 @@
-//! Every command of the program that a page shows parses, and runs with short trials and stand-ins for drives.
+//! Every command of the program on a page parses, and runs with short trials and substitutes for drives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,10 +20,10 @@ mod markdown;
 const LISTED: &str = include_str!("../commands-of-pages.csv");
 const REASONS: &str = "changes system settings, ends only by Ctrl-C, has its own test, needs a block device, \
                        needs a virtual machine, needs another host, needs md, runs for minutes";
-/// A drive with few operations to simulate.
+/// A slow drive, with few operations to simulate.
 const DRIVE: &str = "simulated:lognormal,mean=5ms,p99=20ms,servers=4";
 
-/// Pages that people write, with their paths. The changelog names retired commands.
+/// Returns hand-written pages with their paths. The changelog names retired commands.
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ fn pages() -> Vec<(String, String)> {
     found
 }
 
-/// The words of a call of the program; nothing where a text is none.
+/// Returns the words of a call of the program; `None` for other text.
 fn call(text: &str) -> Option<Vec<String>> {
     let text = text.strip_prefix("sudo ").unwrap_or(text);
     let text = text.strip_prefix("./").unwrap_or(text);
@@ -51,7 +51,7 @@ fn call(text: &str) -> Option<Vec<String>> {
     shell_words::split(&text[..ends.min().unwrap_or(text.len())]).ok()
 }
 
-/// Why a call would be refused, and whether the reason is that its command needs more than the call has.
+/// Returns why a call would be refused, and whether its command needs more arguments.
 fn refusal(words: &[String]) -> Option<(String, bool)> {
     use ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingRequiredArgument};
     let error = assay::cli::definition().try_get_matches_from(words).err()?;
@@ -59,14 +59,14 @@ fn refusal(words: &[String]) -> Option<(String, bool)> {
     error.use_stderr().then(|| (error.to_string(), kinds.contains(&error.kind())))
 }
 
-/// The commands that are shown, with the place of the first of each.
+/// Returns the shown commands, with the first position of each.
 fn shown() -> BTreeMap<String, String> {
     let (mut found, mut wrong) = (BTreeMap::new(), Vec::new());
     for (page, content) in pages() {
         for (line, text) in markdown::commands(&content) {
             let Some(words) = call(&text) else { continue };
             let at = format!("{page}:{line}");
-            // A line of its own is complete; a word in a sentence may be a name.
+            // A separate line is complete; a word in a sentence may be a name.
             let is_alone = content.lines().nth(line - 1).unwrap().trim().starts_with(&text);
             match refusal(&words) {
                 Some((_, true)) if !is_alone => {}
@@ -80,12 +80,13 @@ fn shown() -> BTreeMap<String, String> {
     found
 }
 
-/// What the pages assume: programs, files, a repository and results. Returns the results' IDs: a check and two studies.
+/// Creates what the pages assume: programs, files, a repository and results. Returns the results' IDs: a check and two
+/// studies.
 fn prepare(home: &Home) -> [String; 3] {
     let folder = home.scratch.path();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     fs::create_dir(folder.join("bin")).unwrap();
-    // Each prints what the program of its name printed elsewhere, if that is stored.
+    // Each prints the recorded output of the program of its name, if there is one.
     let script = format!(
         "#!/bin/sh\nn=${{0##*/}}; sleep 0.005; cat {0}/foreign/$n.* {0}/importers/$n-json/randread-d4-1.json 2>&-; :",
         tests.display()
@@ -121,10 +122,10 @@ fn prepare(home: &Home) -> [String; 3] {
         .map(|words| home.json(words)["study"]["id"].as_str().unwrap().to_owned())
 }
 
-/// The words of a command as they run here.
+/// Returns the words of a command as they run here.
 fn stood_in(command: &str, [check, old, new]: &[String; 3]) -> Vec<String> {
     let mut words = call(command).unwrap().split_off(1);
-    // What a simulated drive cannot do.
+    // Not possible on a simulated drive.
     let needs_folder = command.contains("durability");
     let disk = fs::read_dir("/sys/block").unwrap().next().unwrap().unwrap().file_name();
     let disk = disk.to_string_lossy();
@@ -162,7 +163,7 @@ fn stood_in(command: &str, [check, old, new]: &[String; 3]) -> Vec<String> {
     words
 }
 
-/// Runs a command in a copy of what was prepared, and tells what is wrong with its end.
+/// Runs a command in a copy of the prepared home; returns an error if its exit code or output is wrong.
 fn failure(home: &Home, command: &str, ids: &[String; 3]) -> Option<String> {
     let words = stood_in(command, ids);
     let scratch = Scratch::new("page").unwrap();
@@ -199,7 +200,7 @@ fn every_command_of_the_pages_runs_or_is_listed() {
 fn a_command_that_is_none_is_found() {
     let refused = |text: &str| call(text).and_then(|words| refusal(&words));
     assert!(refused("assay collection add").is_some_and(|(_, is_name)| is_name));
-    // The last is a name of an older day.
+    // The last is a retired name.
     for wrong in ["assay chek", "assay check --quik", "./assay list drives --jason", "assay add"] {
         assert!(refused(wrong).is_some_and(|(_, is_name)| !is_name), "{wrong}");
     }

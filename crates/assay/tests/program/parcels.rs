@@ -1,4 +1,4 @@
-//! Whole results as files: two stores meet, and what comes from elsewhere is taken from nobody.
+//! Complete results as files: exchange between two stores, and distrust of foreign files.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ fn link(name: &str, kind: EntryType, link: &'static str) -> Entry {
     Entry { name: name.to_owned(), kind, link: Some(link), bytes: Vec::new() }
 }
 
-/// A header with the very name: `tar` itself refuses some of these.
+/// Returns a header with the exact name, even one that `tar` refuses.
 fn header(entry: &Entry, size: u64) -> Header {
     let mut header = Header::new_ustar();
     header.set_entry_type(entry.kind);
@@ -100,7 +100,7 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
     let id = own["study"]["id"].as_str().unwrap();
     let path = home.scratch.path().join("depth.assay").display().to_string();
     assert!(home.text(&["export", id, "--format", "bundle", "-o", &path]).contains("depth.assay"));
-    // Packed twice it is the same file.
+    // Packing twice gives the same file.
     let first = fs::read(&path).unwrap();
     home.text(&["export", id, "--format", "bundle", "-o", &path]);
     assert_eq!(fs::read(&path).unwrap(), first);
@@ -121,15 +121,15 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
         let words = [command, &[&added]].concat();
         assert!(other.told(3, &words).contains("measured elsewhere"), "{words:?}");
     }
-    // It is never the newest, though nothing else is there.
+    // It is never the newest, even if it is the only result.
     assert!(other.told(2, &["show"]).contains("contains only foreign results"));
-    // The same comes once, and handed on from there it comes back as what it was.
+    // A second import adds nothing, and a re-exported result equals the original.
     assert_eq!(other.text(&["import", &path]).trim(), added);
     let again = other.scratch.path().join("again.assay").display().to_string();
     other.text(&["export", &added, "--format", "bundle", "-o", &again]);
     let home_again = home.text(&["import", &again]);
     assert_eq!(home_again.trim(), added);
-    // At home it hides nothing: neither the id nor its beginning, nor the title.
+    // It hides no local result by ID, start of an ID, or title.
     for word in [id, &id[..id.len() - 1]] {
         assert_eq!(home.json(&["show", word, "--json"])["study"]["id"], id);
     }
@@ -149,7 +149,7 @@ fn an_import_can_be_handed_on_and_an_id_that_exists_gets_another_name() {
     assert_eq!(home.json(&["show", "--json"])["study"]["id"], id.as_str());
 }
 
-/// The files of another tool are one result, and all of them go along.
+/// The files of another tool form one result, which is exported with all of them.
 #[test]
 fn an_import_of_several_files_is_handed_on_with_all_of_them() {
     let home = home("parcel-files");
@@ -172,7 +172,7 @@ fn an_import_of_several_files_is_handed_on_with_all_of_them() {
     assert_eq!(added, format!("{id}-foreign"));
     let there = other.json(&["show", &added, "--json"]);
     assert_eq!(there["measurements"], own["measurements"]);
-    // Without one of them it is none.
+    // Without one of them, it is invalid.
     for (name, reason) in [("source-0001", "is missing"), ("source-0002", "cannot read")] {
         let part: Vec<Entry> =
             unpacked(&path).into_iter().filter(|entry| entry.name != name).collect();
@@ -186,7 +186,7 @@ fn a_bundle_is_known_by_its_name_or_by_what_stands_first_in_it() {
     let (home, id, path) = handed_on("parcel-known");
     let whole = fs::read(&path).unwrap();
     assert_eq!(home.text(&["import", &home.file("card", whole)]).trim(), format!("{id}-foreign"));
-    // Something else that is packed alike, and something that is packed not at all.
+    // Another file with the same compression, and an uncompressed one.
     for (name, bytes) in [("other", packed(&[file("log.jsonl", "{}")])), ("plain", b"x".to_vec())] {
         let told = home.told(2, &["import", &home.file(name, bytes)]);
         assert!(!told.contains("nothing was added"), "{name}: {told}");
@@ -273,7 +273,7 @@ fn hostile_files_are_refused_and_nothing_is_written() {
         assert_eq!(tree(home.assay.home()), before, "{name}");
         assert!(!home.scratch.path().join("evil").exists() && !Path::new("/tmp/evil").exists());
     }
-    // What an id says is no path.
+    // An ID is never used as a path.
     let told = about(r#"{ "format": "assay-bundle/1", "id": "../../../evil", "assay": "0.1.0" }"#);
     let added = home.text(&["import", &home.file("id.assay", told)]);
     assert!(added.trim().ends_with("-foreign") && !added.contains(".."), "{added}");
@@ -315,7 +315,7 @@ fn what_is_handed_on_is_the_results_own_files_and_nothing_that_lies_beside_them(
         !names.iter().any(|name| name.contains("link") || name.contains("hidden")),
         "{names:?}"
     );
-    // While a process works on it, it is not handed on.
+    // A result in use by a process is not exported.
     let plan = fs::File::open(directory.join("plan.json")).unwrap();
     plan.lock().unwrap();
     let told = home.told(3, &["export", id, "--format", "bundle", "-o", path.to_str().unwrap()]);
@@ -342,7 +342,7 @@ fn renewed(parts: Vec<Entry>, name: &str, from: &str, to: &str) -> Vec<Entry> {
     parts.into_iter().map(change).collect()
 }
 
-/// Packs so many zeros without having them.
+/// Packs zeros without allocating them.
 fn zeros(entry: &Entry, bytes: u64, told: u64) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(header(&file("bundle.json", ""), 41).as_bytes()).unwrap();
@@ -358,15 +358,15 @@ fn zeros(entry: &Entry, bytes: u64, told: u64) -> Vec<u8> {
 fn what_unpacks_to_too_much_is_refused() {
     let (home, _, _) = handed_on("parcel-bomb");
     let before = tree(home.assay.home());
-    // It says so itself: 100 GB, refused at its head.
+    // The header states 100 GB, which is refused.
     let told = zeros(&file("trials.csv", ""), 1 << 20, 100_000_000_000);
     let message = home.told(2, &["import", &home.file("told.assay", told)]);
     assert!(message.contains("the limit in a result is 256 MiB"), "{message}");
-    // Each file is small, and all of them are more than what was packed can hold.
+    // Each file is small, but their total exceeds the limit for the compressed size.
     let many = zeros(&file("trials.csv", ""), 80 << 20, 80 << 20);
     let message = home.told(2, &["import", &home.file("many.assay", many)]);
     assert!(message.contains("MiB or 50000 files"), "{message}");
-    // It does not: what follows its last file has no end.
+    // The header does not show it: the data after its last file has no end.
     let silent = zeros(&file("trials.csv", ""), 1_100_000_000, 0);
     let message = home.told(2, &["import", &home.file("silent.assay", silent)]);
     assert!(message.contains("MiB or 50000 files"), "{message}");
@@ -380,7 +380,7 @@ fn about() -> Entry {
     file("bundle.json", r#"{"format":"assay-bundle/1","assay":"0.1"}"#)
 }
 
-/// Bytes that cannot be packed.
+/// Returns incompressible bytes.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 7_u64;
     let next = || {
@@ -404,7 +404,7 @@ fn a_large_file_costs_little_memory() {
         (large.as_str(), 2, "a file of the result is missing"),
         (path.to_str().unwrap(), 0, &format!("{id}-foreign")),
     ] {
-        // The largest of them unpacks to more than the whole process may have.
+        // The largest unpacks to more than the process's memory limit.
         let mut command = Command::new("sh");
         let line = "ulimit -d 131072; exec \"$0\" import \"$1\"";
         command.args(["-c", line, env!("CARGO_BIN_EXE_assay"), word]);
@@ -434,7 +434,7 @@ fn what_a_killed_import_left_is_removed_by_the_next_command_and_nothing_else_is(
         directory
     };
     let killed = left(".incoming-0123456789abcdef", "foreign.json");
-    // As versions before did it: half of one under its name.
+    // As older versions did: a partial result under its final name.
     let half = left("20201120-103107-a3f9-foreign", "foreign.json");
     let running = left(".incoming-fedcba9876543210", "foreign.json");
     let lock = fs::File::open(running.join("foreign.json")).unwrap();
@@ -455,7 +455,7 @@ fn what_a_killed_import_left_is_removed_by_the_next_command_and_nothing_else_is(
     drop(lock);
     home.text(&["list"]);
     assert!(!running.exists());
-    // What lies there under a dot is no result, whatever is in it.
+    // Directories with a leading dot are not results, whatever their contents.
     fs::copy(results.join(&id).join("import.json"), begun.join("import.json")).unwrap();
     assert!(!home.text(&["list"]).contains("incoming"));
 }

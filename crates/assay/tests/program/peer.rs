@@ -1,4 +1,4 @@
-//! `assay peer` among strangers: it turns them away, stays up and does not grow.
+//! `assay peer` with unknown clients: it rejects them, keeps running and does not grow.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -15,14 +15,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::home;
 
-/// Bytes of memory that the peer never reaches.
+/// Memory limit of the peer in bytes.
 const MOST_MEMORY: u64 = 64 << 20;
-/// Threads of it: one a stranger that it hears out, and its own.
+/// Maximum number of its threads: one per client, and the main thread.
 const MOST_THREADS: usize = 100;
 const LIMIT: Duration = Duration::from_secs(60);
 pub const SECRET: &str = "a token of sixteen letters and more";
 
-/// A peer that listens, and where. What it prints is kept open as long as it runs.
+/// Starts a peer; returns it with its address. Its output stays open while it runs.
 pub fn peer(home: &Home) -> (Running, ChildStdout, SocketAddr) {
     let mut command = home.assay.command(&["peer", "--listen", "127.0.0.1:0"]);
     command.env("ASSAY_PEER_TOKEN", SECRET);
@@ -45,12 +45,12 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
         if let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_secs(5)) {
             held.push_back(stream);
         }
-        // As many as this process may have open, some hundreds: they say nothing and stay.
+        // As many as this process may open, some hundreds: silent and open.
         if held.len() > 300 {
             held.pop_front();
         }
         if at % 500 == 0 {
-            // One that has let its stranger go ends a moment later, on a busy machine many do.
+            // A session ends shortly after rejecting its client, several on a busy machine.
             let until = Instant::now() + LIMIT;
             while threads() >= MOST_THREADS {
                 assert!(Instant::now() < until, "{} threads", threads());
@@ -61,7 +61,7 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
     let memory = running.most_memory().unwrap();
     assert!(memory < MOST_MEMORY, "{memory} bytes");
     drop(held);
-    // Whoever comes now takes the place of one of them.
+    // New clients replace one of them.
     let until = Instant::now() + LIMIT;
     while answer(address).is_empty() {
         assert!(Instant::now() < until, "it sends nothing any more");
@@ -86,7 +86,7 @@ fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
         let (running, _output, address) = peer(&home);
         let silent: Vec<TcpStream> =
             (0..strangers).map(|_| TcpStream::connect_timeout(&address, LIMIT).unwrap()).collect();
-        // From the same address as all of them.
+        // From the same address as all others.
         (0..5).for_each(|_| greeted(address));
         drop(silent);
         running.signal("INT").unwrap();
@@ -94,7 +94,7 @@ fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
     }
 }
 
-/// Shows the token and is welcome, sooner or later: a session that has just ended may still have its place.
+/// Sends the token and is accepted eventually: an ended session may still occupy its place.
 fn greeted(address: SocketAddr) {
     let (token, own) = (Token::new(SECRET).unwrap(), [7; 32]);
     let until = Instant::now() + LIMIT;
@@ -117,7 +117,7 @@ fn greeted(address: SocketAddr) {
     }
 }
 
-/// What it says to somebody who talks nonsense; nothing where it turns him away at once.
+/// Returns its answer to invalid input; nothing if it disconnects at once.
 fn answer(address: SocketAddr) -> String {
     let mut said = Vec::new();
     let Ok(mut stream) = TcpStream::connect_timeout(&address, LIMIT) else { return String::new() };

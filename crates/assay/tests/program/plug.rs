@@ -1,5 +1,5 @@
-//! The grade plug without a plug that is pulled: what is said to whom, and that what was no cut is none. Others may
-//! measure in memory meanwhile, and are waited for.
+//! The grade `plug` without a power cut: messages, and no false detection. Waits for other tests that measure in
+//! memory.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ durability = {{ method = \"plug\", {peer} runtime = \"{time}\" }}
     )
 }
 
-/// A home with a study that a peer keeps the promises of, and the directory that it writes to.
+/// Returns a home with a study whose acknowledged writes a peer records, and its target directory.
 fn plugged(test: &str, address: SocketAddr, time: &str) -> (Home, String, PathBuf) {
     let home = Home::out_of_reach(env!("CARGO_BIN_EXE_assay"), test);
     let file = home.file("study.toml", study(&format!("peer = \"{address}\","), time));
@@ -90,7 +90,7 @@ fn a_program_that_was_killed_on_a_machine_that_has_its_power_is_no_cut() {
     assert_eq!(names(&target), [""; 0]);
     assert!(!home.text(&["restore"]).contains(".assay-plug-"));
 
-    // A study that has ended cannot judge a file, so it is not named for one.
+    // A completed study cannot check a file, and is therefore not named for it.
     fs::write(target.join(".assay-plug-0123456789abcdef"), "of another study").unwrap();
     assert!(!home.text(&["restore"]).contains(".assay-plug-"));
 }

@@ -1,5 +1,4 @@
-//! A race on the simulated drive: it ends, it says what it may say and nothing more, and one that is interrupted
-//! at any trial and gone on with ends like one that was not.
+//! A race on the simulated drive ends with valid statements only, also after an interruption at any trial.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +15,7 @@ use assay_testkit::needs::is_sampled;
 
 use crate::DRIVE;
 
-/// Four servers: with depths of 4 and more they are all at work.
+/// Four servers: depths of 4 and more use them all.
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
@@ -80,7 +79,7 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     assert!(race.end.is_some() && race.baseline_eliminated && race.can_be_confirmed(), "{ended}");
     let promised = race.winner_ratio.expect("a promise");
     assert!((3.0..5.0).contains(&promised), "{promised}");
-    // The baseline stays whatever it does, and all that left did so for a reason.
+    // The baseline always stays, and every elimination has a reason.
     let stayed = |depth: &str| {
         let own =
             race.entries.iter().find(|own| own.configuration["queue_depth"] == depth).unwrap();
@@ -91,7 +90,7 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
         race.entries.iter().filter_map(|own| own.eliminated.as_ref()?.ratio_to_leader.as_ref());
     assert!(behind.clone().count() >= 1);
     assert!(behind.clone().all(|own| own.ends[1] < 1.0 && own.ratio < 1.0));
-    // Nothing is said of arms that a race selected.
+    // Arms that a race selected get no statements.
     assert!(
         found.comparisons.is_empty()
             && found.effects.main.is_empty()
@@ -126,7 +125,7 @@ fn texts_tell_who_won_and_never_that_anything_is_better() {
 
 #[test]
 fn a_race_of_few_replicates_ends_with_all_that_it_has() {
-    // Two depths that are the same to the drive, and no closeness to end by.
+    // Two equal depths, without an equivalence margin to end.
     let text = STUDY.replace(
         "stop       = { rule = \"best\" }",
         "stop = { rule = \"best\", indifference_zone = \"0.01%\" }",
@@ -158,7 +157,7 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
         assert!(begun.interrupted);
         assert_eq!(begun.trials.len(), last + 1);
         let under_way = findings(&begun);
-        // After a lead-in alone nothing is known of it.
+        // A warm-up alone decides nothing.
         assert!(under_way.race.is_none_or(|race| race.end.is_none()), "after {last}");
         let directory = Path::new("/var/lib/assay/results").join(&begun.id);
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
@@ -175,7 +174,7 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
     }
 }
 
-/// Of the combinations that are left one moves twice as much as any other.
+/// One of the remaining combinations moves twice as much as any other.
 #[test]
 fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
     const SPACE: &str = "[search]\nqueue_depth = \"1 .. 8 in doublings\"\nblock_size = \"4 KiB .. 8 KiB in doublings\"";
@@ -203,7 +202,7 @@ fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
         "{}",
         told.reason
     );
-    // Whoever reads it again finds the study as it was run.
+    // The written study equals the one that ran.
     let text = text::write(&finished.study).unwrap();
     assert_eq!(text::stored("again", &text).unwrap(), finished.study);
 }

@@ -1,4 +1,4 @@
-//! A recorded load played again, from the recording to the page, on drives whose service times are known.
+//! A recorded load, from the recording through its replay to the page, on drives with known service times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::{DEPTH, DRIVE, home};
 const MS: u64 = 1_000_000;
 const BEGUN_NS: u64 = 5_000_000;
 const COUNT: u64 = 2_400;
-/// Carries 1,000 requests a second with room, and one that does not.
+/// Drives for 1,000 requests per second: a sufficient and an insufficient one.
 const FAST: &str = "simulated:exponential,mean=100us";
 const SLOW: &str = "simulated:exponential,mean=20ms";
 
-/// Requests a millisecond apart: three reads, a write and a flush, over and over.
+/// Returns requests at intervals of a millisecond: three reads, a write and a flush, repeated.
 fn request(at: u64) -> BlockRequest {
     let class = match at % 5 {
         0..=2 => BlockClass::Read,
@@ -46,12 +46,12 @@ fn large(at: u64) -> BlockRequest {
     }
 }
 
-/// The file of so many requests, as `watch` writes it.
+/// Returns a recording of this many requests, as `watch` writes it.
 fn recording(count: u64) -> Vec<u8> {
     recording_of(&["sda"], count, request)
 }
 
-/// Of several devices, on which such requests go by turns.
+/// Returns a recording of several devices with alternating requests.
 fn recording_of(names: &[&str], count: u64, request: fn(u64) -> BlockRequest) -> Vec<u8> {
     let fake = Fake::new();
     let place = Path::new("/one");
@@ -121,7 +121,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     let row = page.lines().find(|line| line.starts_with("evening, replayed writes")).unwrap();
     assert!(row.ends_with("trusted"), "{page}");
     assert!(!page.contains("replayed trims"), "{page}");
-    // Both sides are drawn, and nothing was behind.
+    // The page shows both sides, and no delay.
     let page = home.text(&["report", played, "-o", "-"]);
     for title in ["starts (read), recorded and replayed", "sizes (write), recorded and replayed"] {
         assert!(page.contains(title), "{title}");
@@ -129,7 +129,7 @@ fn what_was_recorded_is_played_and_told_beside_it() {
     assert!(!page.contains("behind the schedule"));
 }
 
-/// Rows of a class: its metrics, and whether they are compared by one.
+/// Returns the rows of a class: its metrics, and whether each is compared.
 fn rows<'a>(found: &'a Value, class: &str) -> Vec<(&'a str, bool)> {
     let name = format!("evening, replayed {class}");
     let cells = found["measurements"].as_array().unwrap().iter();
@@ -153,7 +153,7 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     let flushes = rows(&found, "flushes");
     assert!(flushes.contains(&("flush_iops", false)), "{flushes:?}");
     assert!(flushes.iter().all(|(metric, _)| !metric.contains("bytes")), "{flushes:?}");
-    // All of them together are all.
+    // All classes add up to the total.
     let rate = |metric: &str| {
         let mut cells = found["measurements"].as_array().unwrap().iter();
         let own = cells.find(|cell| cell["metric"] == metric && cell["control"] != true);
@@ -161,13 +161,13 @@ fn each_class_that_was_recorded_has_numbers_of_its_own() {
     };
     let classes = rate("read_iops") + rate("write_iops") + rate("flush_iops");
     assert!((classes / rate("iops") - 1.0).abs() < 0.01, "{classes} of {}", rate("iops"));
-    // What was not recorded says so.
+    // Unrecorded classes are absent.
     assert!(rows(&found, "trims").is_empty());
     let absent = found["absent"].as_array().unwrap();
     let trims = absent.iter().find(|one| one["workload"] == "evening, replayed trims").unwrap();
     assert_eq!(trims["reason"], "the trace contains no trims");
 
-    // A study may be about one class alone.
+    // A study may concern a single class.
     let primary = "seed = 3\nprimary_metric = \"write_response_p50_ns\"\n";
     let file = home.file("writes.toml", text.replace("seed = 3\n", primary));
     let found = home.json(&["run", &file, FAST, "--json", "--quiet"]);
@@ -206,7 +206,7 @@ fn no_number_stands_on_what_a_drive_did_not_carry() {
     assert_eq!(primary["trust"], "invalid", "{primary}");
     let because = primary["reasons"].as_array().unwrap();
     assert!(because.iter().any(|one| one["rule"] == "replay-mismatch"), "{primary}");
-    // As fast as it goes it is the same work.
+    // In a closed loop, the work is the same.
     let file = home.file("closed.toml", study(&id, ", timing = \"closed\""));
     let found = home.json(&["run", &file, SLOW, "--json", "--quiet"]);
     assert!(!found.to_string().contains("replay-mismatch"));
@@ -223,7 +223,7 @@ fn a_paced_play_is_the_same_work_at_the_speed_of_each_drive() {
         let cells = found["measurements"].as_array().unwrap();
         assert!(cells.iter().any(|cell| cell["primary"] == true && cell["metric"] == "iops"));
         let told = &found["replay"][0]["fidelity"];
-        // Of the reads, and of the flushes, only the first waits for no end.
+        // Only the first read and the first flush wait for no completion.
         assert_eq!(told["dependent"]["after_end"], COUNT / 5 * 4 - 2, "{told}");
         assert!(told["ks_distance"].is_null(), "{told}");
         let page = home.text(&["show", found["study"]["id"].as_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! A study that is interrupted, at any trial, and resumed ends like one that was not.
+//! A study that is interrupted at any trial and resumed ends like an uninterrupted one.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ fn wherever_it_was_interrupted_the_findings_are_the_same() {
     let whole = run::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let expected = serde_json::to_string(&findings(&whole)).unwrap();
     let trials = whole.plan.trials.len();
-    // Three replicates, each with its lead-in.
+    // Three replicates, each with its warm-up.
     assert_eq!(trials, 3 * (1 + 8));
     for last in (0..trials - 1).filter(|last| is_sampled(*last as u64, 3)) {
         let fake = machine();
@@ -108,7 +108,7 @@ fn a_plan_that_was_changed_is_refused() {
     assert!(failure.message.contains("hash"), "{failure}");
 }
 
-/// What is not known is not run as something else, nor judged.
+/// Unknown work is neither replaced nor evaluated.
 #[test]
 fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
     let fake = machine();

@@ -1,4 +1,4 @@
-//! A side per revision: trees of commits are built once, measured, and the user's repository is only read.
+//! Comparison of revisions: trees of commits are built once and measured, and the user's repository is only read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// None where there is no git, which is said.
+    /// Returns `None`, with a message, if git is missing.
     fn new(test: &str) -> Option<Self> {
         if !have(&[Need::Program("git")]) {
             return None;
@@ -35,7 +35,7 @@ impl Sides {
         Some(Self { bench, repository, ids: [old, new] })
     }
 
-    /// The words of a run of revisions of the repository.
+    /// Returns the arguments of a run with revisions of the repository.
     fn words<'a>(&'a self, revisions: &'a str, words: &[&'a str]) -> Vec<&'a str> {
         let path = self.repository.path().to_str().unwrap();
         [&["run", path, "--rev", revisions][..], words, &SHORT].concat()
@@ -48,7 +48,7 @@ impl Sides {
     }
 }
 
-/// The levels of `revision` that a metric has numbers for.
+/// Returns the levels of `revision` with numbers of a metric.
 fn measured(found: &Value) -> Vec<String> {
     let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["metric"] == "duration_s");
@@ -61,7 +61,7 @@ fn measured(found: &Value) -> Vec<String> {
 #[test]
 fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     let Some(sides) = Sides::new("revisions") else { return };
-    // What git keeps of the user's: a stash, another worktree, an index with something in it.
+    // The user's git state: a stash, another worktree, a changed index.
     fs::write(sides.repository.path().join("bench.sh"), "exit 1\n").unwrap();
     sides.repository.git(&["stash"]).unwrap();
     let other = sides.bench.path("other");
@@ -76,7 +76,7 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     let words = sides.words("old,main", &line);
     let ran = sides.bench.home.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    // The tree is dirty, and that is told.
+    // The work tree has changes, which is reported.
     assert!(ran.stderr.contains("uncommitted changes"), "{}", ran.stderr);
     let found: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(measured(&found), ["main", "old"]);
@@ -84,7 +84,7 @@ fn each_revision_is_built_once_and_measured_and_the_repository_is_as_it_was() {
     let workloads = found["workloads"].to_string();
     assert!(sides.ids.iter().all(|id| workloads.contains(id)), "{workloads}");
     assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
-    // Once more: nothing is built.
+    // The second run builds nothing.
     assert_eq!(measured(&sides.bench.home.json(&words)), ["main", "old"]);
     assert_eq!(fs::read_to_string(&count).unwrap().lines().count(), 2);
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
@@ -118,7 +118,7 @@ fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
     {
         assert!(told.contains(word), "{word} is not in {told}");
     }
-    // A gate makes no statement on such a commit.
+    // A gate is inconclusive for such a commit.
     for (code, gate) in
         [(5, &["--gate", "5%"][..]), (125, &["--gate", "5%", "--exit-inconclusive", "125"])]
     {
@@ -127,7 +127,7 @@ fn a_revision_that_does_not_build_ends_it_before_anything_is_run() {
     }
     assert!(fs::metadata(&ran).is_err() && sides.bench.results().is_empty());
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
-    // The side that did build is kept.
+    // The side that was built is stored.
     assert_eq!(sides.trees().len(), 1);
 }
 
@@ -195,7 +195,7 @@ fn what_a_killed_build_leaves_is_removed_by_restore() {
     assert!(told.contains("remove the unfinished tree"), "{told}");
     assert!(sides.trees().is_empty());
     assert!(sides.repository.everything().unwrap() == before, "the repository was written to");
-    // Nothing is in the way of the next one.
+    // The next run is not affected.
     let found = sides.bench.home.json(&sides.words("old", &["--command", "sh bench.sh", "--json"]));
     assert_eq!(measured(&found), ["old"]);
 }

@@ -1,4 +1,4 @@
-//! Commands that are compared are to do the same work: where they did not, no verdict stands.
+//! Compared commands must do the same work to get a verdict.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     assert!(rows.len() >= 2 && rows.iter().all(|(trust, _)| trust == "invalid"), "{rows:?}");
     assert!(rows[0].1.contains("the compared commands produced different outputs"), "{rows:?}");
     assert_eq!(*verdict(&found), Value::Null, "{found:#}");
-    // Nobody asked, or they print the same.
+    // Not requested, or the same output.
     let unasked = bench.json(&[&two[..], &SHORT].concat());
     assert!(said(&unasked, "output-mismatch").is_empty());
     let same = [
@@ -53,7 +53,7 @@ fn sides_that_print_something_else_get_no_verdict_and_the_same_is_no_news() {
     let id = found["study"]["id"].as_str().unwrap();
     let result = bench.home.assay.home().join("results").join(id);
     let kept = fs::read_to_string(result.join("trials.jsonl")).unwrap();
-    // SHA-256 of `a` and a line end.
+    // SHA-256 of `a` and a newline.
     assert!(
         kept.contains("87428fc522803d31065e7bce3cf03fe475096631e5e07bbd7a0fde60c4cf25c7"),
         "{kept}"

@@ -1,4 +1,4 @@
-//! `assay report --all`: every stored result as a static site, whatever somebody put into a result.
+//! `assay report --all`: every stored result as a static site, with any contents of a result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{DEPTH, DRIVE, home};
 
-/// A name of a result that is a tag, and ends or changes an address.
+/// A result name that contains a tag, and ends or changes a URL.
 const NAME: &str = "20260101-000000-<img src=x onerror=alert(1)>\"'#?%&amp;";
 
 fn results(home: &Home) -> PathBuf {
@@ -49,7 +49,7 @@ fn linked(page: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text behind `%41`.
+/// Decodes `%41`.
 fn decoded(link: &str) -> String {
     let mut parts = link.split('%');
     let mut bytes = parts.next().unwrap().as_bytes().to_vec();
@@ -60,7 +60,7 @@ fn decoded(link: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Asserts that a page runs nothing but what its policy names by the hash.
+/// Checks that a page runs only scripts that its policy names by hash.
 fn assert_harmless(page: &Path) {
     let text = fs::read_to_string(page).unwrap();
     for alive in ALIVE {
@@ -114,7 +114,7 @@ fn site_links_every_result_and_escapes_all_texts() {
     }
     assert!(pages.contains(&folder.join(format!("results/{NAME}.html"))), "{pages:?}");
     assert!(fs::read_to_string(&pages[0]).unwrap().contains("better"));
-    // Nothing else lies there, also after the site was written again.
+    // No other files exist, even after writing the site again.
     site(&home);
     assert_eq!(names(&folder), ["index.html", "results"]);
     assert_eq!(names(&folder.join("results")).len(), 4);
@@ -133,7 +133,7 @@ fn site_needs_a_folder_and_results() {
     assert!(!Path::new(&folder).exists());
 }
 
-/// The picture of the README shows what a report says today.
+/// The README's picture matches the current report.
 #[test]
 fn the_picture_of_the_readme_is_current() {
     let home = home("picture");

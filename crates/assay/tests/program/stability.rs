@@ -1,5 +1,5 @@
-//! The JSON documents of docs/howto/commands-and-ci.md: each command of its table prints the format with the fields. `assay_testkit`
-//! validates all documents of findings and watch that tests read.
+//! The JSON documents of docs/howto/commands-and-ci.md: each command of its table prints the format with the fields.
+//! `assay_testkit` validates all findings and watch documents that tests read.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn schemas_of_documents_are_printed() {
     home.refused(2, &["list", "factors", "findings"]);
 }
 
-/// Findings of earlier versions have fewer fields; this version shows them with all that are promised.
+/// Findings of earlier versions have fewer fields; this version shows them with all documented ones.
 #[test]
 fn recorded_findings_are_shown_as_the_schema_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -94,7 +94,7 @@ fn documents_have_the_fields_that_are_promised() {
             "TARGET" => DRIVE,
             word => word,
         });
-        // The exit code is no matter of the document's form: others may have left something to put back.
+        // The exit code does not matter here: other tests may have left something to restore.
         let ended = home.run(&meant.collect::<Vec<_>>());
         let document: Value = serde_json::from_str(&ended.stdout)
             .unwrap_or_else(|error| panic!("{}: {error}: {}", promise.command, ended.stderr));

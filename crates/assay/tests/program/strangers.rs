@@ -1,5 +1,4 @@
-//! Results that a stranger wrote, given to the built program: nothing of them is run or set, whoever
-//! gives them.
+//! Results written by another user, given to the built program: nothing in them is executed or applied for any user.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, chown, symlink};
@@ -16,7 +15,7 @@ const PATTERN: &str = "/proc/sys/kernel/core_pattern";
 const COMMANDS: [&[&str]; 4] =
     [&["advise", "apply"], &["advise", "apply", "--yes"], &["advise", "confirm"], &["resume"]];
 
-/// A home with the result of `confirm`, all of it simulated, and where that lies.
+/// Returns a home with a simulated result of `confirm`, and its path.
 fn confirmed(test: &str) -> (Home, PathBuf) {
     let home = home(test);
     let study = home.file("depth.toml", DEPTH);
@@ -82,7 +81,7 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
         let kind = "\"kind\": \"simulated\"";
         let text =
             text.replace(DRIVE, &target).replace(kind, &kind.replace("simulated", "directory"));
-        // What is left in the plan are engines.
+        // Only the engines remain in the plan.
         let text = text.replace("\"simulated\"", "\"psync\"");
         let law = DRIVE.trim_start_matches("simulated:");
         let text = text.replace(&format!("simulated = \"{law}\""), "directory = \".\"");
@@ -113,7 +112,7 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
     assert!(told.contains("below /sys or /proc/sys"), "{told}");
 }
 
-/// Signs that a terminal obeys, beside the ends of lines.
+/// Returns control characters other than newlines.
 fn obeyed(text: &str) -> Vec<char> {
     text.chars().filter(|sign| assay_core::outside::is_unseen(*sign) && *sign != '\n').collect()
 }
@@ -177,7 +176,7 @@ fn links_of_the_caller_of_sudo_lead_root_nowhere() {
         command.env("ASSAY_HOME", home_of_results);
         run(&mut command, Duration::from_secs(60)).unwrap()
     };
-    // The results themselves, and a directory above them.
+    // The results directory, and one above it.
     fs::create_dir(own.join("one")).unwrap();
     chown(own.join("one"), Some(caller), Some(caller)).unwrap();
     symlink(&secret, own.join("one/results")).unwrap();
@@ -189,7 +188,7 @@ fn links_of_the_caller_of_sudo_lead_root_nowhere() {
         assert!(ended.stderr.contains("set ASSAY_HOME"), "{below}: {}", ended.stderr);
         assert_eq!(fs::read_dir(&secret).unwrap().count(), 0, "{below}");
     }
-    // Without a link it works, and what is written is his.
+    // Without a link it works, and the files belong to the user.
     let ended = check(&own);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let result = fs::read_dir(own.join("results")).unwrap().next().unwrap().unwrap();

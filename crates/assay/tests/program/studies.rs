@@ -1,5 +1,5 @@
-//! Study files as people write them: right ones are read, wrong ones are told all their mistakes.
-//! `UPDATE_EXPECT=1 cargo test --test studies` writes the expected texts anew; read them.
+//! Study files as people write them: valid ones are read, invalid ones get messages on all errors.
+//! `UPDATE_EXPECT=1 cargo test --test studies` rewrites the expected texts; review them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,8 +60,8 @@ fn the_schema_takes_right_files() {
     }
 }
 
-/// What an editor can see: wrong types, unknown keys, words outside of a closed set. What must hold
-/// between keys is the reader's.
+/// The schema detects wrong types, unknown keys, and words outside a closed set. The reader checks conditions between
+/// keys.
 #[test]
 fn the_schema_refuses_what_an_editor_can_see() {
     let schema = file::schema();

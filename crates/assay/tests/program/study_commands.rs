@@ -1,5 +1,5 @@
-//! `assay run`, `plan`, `resume`, `compare`, `confirm` and `aa-test` as a user or a script meets
-//! them: the built program on the simulated drive, without root.
+//! `assay run`, `plan`, `resume`, `compare`, `confirm` and `aa-test` for users and scripts: the built program on the
+//! simulated drive, without root.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
     let found = home.json(&["run", &file, DRIVE, "--json"]);
     let compared = primary(&found);
     assert_eq!(compared.len(), 3);
-    // Four servers: two and four in flight are as many times faster, eight no more than four.
+    // Four servers: depths 2 and 4 are twice and four times as fast, depth 8 no more than four times.
     for (one, expected) in compared.iter().zip([2.0, 4.0, 4.0]) {
         assert_eq!(one["verdict"], "better", "{one}");
         let ends = &one["ci95_simultaneous"];
@@ -112,7 +112,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
             assert!(told.contains(part), "{words:?}: {told}");
         }
     }
-    // Without root, the devices of --scratch are refused before the study is.
+    // Without root, the devices of --scratch are refused before the study.
     home.told(if assay_testkit::is_root() { 2 } else { 3 }, &["run", "production", "--scratch"]);
 }
 
@@ -144,7 +144,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     let gated = home.run(&["compare", &fast, &slow, "--gate", "5%"]);
     assert_eq!(gated.code, 1, "{}", gated.stderr);
     home.text(&["compare", &fast, &slow, "--gate", "50%"]);
-    // Against another baseline a ratio means something else: the plain numbers are compared.
+    // Against another baseline, a ratio has another meaning: compares the plain numbers.
     let other = home.json(&["run", &file, DRIVE, "--baseline", "queue_depth=2", "--json"]);
     let found = home.json(&["compare", &fast, id(&other), "--json"]);
     for one in primary(&found) {
@@ -157,7 +157,7 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     home.refused(2, &["compare", &fast, id(&check)]);
 }
 
-/// A gate that cannot see is not green: exit code 5, and each row that makes no statement is named.
+/// An inconclusive gate does not pass: exit code 5, and a list of inconclusive rows.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn a_gate_that_cannot_see_is_not_green() {
@@ -185,7 +185,7 @@ fn a_gate_that_cannot_see_is_not_green() {
         assert_eq!(ended.code, 5, "{}", ended.stderr);
         ended.stderr
     };
-    // A workload is missing on either side.
+    // One side lacks a workload.
     let half = run(&study(3, &["a"]), DRIVE);
     for (first, second) in [(&old, &half), (&half, &old)] {
         let told = blind(first, second);
@@ -193,7 +193,7 @@ fn a_gate_that_cannot_see_is_not_green() {
         assert!(told.contains("has no number") && !told.contains("b: no statement"), "{told}");
         home.text(&["compare", first, second, "--gate", "5%", "--allow-inconclusive"]);
     }
-    // Ten times slower, and two trials cannot tell.
+    // Ten times slower, but two trials are too few.
     let few = study(2, &["a", "b"]);
     let (fast, slow) =
         (run(&few, DRIVE), run(&few, &DRIVE.replace("100us", "1ms").replace("400us", "4ms")));
@@ -230,7 +230,7 @@ fn a_gate_that_cannot_see_is_not_green() {
         );
         assert_eq!(row["n"], 3);
     }
-    // Ten others of this study on this drive tell how far days lie apart; of the smaller study there is none.
+    // Ten other results of this study on this drive give the day-to-day variation; the smaller study has none.
     let apart = |first: &str, second: &str| {
         home.json(&["compare", first, second, "--json"])["checks"].to_string()
     };
@@ -277,11 +277,11 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     assert_eq!(fresh["study"]["confirms"], first["study"]["id"]);
     let compared = primary(&fresh);
     assert_eq!(compared.len(), 1);
-    // Four servers: eight in flight have the best mean by chance, and four do as much.
+    // Four servers: depth 8 has the best mean by chance, and depth 4 equals it.
     assert_eq!(first["ranks"][0]["ranks"][0]["configuration"]["queue_depth"], "8");
     assert_eq!(compared[0]["configuration"]["queue_depth"], "4");
     assert_eq!(fresh["advice"][0]["status"], "confirmed");
-    // Of identical arms nothing is advised, so there is nothing to confirm.
+    // Identical arms give no recommendation, and nothing to confirm.
     let same = home
         .file("same.toml", STUDY.replace("queue_depth = [1, 2, 4, 8]", "aa_copy = [\"a\", \"b\"]"));
     let null = home.json(&["run", &same, DRIVE, "--json"]);

@@ -1,4 +1,4 @@
-//! `assay verify` and `verify = true` where there is no device.
+//! `assay verify` and `verify = true` without a device.
 
 use crate::{DEPTH, DRIVE, home};
 

@@ -1,8 +1,7 @@
-//! Kinds of work that two lines take away again, beside what is their own: one in `kinds!`, one in the list
-//! of shipped studies. What else has a name of theirs stands here, with the reason why it may stay or goes along.
+//! Removing a kind of work takes two lines besides its own files: one in `kinds!`, one in the list of bundled studies.
+//! This test lists other uses of kinds' names, and why each may remain or is removed, too.
 //!
-//! What it cannot see: names inside of longer texts, such as a study that a test writes, and in comments, of
-//! which help is made.
+//! It does not check names within longer texts, such as a study in a test, nor comments, from which help is generated.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use super::rust_files;
 use super::source::{blanked, literals, used_below};
 
 const ALONE: [&str; 3] = ["capacity", "network", "boot"];
-/// This file has their names.
+/// This file contains their names.
 const THIS: &str = "crates/assay/tests/tidy/kinds.rs";
 
 const SHIPPED: &str = "its line in the list of shipped studies";
@@ -22,7 +21,7 @@ const TESTS: &str = "its tests of the whole program: they go with it";
 const FILES: &str = "names of files in memory, of what it calls: that may stay";
 const PRINTED: &str = "what is printed on a card or in an article";
 const REGISTRY: &str = "a test over what there is, which holds without it";
-/// Whose name, where (a file, or all below a folder), which (none: any), and why.
+/// Kind, place (a file, or a folder with all files), names (empty: any), and reason.
 type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
 
 const ELSEWHERE: &[Elsewhere] = &[
@@ -94,7 +93,7 @@ impl Source {
     }
 }
 
-/// Names of a kind that a program has as whole texts, and those of its modules and types.
+/// Returns the names of a kind that a program uses as complete strings, and as modules and types.
 fn uses(kind: &str, names: &BTreeSet<String>, source: &Source) -> BTreeSet<String> {
     let code = &source.code;
     let mut found: BTreeSet<String> = source.texts.intersection(names).cloned().collect();
@@ -108,7 +107,7 @@ fn uses(kind: &str, names: &BTreeSet<String>, source: &Source) -> BTreeSet<Strin
     found
 }
 
-/// Where the reason stands why a name of a kind may stand in a file.
+/// Returns the position of the reason for a name of a kind in a file.
 fn reason(kind: &str, file: &str, name: &str) -> Option<usize> {
     ELSEWHERE.iter().position(|(of, place, names, _)| {
         *of == kind && file.starts_with(place) && (names.is_empty() || names.contains(&name))
@@ -139,7 +138,7 @@ fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
         }
     }
     assert!(wrong.is_empty(), "ask the kind, or say why here:\n{}", wrong.join("\n"));
-    // Where a kind is gone, nobody asks for its reasons.
+    // Skips the reasons of removed kinds.
     for (at, (kind, place, _, why)) in ELSEWHERE.iter().enumerate() {
         let is_there = kinds().any(|own| own.about.name == *kind);
         assert!(!is_there || seen.contains(&at), "{place}: no longer {why}; take it off the list");
@@ -157,7 +156,7 @@ fn a_name_of_a_kind_is_seen() {
     let others =
         "// \"bufferbloat\"\nuse assay_machine::system::network; Space::Network; \"a bufferbloat\"";
     assert_eq!(found(others), Vec::<String>::new());
-    // What small files have, too, is no name of reads and writes.
+    // Names that small files also use do not identify reads and writes.
     let io = names(KINDS[0]);
     assert!(
         ["io", "arrival_process"].iter().all(|own| io.contains(*own)) && !io.contains("threads"),

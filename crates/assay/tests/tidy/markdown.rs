@@ -1,4 +1,4 @@
-//! Just enough reading of Markdown: paragraphs, rows of tables, blocks of code, words in backticks.
+//! A minimal Markdown parser: paragraphs, table rows, code blocks, words in backticks.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -13,12 +13,12 @@ pub fn regex(pattern: &str) -> Regex {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A heading, a paragraph or an item of a list, its lines joined.
+    /// A heading, paragraph or list item, with its lines joined.
     Prose,
     Row,
     /// A line between fences.
     Code,
-    /// The same where commands are shown: `sh`, or no language.
+    /// The same for commands: `sh`, or no language.
     Shell,
 }
 
@@ -69,7 +69,7 @@ pub fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// A page's commands: what stands in backticks or in blocks of code, with the line.
+/// Returns the commands of a page, in backticks or code blocks, with their lines.
 pub fn commands(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -83,7 +83,7 @@ pub fn commands(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The name that a heading has in a link, as GitHub makes it.
+/// Returns the anchor of a heading, as GitHub generates it.
 pub fn anchor(heading: &str) -> String {
     let bare = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = bare.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));

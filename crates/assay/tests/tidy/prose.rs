@@ -1,7 +1,7 @@
-//! Words are made from data at the end and never parsed back: nothing that makes or tells findings may
-//! look for words in a text.
+//! Text is generated from data at the end and never parsed: code that creates or shows findings must not search in a
+//! text.
 //!
-//! What it cannot see: words that come in a variable, words in the arms of a `match`.
+//! Limits: it does not see words in variables or in arms of a `match`.
 
 use super::source::blanked;
 use super::{in_house, rust_files};
@@ -30,10 +30,10 @@ const LOOKING: [&str; 18] = [
 const ROOMS: [&str; 8] =
     ["findings", "inference", "plan", "report", "results", "rules", "run", "store"];
 
-/// The name of a metric carries its unit: that is a contract with whoever brings numbers along.
+/// A metric's name contains its unit: a contract with importers.
 const UNIT: &str = "the unit in the name of a metric";
 
-/// What may be looked for all the same: file, words, and whose text it is.
+/// Permitted searches: file, words, and origin of the text.
 const ALLOWED: [(&str, &str, &str); 23] = [
     ("report/exporters/custom_is_better.rs", "_per", UNIT),
     ("report/exporters/openmetrics.rs", "_per_", UNIT),
@@ -57,11 +57,11 @@ const ALLOWED: [(&str, &str, &str); 23] = [
     ("run/resolve.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("store/commands.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("run/abilities.rs", "Max locked memory", "a file of the kernel"),
-    // The environments of bundles know it by these words alone.
+    // The environments of bundles contain only these words.
     ("rules/cached.rs", "LOOP_IN_MEMORY", "a reason that was stored"),
 ];
 
-/// More of them, of files with several.
+/// Further ones, in files with several.
 const KERNEL: [(&str, &str); 2] = [("rules/kernel_log.rs", "ata"), ("rules/kernel_log.rs", "usb ")];
 
 fn looked_for(text: &str) -> Vec<(usize, String)> {
@@ -86,7 +86,7 @@ fn looked_for(text: &str) -> Vec<(usize, String)> {
     found.into_iter().map(|(at, words)| (line(at), words)).collect()
 }
 
-/// The literal with letters, or the name of a constant, that a text begins with.
+/// Returns the literal with letters, or the name of a constant, at the start of a text.
 fn words(text: &str) -> Option<String> {
     let literal = text.strip_prefix('"').and_then(|rest| rest.split('"').next());
     let own = literal.or_else(|| constant(text))?;

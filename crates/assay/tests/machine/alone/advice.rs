@@ -1,5 +1,5 @@
-//! Advice on real storage: a device that the kernel throttles is advised against; identical arms
-//! advise nothing; a confirmed setting is made permanent and taken back.
+//! Recommendations on real storage: against a throttled device, none for identical arms; a confirmed setting is applied
+//! permanently and reverted.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -53,7 +53,7 @@ fn a_device_that_is_throttled_is_advised_against() {
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let file = study(&fast, "");
-    // Long enough beside busy processors.
+    // Long enough with busy CPUs.
     let text = fs::read_to_string(&file).unwrap().replace("120 ms", "400 ms");
     fs::write(&file, text).unwrap();
     let [quick, throttled] = [&fast, &slow].map(|volume| word(volume.directory()));
@@ -68,7 +68,7 @@ fn a_device_that_is_throttled_is_advised_against() {
     }
 }
 
-/// `tests/advice.rs` does the same on the simulated engine each time.
+/// `tests/advice.rs` does the same on the simulated engine in every run.
 mod in_full {
     use super::*;
 
@@ -97,13 +97,12 @@ struct Undone<'a>(&'a Assay);
 
 impl Drop for Undone<'_> {
     fn drop(&mut self) {
-        // After a test that succeeded nothing is left to undo, and it says so.
+        // After a successful test there is nothing to undo, and the command says so.
         let _ = self.0.run(&["advise", "undo"], LIMIT);
     }
 }
 
-/// Two arms of which one moves many times as much at once, however busy the machine is, and has another
-/// setting beside that.
+/// Two arms: one moves many times as much even on a busy machine, and has a second different setting.
 const ARMS: &str = r#"
 [factors]
 block_size           = ["4 KiB", "1 MiB"]
@@ -116,11 +115,11 @@ block_size           = "1 MiB"
 vfs_cache_pressure = 117
 "#;
 
-/// Studies of the two arms at most: on a machine that is busy in one of two sessions they may differ.
+/// Maximum number of studies of the two arms: on a busy machine, they may differ in one of two sessions.
 const MOST_STUDIES: usize = 3;
 
-/// Runs a study of the two arms on a volume and confirms it, until there is something to apply; gives the id of the
-/// fresh result.
+/// Runs and confirms a study of the two arms on a volume until there is something to apply; returns the ID of the fresh
+/// result.
 fn confirmed(assay: &Assay, volume: &Volume) -> String {
     let file = volume.scratch().path().join("study.toml");
     let text = STUDY.replace("block_size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
@@ -160,10 +159,10 @@ const CHANGES: [Change; 6] = [
     |_| {},
 ];
 
-/// Where a changed result is when root is to act on it: each gives the word for it, and undoes itself.
+/// Places of a changed result when root uses it: each passes the result's name, and cleans up.
 type Situation = fn(&Path, &mut dyn FnMut(&str));
 const SITUATIONS: [Situation; 6] = [
-    // In the directory of a user.
+    // In a user's directory.
     |bundle, refused| {
         let place = Scratch::new("users").unwrap();
         let own =
@@ -171,14 +170,14 @@ const SITUATIONS: [Situation; 6] = [
         copy(bundle, &own);
         refused(&word(&own));
     },
-    // Below a directory that everybody may write to.
+    // Below a world-writable directory.
     |bundle, refused| {
         let parent = bundle.parent().unwrap().parent().unwrap();
         fs::set_permissions(parent, Permissions::from_mode(0o1777)).unwrap();
         refused(&word(bundle));
         fs::set_permissions(parent, Permissions::from_mode(0o755)).unwrap();
     },
-    // Through a link above it.
+    // Through a symbolic link.
     |bundle, refused| {
         let parent = bundle.parent().unwrap();
         let moved = parent.with_file_name("moved");
@@ -188,7 +187,7 @@ const SITUATIONS: [Situation; 6] = [
         fs::remove_file(parent).unwrap();
         fs::rename(&moved, parent).unwrap();
     },
-    // Measured elsewhere, as its name says.
+    // Marked as foreign.
     |bundle, refused| {
         let foreign = bundle
             .with_file_name(format!("{}-foreign", word(bundle.file_name().unwrap().as_ref())));
@@ -196,12 +195,12 @@ const SITUATIONS: [Situation; 6] = [
         refused(&word(&foreign));
         fs::rename(&foreign, bundle).unwrap();
     },
-    // Among the results of root, with a file of a user's.
+    // Among root's results, with a file owned by a user.
     |bundle, refused| {
         chown(bundle.join("trials.jsonl"), Some(NOBODY), None).unwrap();
         refused(&word(bundle));
     },
-    // Among the results of root, with a file that everybody may write to.
+    // Among root's results, with a world-writable file.
     |bundle, refused| {
         fs::set_permissions(bundle.join("environment.json"), Permissions::from_mode(0o666))
             .unwrap();
@@ -249,7 +248,7 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
         }
     }
     assert_eq!(refusals, 3 * SITUATIONS.len() * CHANGES.len());
-    // As it was, it is shown again as what would be done.
+    // Unchanged, it shows the planned changes again.
     let shown = assay.run(&["advise", "apply", &id], LIMIT).unwrap();
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(shown.stdout.contains("vm.vfs_cache_pressure = 117"), "{}", shown.stdout);
@@ -278,14 +277,14 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     );
     assert!(!Path::new(&kept).exists());
     let _undone = Undone(&assay);
-    // A loop device over memory says nothing of a drive: that may stand beside its numbers.
+    // A loop device in memory represents no drive: its numbers may be suspect.
     let with = ["advise", "apply", id, "--yes", "--accept-suspect"];
     let done = assay.run(&with, LIMIT).unwrap();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert_eq!(fs::read_to_string(SETTING).unwrap(), "117\n");
     let line = "vm.vfs_cache_pressure = 117\n";
     assert!(fs::read_to_string(&kept).unwrap().ends_with(line));
-    // What stands is nothing unfinished, and is not done twice.
+    // An applied setting is not unfinished, and is not applied twice.
     let nothing = assay.run(&["restore"], LIMIT).unwrap();
     assert!(nothing.stdout.contains("everything is restored"), "{}", nothing.stdout);
     let again = assay.run(&with, LIMIT).unwrap();

@@ -1,5 +1,5 @@
-//! A volume with a bucket of credit: a control group holds a loop device to one rate while there is credit, and
-//! to another when there is none; who counts that credit is this test.
+//! A volume with burst credits: a control group limits a loop device to one rate with credit, and to another without;
+//! this test counts the credit.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::findings::{of, processors_taken};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
-/// Operations of the bucket, per second while there are some, and per second that remain and come back.
+/// Credit in operations, the rate while credit lasts, and the baseline and refill rate.
 const CREDIT: f64 = 24_000.0;
 const FIRST: f64 = 1500.0;
 const BASE: f64 = 300.0;
@@ -39,7 +39,7 @@ fn written(stat: &Path) -> f64 {
     text.split_whitespace().nth(4).unwrap().parse().unwrap()
 }
 
-/// Counts credit until it is told to stop, and sets the limit by it.
+/// Counts credit and sets the limit accordingly, until it is stopped.
 fn keep_bucket(stat: &Path, limit: &Path, number: &str, stop: &AtomicBool) {
     let set = |rate: f64| fs::write(limit, format!("{number} {rate:.0}")).unwrap();
     let (mut credit, mut full, mut before) = (CREDIT, true, written(stat));
@@ -51,7 +51,7 @@ fn keep_bucket(stat: &Path, limit: &Path, number: &str, stop: &AtomicBool) {
         let back = BASE * now.duration_since(looked).as_secs_f64();
         credit = (credit + back - (writes - before)).clamp(0.0, CREDIT);
         (looked, before) = (now, writes);
-        // Some credit has to be there again before it may go fast, or it would go up and down.
+        // Returns to the fast rate only with some credit, to avoid oscillation.
         let wanted = if full { credit > 0.0 } else { credit > FIRST / 4.0 };
         if wanted != full {
             set(if wanted { FIRST } else { BASE });
@@ -65,14 +65,14 @@ fn value(document: &Value, metric: &str) -> Option<f64> {
     cells.iter().find(|cell| cell["metric"] == metric)?["median"].as_f64()
 }
 
-/// Whether others had the processors, so that the load came nowhere near the first rate.
+/// Returns whether busy CPUs kept the load far below the first rate.
 fn is_kept_from_it(document: &Value) -> bool {
     let are_taken = processors_taken(document).is_some() || is_busy();
     let held = document["burst"][0]["timeline"]["held"]["per_s"]["value"].as_f64();
     are_taken && held.is_some_and(|held| held < 0.85 * FIRST)
 }
 
-/// The findings of a study of bursts, on a device with a bucket or without.
+/// Returns the findings of a burst study, on a device with or without credit.
 fn found(has_bucket: bool, time: &str) -> Option<Value> {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let device = volume.device().unwrap();
@@ -114,7 +114,7 @@ mod in_full {
         let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
         let Some(document) = found(true, "150 s") else { return };
         if is_kept_from_it(&document) {
-            // What never came at the first rate has emptied nothing, and that is what must be said.
+            // A load below the first rate uses up no credit, and the result must say so.
             assert_eq!(value(&document, "burst_credits"), None, "{}", document["burst"]);
             return;
         }

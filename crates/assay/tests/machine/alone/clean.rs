@@ -1,4 +1,4 @@
-//! A quiet device gives no alarm, and what is printed can be read by others.
+//! A quiet device raises no alarm, and other programs can read the output.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use assay_testkit::volume::{Filesystem, Volume};
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, require, word};
 
-/// What `--quick` promises.
+/// Time limit that `--quick` promises.
 const QUICK: Duration = Duration::from_secs(25);
 
 /// `cargo xtask clean-checks` does the same fifty times.
@@ -32,7 +32,7 @@ fn quick_checks_raise_no_alarm() {
     };
     let spoken: Vec<Spoken> = (0..count(1, 3)).map(|_| one()).collect();
     let lines: Vec<String> = spoken.iter().map(Spoken::line).collect();
-    // What was measured beside busy processors is no clean check.
+    // A check with busy CPUs is not clean.
     let alone = |spoken: &Spoken| !spoken.suspect.contains_key("cpu-starved");
     let clean: Vec<Spoken> = spoken.into_iter().filter(alone).collect();
     assert!(clean.is_empty() || fault(&clean).is_none(), "{}", lines.join("\n"));

@@ -1,4 +1,4 @@
-//! Factors on real loop devices: they take effect, are put back, and survive being killed.
+//! Factors on real loop devices take effect, are restored, and survive kills.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::turn::{LIMIT, Need, require};
 fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-    // `cargo xtask kills --count 200` does more, and its output is kept in docs.
+    // `cargo xtask kills --count 200` does more; docs contain its output.
     let count = count(3, 20);
     let mut lines = Vec::new();
     let kills = kills::kill(program, count, 20_261_120, &mut |line| lines.push(line.to_owned()));
@@ -47,7 +47,7 @@ name = "cached-read"
 io   = { pattern = "sequential", mix = "read", block_size = "64 KiB", direct = false, runtime = "200 ms" }
 "#;
 
-/// What a run may leave: loop devices over files of the home, mounts there, journals.
+/// Returns leftovers of a run: loop devices over files in the home, mounts there, journals.
 fn left(home: &Home) -> Vec<String> {
     let own = home.assay.home().display().to_string();
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
@@ -127,7 +127,7 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     cells.iter().filter(|cell| cell["metric"] == "iops").for_each(|cell| was_replicated(cell, 2));
 }
 
-/// The kernel keeps read-ahead in whole pages, and says nothing when it rounds.
+/// The kernel silently rounds read-ahead to complete pages.
 #[test]
 fn a_value_that_the_kernel_rounds_is_told_and_left_out() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };

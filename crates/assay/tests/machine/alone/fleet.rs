@@ -1,5 +1,5 @@
-//! Fleets of processes on real devices and links: a link that goes down, a disk that fills up, and hosts that are
-//! lost while settings are changed on all of them. Each at some moment.
+//! Fleets of processes on real devices and links: a failing link, a full disk, and lost hosts while all hosts change
+//! settings. Each at a random time.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,7 @@ use serde_json::Value;
 use crate::turn::{LIMIT, Need, assay, require, word};
 
 const DRIVE: &str = "simulated:fixed,mean=100us,servers=4";
-/// By then whoever is left has ended: the deadline of a trial, 2 s and twice its time, which others wait for twice,
-/// and 10 s.
+/// The remaining hosts have ended by then: twice the trial's time plus 2 s, for which others wait twice, plus 10 s.
 const ENDS_BY: Duration = Duration::from_secs(18);
 
 fn study(factors: &str, time: &str) -> String {
@@ -39,7 +38,7 @@ fn file(scratch: &Scratch, text: &str) -> std::path::PathBuf {
     path
 }
 
-/// Waits until some trials are kept, and a moment; gives how many each rank has.
+/// Waits until some trials are stored, and a moment; returns the number of each rank.
 fn in_some_trial(ranks: &Ranks, running: &mut [Running]) -> Vec<usize> {
     let moment = 1 + below(8) as usize;
     running[0].until(LIMIT, || ranks.kept(0) >= moment).unwrap();
@@ -58,17 +57,17 @@ fn hosts(ended: &Ended) -> Value {
     findings["environment"]["hosts"].clone()
 }
 
-/// Two name spaces with a link between them, each with a host name of its own.
+/// Two network namespaces with a link between them, each with a separate host name.
 struct Link {
     spaces: [String; 2],
 }
 
-/// Words of `ip` without spaces in them.
+/// Runs `ip` with arguments separated by spaces.
 fn ip(words: &str) -> Done<()> {
     call("ip", &words.split(' ').collect::<Vec<_>>()).map(drop)
 }
 
-/// Of documentation alone (RFC 5737): nobody else has them.
+/// Reserved for documentation (RFC 5737).
 const ADDRESSES: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
 
 impl Link {
@@ -104,7 +103,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         for space in &self.spaces {
-            // The link goes with them.
+            // This also deletes the link.
             let _ = ip(&format!("netns delete {space}"));
         }
     }
@@ -157,7 +156,7 @@ fn both_ends_of_a_link_are_in_the_result_by_their_own_names() {
     assert!(hosts["rows"].as_array().unwrap().iter().all(|row| row["lost"].is_null()), "{hosts}");
 }
 
-/// The numbers of all hosts are there, and the one that could not keep its own says so.
+/// The result contains all hosts' numbers, and the host with the full disk reports its error.
 #[test]
 #[ignore = "nightly: 3 s"]
 fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
@@ -172,7 +171,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         let ranks = Ranks::new(&file(&scratch, &study("queue_depth = [1, 2]", "50 ms")), own);
         let mut running = ranks.start(&["--set", "hosts.barrier_timeout=2s"]).unwrap();
         let before = in_some_trial(&ranks, &mut running);
-        // As much as it takes: what is left is nothing.
+        // Fills the remaining space.
         let filler = fs::write(small.directory().join("filler"), vec![1; 16 << 20]);
         assert!(filler.is_err(), "the disk is full now");
         let ended: Vec<Ended> = running.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
@@ -192,7 +191,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
 
 const SCHEDULERS: &str = "scheduler = [\"none\", \"mq-deadline\"]";
 
-/// The scheduler of the device of a volume, all that there are and which one it has.
+/// Returns the I/O schedulers of a volume's device, and the active one.
 fn scheduler(volume: &Volume) -> String {
     let name = volume.device().unwrap().name().to_owned();
     fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap()
@@ -227,12 +226,12 @@ fn settings_are_put_back_on_each_host_whoever_is_lost() {
                 assert_eq!(scheduler(&volumes[other]), before[other], "{signal} of rank {lost}");
             }
             if signal == "STOP" {
-                // It finds that it is alone, and puts back itself.
+                // It notices that it is alone, and restores its settings.
                 gone.signal("CONT").unwrap();
                 assert_eq!(gone.end(began.elapsed() + ENDS_BY).unwrap().code, 5);
             } else {
                 gone.end(LIMIT).unwrap();
-                // What was killed cannot: the next command there does, where anything is left.
+                // A killed process cannot: the next command restores, if necessary.
                 let restored = assay(&volumes[lost]).run(&["restore"], LIMIT).unwrap();
                 assert_eq!(restored.code, 0, "{}", restored.stderr);
             }

@@ -1,4 +1,4 @@
-//! Hands that do not wait: signals while the machine is put back.
+//! Repeated signals during restoration.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ name = "random-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "1 s" }
 "#;
 
-/// Time in which a signal is heard; what is busy is waited for much longer.
+/// Time in which a signal is handled; busy steps may take much longer.
 const HEARD: Duration = Duration::from_millis(500);
 
-/// What a run may leave: mounts and loop devices over files of the home, files, journals.
+/// Returns leftovers of a run: mounts and loop devices over files in the home, files, journals.
 fn left(home: &Home) -> Vec<String> {
     let own = home.assay.home().display().to_string();
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
@@ -52,7 +52,7 @@ fn mounted(home: &Home) -> Option<PathBuf> {
     points.find(|point| point.starts_with(&own)).map(PathBuf::from)
 }
 
-/// A study in the middle of its first trials, and a file of ours that keeps its file system busy.
+/// Returns a study in its first trials, and an open file that keeps its filesystem busy.
 fn busy(home: &Home) -> (Running, File) {
     let study = home.file("study.toml", STUDY);
     let mut running = home.assay.start(&["run", &study, "--scratch", "--quiet"]).unwrap();
@@ -127,7 +127,7 @@ fn restore_beside_a_running_study_names_it() {
     assert_eq!(left(&home), Vec::<String>::new());
 }
 
-/// `cargo xtask signals --count 200` does more, and its output is kept in docs.
+/// `cargo xtask signals --count 200` does more; docs contain its output.
 #[test]
 fn every_study_that_changes_the_machine_ends_as_it_was_asked_to() {
     let programs = [Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];

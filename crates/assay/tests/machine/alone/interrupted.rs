@@ -1,5 +1,5 @@
-//! Every shipped study, ended by Ctrl-C and by `kill -9` at drawn moments. The line that is printed, typed as it stands,
-//! ends the study like a study that nobody interrupted, or is refused with a line that does.
+//! Every bundled study, ended by Ctrl-C and by `kill -9` at random times. The printed command completes the study like
+//! an uninterrupted one, or its refusal prints a command that does.
 
 use std::fs;
 use std::thread::sleep;
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::turn::{Need, assay, has, require, word};
 
-/// No run takes longer, with a load on the machine.
+/// Maximum duration of a run, including on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(600);
 const DEVICE_MIB: u64 = 1024;
-/// The moments are drawn from this, the name of the study and the signal.
+/// Seed of the random times, combined with the names of study and signal.
 const SEED: u64 = 20_261_133;
-/// What ends a study: Ctrl-C, and what no program can catch.
+/// Signals that end a study: Ctrl-C, and one that cannot be caught.
 const SIGNALS: [&str; 2] = ["INT", "KILL"];
-/// How a study is shortened: the first of these with which its trials take `SECONDS`, else the shortest.
+/// Options to shorten a study: the first whose trials take `SECONDS`, otherwise the last.
 const SHORTER: [&[&str]; 4] = [
     &["--replicates", "2", "--set", "runtime=200ms"],
     &["--replicates", "1", "--set", "runtime=200ms"],
@@ -29,11 +29,11 @@ const SHORTER: [&[&str]; 4] = [
     &["--set", "runtime=3s"],
 ];
 const SECONDS: std::ops::Range<f64> = 2.0..60.0;
-/// Levels of factors that shipped studies have more of than a test has time for.
+/// Fewer levels for factors of bundled studies, to save time.
 const NARROWED: [&str; 3] = ["shaper=none,80%", "threads=1,8", "scheduler=none,mq-deadline"];
-/// Exit codes of a study that ran to its end: as expected, with a finding that fails it, with trials that failed.
+/// Exit codes of a completed study: as expected, failed by a finding, or with failed trials.
 const ENDS: [i32; 3] = [0, 1, 5];
-/// After which `assay restore` comes first: not everything was restored, or the study was killed.
+/// Exit codes that require `assay restore` first: incomplete restoration, or a killed study.
 const UNRESTORED: [i32; 2] = [4, 128 + 9];
 
 #[test]
@@ -43,7 +43,7 @@ fn every_shipped_study_goes_on_by_the_printed_line() {
     go_on(presets::all().map(|(name, _)| name).chain(fitness));
 }
 
-/// A study whose device only the survey writes.
+/// A study whose device is written only by the survey.
 #[test]
 fn a_shipped_study_goes_on_by_the_printed_line() {
     go_on(["surface"].into_iter());
@@ -58,7 +58,7 @@ fn go_on(names: impl Iterator<Item = &'static str>) {
     let mut failures = Vec::new();
     for name in names {
         for signal in SIGNALS {
-            // Other tests change settings of the machine, too.
+            // Other tests also change settings of the machine.
             let Some(_turn) = require(&[]) else { return };
             match Site::new().and_then(|site| site.takes(name, signal)) {
                 Ok(told) => println!("{name}, {signal}: {told}"),
@@ -82,7 +82,7 @@ impl Site {
         Ok(Self { assay: assay(&volume), device, volume })
     }
 
-    /// Interrupts a study at the first place where it runs, and goes on with it; says why if it runs nowhere.
+    /// Interrupts a study on the first target where it runs, and continues it; returns a message if it runs nowhere.
     fn takes(&self, name: &str, signal: &str) -> Done<String> {
         let (device, folder) = (self.device.device(), word(self.volume.directory()));
         let plan = self.run(&["plan", "queue-depth", device, "--json"])?.json()?;
@@ -115,7 +115,7 @@ impl Site {
         self.assay.run(words, LIMIT)
     }
 
-    /// The words that run a study at a place in a short time; an error says why it cannot be run there.
+    /// Returns arguments that run a study on a target in a short time, or why it cannot run there.
     fn shortened(&self, name: &str, place: &[&str]) -> Done<Vec<String>> {
         let study = presets::find(name).ok_or("no such study")?.map_err(|own| own.message)?;
         let varies =
@@ -143,8 +143,8 @@ impl Site {
         shortest.1
     }
 
-    /// Starts a study and sends a signal at a drawn moment: within its first two seconds, or within half a second after
-    /// a drawn trial.
+    /// Starts a study and sends a signal at a random time: in its first two seconds, or up to half a second after a
+    /// random trial.
     fn interrupt(&self, words: &[&str], signal: &str) -> Done<Ended> {
         let mut draws = Draws::new(SEED, &format!("{} {signal}", words[1]));
         let is_early = draws.below(4) == 0;
@@ -152,7 +152,7 @@ impl Site {
         let mut running = self.assay.start(&[words, &["--quiet"]].concat())?;
         let is_there = |planned| self.finished().len() as u64 >= planned * part / 100;
         let has_come = || is_early || self.planned_trials().is_some_and(is_there);
-        // A study that ends before is looked at all the same.
+        // A study that ends earlier is checked, too.
         let _ = running.until(LIMIT, has_come);
         sleep(Duration::from_millis(after));
         if !running.has_ended() {
@@ -161,7 +161,7 @@ impl Site {
         running.end(LIMIT)
     }
 
-    /// Types the line that is printed, then the line that its refusal prints; looks at the result.
+    /// Runs the printed command, and then the one that its refusal prints; checks the result.
     fn went_on(&self, words: &[&str], ended: &Ended) -> Done<String> {
         let (mut code, mut printed) = (ended.code, ended.stderr.clone());
         if UNRESTORED.contains(&code) {
@@ -179,7 +179,7 @@ impl Site {
         Ok(told)
     }
 
-    /// Whether the result is that of a study that nobody interrupted, and nothing is left of the study.
+    /// Checks that the result equals that of an uninterrupted study, and that nothing else is left.
     fn is_whole(&self, words: &[&str], code: i32, typed: usize) -> Done<()> {
         let left = self.restored()?.stdout;
         if !left.starts_with("everything is restored") {
@@ -196,7 +196,7 @@ impl Site {
         if orders.len() != all || shown.contains("\"incomplete\"") {
             return Err(format!("{all} trials of {planned}, {} different: {shown}", orders.len()));
         }
-        // A study that had all trials when the signal came has nothing to go on with.
+        // A study with all trials at the time of the signal has nothing to continue.
         if code == 0 || typed == 0 {
             return Ok(());
         }
@@ -204,13 +204,13 @@ impl Site {
         if whole.code == code { Ok(()) } else { Err(format!("uninterrupted: exit {}", whole.code)) }
     }
 
-    /// Types a line in a shell in which `assay` is the program under test.
+    /// Runs a line in a shell in which `assay` is the program under test.
     fn typed(&self, line: &str) -> Done<Ended> {
         let shell = ["sh", "-c", "PATH=${0%/*}:$PATH; eval \"$1\""];
         process::run(&mut self.assay.through(&shell).command(&[line]), LIMIT)
     }
 
-    /// Restores, as soon as the process that was killed and its watchdog have let go of the journal.
+    /// Restores as soon as the killed process and its watchdog have released the journal.
     fn restored(&self) -> Done<Ended> {
         for _ in 0..20 {
             let ended = self.run(&["restore"])?;
@@ -227,13 +227,13 @@ impl Site {
         results.find_map(|entry| fs::read_to_string(entry.path().join(name)).ok())
     }
 
-    /// Trials of the plan; none before the plan is stored.
+    /// Returns the trials in the plan; `None` before it is stored.
     fn planned_trials(&self) -> Option<u64> {
         let plan: Value = serde_json::from_str(&self.stored("plan.json")?).ok()?;
         Some(plan["trials"].as_array()?.len() as u64)
     }
 
-    /// The place in the order of each trial that is stored; the last line may be cut off.
+    /// Returns the order number of each stored trial; the last line may be truncated.
     fn finished(&self) -> Vec<u64> {
         let text = self.stored("trials.jsonl").unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -1,5 +1,4 @@
-//! Settings under others' work: processes of production on a loop device, and what a study may do to
-//! them.
+//! Settings under other programs' work: production processes on a loop device, and the limits of a study.
 
 use std::path::Path;
 
@@ -51,8 +50,8 @@ fn a_drive_that_is_pulled_ends_the_study_and_the_next_of_its_name_is_not_touched
     assert!(ended.stderr.contains("assay resume"), "{}", ended.stderr);
 }
 
-/// Whether a comparison tells what both were on average, of their rows or of the pairs alone; where others left
-/// fewer than three pairs, there is nothing to tell.
+/// Returns whether a comparison has means of its rows or of its pairs; with fewer than three undisturbed pairs, it has
+/// none.
 fn has_means(told: &serde_json::Value) -> bool {
     let has_few = told["n"].as_u64().is_some_and(|pairs| pairs < 3);
     has_few || told["means"].is_array() || told["compared_means"].is_array()
@@ -133,7 +132,7 @@ mod in_full {
         let Some(_turn) = require(&NEEDS) else { return };
         let mut lines = Vec::new();
         let winners = live::identical(program(), 6, |line| lines.push(line.to_owned())).unwrap();
-        // The classes share an error of 5%: three of six happen in 2 of 1,000 rounds.
+        // The classes share a 5% error: three of six occur in 2 of 1,000 rounds.
         assert!(winners <= 2, "{}", lines.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! A small memory for real: swap of every kind under a limit, and nothing of it left.
+//! Real memory pressure: all kinds of swap under a limit, without leftovers.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
         "--json",
         "--quiet",
     ];
-    // Tests beside measure that drive as well.
+    // Parallel tests use that drive, too.
     let wait = ["--wait", "2min"];
     let ended = assay.run(&[&words[..], &more[..], &wait].concat(), 2 * LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -87,7 +87,7 @@ fn killed_at_random_moments_it_is_put_back() {
 mod in_full {
     use super::*;
 
-    /// Target and swap in turns, on numbers of zram devices that the kernel gives again.
+    /// Target and swap alternate on zram numbers that the kernel reuses.
     #[test]
     #[ignore = "nightly: minutes"]
     fn killed_on_names_that_are_given_again_it_is_put_back() {

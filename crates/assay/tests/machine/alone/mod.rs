@@ -1,5 +1,5 @@
-//! One test after the other: what changes settings of the machine (two studies that do refuse each other), and
-//! what expects no other test of this folder beside it. Work of others may go on all the same.
+//! Sequential tests: those that change settings of the machine (two such studies refuse each other), and those that
+//! need no parallel test of this folder. Other work may still run.
 
 mod advice;
 mod burst;

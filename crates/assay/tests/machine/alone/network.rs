@@ -1,4 +1,4 @@
-//! Links in the laboratory's name spaces: what bloats and what hides it, and that nothing is left.
+//! Links in the laboratory's network namespaces: bufferbloat and its mitigation, without leftovers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::turn::{LIMIT, Need, require, skip};
 
 const NEEDS: [Need; 2] = [Need::Program("ip"), Need::Program("tc")];
 
-/// Runs of a study in which the probe may come too late.
+/// Runs of a study whose probe may be late.
 const TRIES: usize = 5;
 
 struct Place {
@@ -40,8 +40,8 @@ impl Place {
         path
     }
 
-    /// A study that beside busy processors may have to be run again: its probe says when it came too late. None where
-    /// it did each time.
+    /// Runs a study repeatedly while its probe reports that busy CPUs delayed it. Returns `None` if every attempt was
+    /// late.
     fn run(&self, factor: &str, more: &str) -> Option<Value> {
         let path = self.study(factor, more);
         let words = ["run", path.to_str().unwrap(), "--json", "--quiet"];
@@ -57,8 +57,8 @@ impl Place {
         None
     }
 
-    /// Runs a study until what is added is as it should be. Where others have the processors, packets wait for
-    /// these as long as in a queue, and it may never be.
+    /// Runs a study until the added latency is as expected. With busy CPUs, packets wait as long as in a queue, and
+    /// this may never happen.
     fn shows(
         &self,
         factors: &str,

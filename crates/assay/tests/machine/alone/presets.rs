@@ -1,5 +1,5 @@
-//! Every shipped study that this kernel can do, for real, in a reduced form: all cells are filled,
-//! every question has an answer, and nothing is left behind.
+//! Every bundled study that this kernel supports, in a reduced form: all cells are filled, every question has an
+//! answer, and nothing is left behind.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use serde_json::Value;
 use crate::findings::{of, was_replicated};
 use crate::turn::{Need, assay, require};
 
-/// Longest of all, with a load beside it: a link whose phases have their seconds.
+/// Maximum for any study under load: a link with phases of fixed duration.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Those that run before each change lands.
+/// Studies tested before each change lands.
 const OFTEN: [&str; 2] = ["schedulers", "flash"];
 
-// Settings of a device and file systems made anew: the most that a study does to the machine.
+// Device settings and new filesystems, the largest changes of any study.
 #[test]
 #[ignore = "nightly: 16 s"]
 fn schedulers() {
@@ -32,7 +32,7 @@ fn flash() {
     runs("flash", &["--set", "card.rated=95 MB/s", "--set", "card.price=12.50 GBP"]);
 }
 
-/// The names of all others, and a nightly test for each, with its reduced settings.
+/// Names of all others with reduced settings, and a nightly test for each.
 macro_rules! reduced {
     ($($long:ident: $name:literal $how:expr;)*) => {
         const REDUCED: &[&str] = &[$($name,)*];
@@ -72,16 +72,16 @@ reduced! {
     stream: "large-files" &[];
     surface: "surface" &[];
     tunable: "tunable" &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"];
-    // What a kernel for servers has, too.
+    // Filesystems that server kernels have, too.
     usb_stick: "usb-stick" &["--set", "filesystem=ext4,xfs"];
     write_cache: "write-cache" &[];
 }
 
 #[test]
 fn every_shipped_study_is_known_here() {
-    // They run beside their own tests: `production` wants work that goes on, work that is recorded a journal, and the
-    // two that build a compiler. `raid-chunk` and `raid-resync` want md: see `xtask lab`. `small-memory`, `max-rate`, `tune`,
-    // those that `check` runs by an option and those that load links have tests of their own.
+    // Tested elsewhere: `production` needs running work, recorded work needs a journal, and two studies build a
+    // compiler. `raid-chunk` and `raid-resync` want md: see `xtask lab`. `small-memory`, `max-rate`, `tune`, those of
+    // `check` options and those that load links have separate tests.
     let others = [
         "check",
         "compile",
@@ -128,7 +128,7 @@ fn is_filled(name: &str, document: &Value) {
     let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
     let arms: usize = document["study"]["factors"].as_array().unwrap().iter().map(levels).product();
     let cells = document["measurements"].as_array().unwrap();
-    // Classes of requests have cells of their own beside those of the workloads.
+    // Request classes have cells in addition to those of workloads.
     let own = |cell: &&Value| study.workload.iter().any(|work| cell["workload"] == work.name);
     let primary = cells.iter().filter(own);
     let primary = primary.filter(|cell| cell["primary"] == true && cell["control"] == false);

@@ -1,5 +1,5 @@
-//! A mirror one of whose members is slow: its loop device's file lies on a file system whose device a
-//! control group holds back, so that the member itself takes longer, as a dying drive does.
+//! A mirror with a slow member: its loop device uses a file on a filesystem whose device a control group throttles,
+//! which slows it like a failing drive.
 
 use std::fs;
 
@@ -23,8 +23,7 @@ name = "write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", queue_depth = 4, runtime = "1 s" }
 "#;
 
-/// btrfs as a mirror of two loop devices, each of which lies in a file on an ext4 of its own. Dropped
-/// in this order.
+/// A btrfs mirror of two loop devices, each using a file on a separate ext4. Dropped in this order.
 struct Mirror {
     mounted: Mounted,
     members: [LoopDevice; 2],
@@ -36,7 +35,7 @@ impl Mirror {
         let below = [(); 2].map(|()| Volume::new(Filesystem::Ext4, 256).unwrap());
         let members = below.each_ref().map(|volume| {
             let image = volume.directory().join("member");
-            // What was never written would be allocated in the middle of the measurement.
+            // Unwritten blocks would be allocated during the measurement.
             call("fallocate", &["--length", "192MiB", &word(&image)]).unwrap();
             LoopDevice::over(image).unwrap()
         });
@@ -95,10 +94,10 @@ fn the_slow_member_of_a_mirror_is_named_and_none_where_both_are_alike() {
     let seen: Value = serde_json::from_str(&seen.stdout).unwrap();
     let slowest = &seen["members"][0]["slowest"];
     assert_eq!(slowest["device"], slow.name(), "{}", seen["members"]);
-    // Which copy btrfs reads goes by the number of the process: a member that was read more often did more than the
-    // other one, and is then not called slow, however long it took.
+    // btrfs chooses the copy to read by process ID: a member that was read more often did more, and is then not
+    // reported as slow, whatever its latency.
     let times = slowest["ratio"].as_f64().unwrap();
     assert!(slowest["is_slow"] == true || times > 10.0, "{slowest}");
-    // The lane is empty before it goes, the members before what they lie on.
+    // Empties the throttled device before removing it, and removes the members before their filesystems.
     drop(lane);
 }

@@ -1,5 +1,4 @@
-//! Who starves beside a busy writer: the shipped study on real volumes, reads and writes each with a
-//! verdict of their own.
+//! Starvation by a busy writer: the bundled study on real volumes, with separate verdicts for reads and writes.
 
 use std::fs;
 
@@ -17,7 +16,7 @@ const WRITES: &str = "reads-during-writes, writes";
 fn study(volume: &Volume, factors: &str) -> String {
     let text = SHIPPED
         .replace("512 MiB", "96 MiB")
-        // However little of that a slow volume takes in its time.
+        // A slow volume completes few of them in the time.
         .replace("block_size = \"8 MiB\"", "block_size = \"4 MiB\"")
         .replace(
             "runtime = \"10 s\", ramp_time = \"1 s\"",
@@ -65,7 +64,7 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let cells = document["measurements"].as_array().unwrap().iter();
     let because: Vec<&Value> = cells.map(|cell| &cell["reasons"]).collect();
     if processors_taken(&document).is_some() && writes["verdict"] != "worse" {
-        // Of suspect numbers nothing is said, and that is what must be.
+        // Suspect numbers must give no verdict.
         assert_eq!(writes["verdict"], "inconclusive", "{because:?} {writes:#}");
         return;
     }
@@ -96,7 +95,7 @@ mod in_full {
                 found.push((seed, told));
             }
         }
-        // The classes share an error of 5%: three of eight happen in 6 of 1,000 rounds.
+        // The classes share a 5% error: three of eight occur in 6 of 1,000 rounds.
         assert!(found.len() <= 2, "{found:#?}");
     }
 }

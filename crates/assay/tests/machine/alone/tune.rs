@@ -1,4 +1,4 @@
-//! A space to search, for real: the best of 48 settings is found where it is known, and whatever dies is put back.
+//! A real configuration space: a race finds the known best of 48 settings, and everything is restored after kills.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn trials(assay: &Assay) -> Vec<Value> {
     let bundles = fs::read_dir(assay.home().join("results")).into_iter().flatten().flatten();
     let texts = bundles.map(|entry| fs::read_to_string(entry.path().join("trials.jsonl")));
     let texts: Vec<String> = texts.flatten().collect();
-    // The last line may be under way.
+    // The last line may be incomplete.
     let lines = texts.iter().flat_map(|text| text.lines());
     lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
@@ -56,7 +56,7 @@ name = "random-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
-/// Each kill comes two trials after the last: ten settings have thirty before any may leave.
+/// Each kill comes two trials after the last: ten settings have thirty trials before any elimination.
 #[test]
 fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
@@ -83,7 +83,7 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let document = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
     let race = &document["race"];
     assert!(race["end"].is_string() && race["winner"].is_object(), "{race}");
-    // What is set now is the baseline, and combinations that make no sense are told.
+    // The current setting is the baseline, and invalid combinations are reported.
     assert_eq!(
         race["baseline"]["read_ahead"], document["study"]["factors"][0]["levels"][0],
         "{document}"
@@ -115,7 +115,7 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
         let arms = plan["trials"].as_array().unwrap();
         arms.iter().find_map(|trial| trial["configuration"][name].as_str()).map(str::to_owned)
     };
-    // Each of the space is among the settings, or is left out with its reason.
+    // Each combination is a setting, or is excluded with a reason.
     let absent = plan["absent"].to_string();
     for name in ["scheduler", "read_ahead", "nr_requests", "wbt_latency"] {
         assert!(level(name).is_some() || absent.contains(name), "{name}: {absent}");
@@ -132,7 +132,7 @@ mod in_full {
     use super::*;
     use crate::turn::skip;
 
-    /// Writes per second that the group allows, however large they are: the largest move the most.
+    /// Writes per second that the control group permits at any size: the largest move the most data.
     const ALLOWED: u32 = 400;
     const LONG: Duration = Duration::from_secs(900);
     const SPACE: &str = r#"
@@ -154,8 +154,8 @@ name = "random-write"
 io   = { pattern = "random", mix = "write", runtime = "400 ms", ramp_time = "50 ms" }
 "#;
 
-    /// The group lets so many writes through, so that those of 32 KiB move twice as much as any others; of all
-    /// that is beside the size nothing matters.
+    /// The control group limits the number of writes: those of 32 KiB move twice as much as others, and other factors
+    /// have no effect.
     #[test]
     #[ignore = "nightly: minutes"]
     fn the_best_of_48_settings_is_found_in_half_of_the_trials_of_a_grid() {
@@ -180,12 +180,12 @@ io   = { pattern = "random", mix = "write", runtime = "400 ms", ramp_time = "50 
         let is_smaller = |runner: &&Value| runner["configuration"]["block_size"] != "32 KiB";
         let stayed = race["entries"].as_array().unwrap().iter().filter(is_smaller);
         let stayed: Vec<&Value> = stayed.filter(|runner| runner["eliminated"].is_null()).collect();
-        // The baseline never leaves.
+        // The baseline is never eliminated.
         assert!(stayed.len() <= 1, "{stayed:?}");
-        // What was disturbed and ran again is nobody's choice.
+        // Repeats of disturbed trials do not count.
         let counted = |trial: &&Value| trial["status"] != "warmup" && trial["repeats"].is_null();
         let ran = trials(&assay).iter().filter(counted).count();
-        // Three of each are the least, and that is half: what others take of the machine costs another round.
+        // Three of each, or half, are the minimum: disturbances cost another round.
         assert!(ran <= arms * 6 / 2 || is_crowded(), "{ran} of {}", arms * 6);
         assert_eq!(condition(&volume, &assay), before);
     }

@@ -1,33 +1,29 @@
-//! The verdict of every claim in `claims.csv`, computed from the published tables. Where a
-//! difference is wanted, change the row of `claims.csv`; the failure tells what it should say.
+//! Computes the verdict of every claim in `claims.csv` from the published tables. A failure prints the row that
+//! `claims.csv` should have.
 //!
 //! The rules, the same for all claims:
 //!
-//! 1. *Arithmetic* (one printed number follows from others): supported where the printed digits are
-//!    the computed number rounded or cut off, else contradicted. A fraction in words
-//!    (halves and thirds) holds within half a tenth, because words round to one digit: 19 of 30 may
-//!    be called two thirds, 18 or 24 may not.
-//! 2. *A difference between settings* is supported only where chance is a poor explanation of it:
-//!    - a number that lies against the claim, in one of its rows: contradicted;
-//!    - size, mean and standard deviation are printed: Welch's test at 5%, which then decides alone.
-//!      Where single operations are the unit, the reason says so: the true p is larger;
-//!    - a mean of n runs without spread: supported where the runs would have to scatter by more than
-//!      is believed of any bench ([`BELIEVABLE_SCATTER`]) to hide the difference;
-//!    - *X is best* (or worst) in several rows: the same, row by row, so that the smallest lead
-//!      decides. A row with a doubted number (it stands in a second row, or the link cannot carry
-//!      it) counts neither for nor against;
-//!    - single readings, rows that share a reading, runs that nobody counted: not shown.
-//! 3. *No difference*: contradicted where rule 2 shows a difference, else not shown: single readings
-//!    show neither, and that two things are the same takes an interval, which nobody published.
-//! 4. *A limit*: contradicted by one number beyond it. To keep a limit that arithmetic sets is
-//!    support; not to break one that physics sets shows nothing.
-//! 5. *A count of steps*: contradicted where the steps that are listed give another, or a measurement
-//!    does: what was moved, in whole steps, rounded to the nearest.
-//! 6. No number that could speak: no data.
-//! 7. A premise that nobody knows (whether a monitor takes a blanking that it was never asked for):
-//!    what would follow is told, and it is not shown.
+//! 1. *Arithmetic* (a printed number follows from others): supported if the printed digits are the computed number,
+//!    rounded or truncated; otherwise contradicted. Fractions in words (halves and thirds) may differ by half a tenth,
+//!    because words round to one digit: two thirds may mean 19 of 30, but not 18 or 24.
+//! 2. *A difference between settings* is supported only if chance is an implausible explanation:
+//!    - a number contradicts the claim in one of its rows: contradicted;
+//!    - with size, mean and standard deviation, Welch's test at 5% decides alone. If single operations are the unit,
+//!      the reason states that the true p is larger;
+//!    - a mean of n runs without standard deviation: supported if only an implausible scatter of the runs
+//!      ([`BELIEVABLE_SCATTER`]) could explain it;
+//!    - *X is best* (or worst) in several rows: the same per row; the smallest lead decides. Rows with a doubted number
+//!      (copied from another row, or above the link's maximum) do not count;
+//!    - single readings, rows that share a reading, an unknown number of runs: not shown.
+//! 3. *No difference*: contradicted if rule 2 shows a difference, otherwise not shown: single readings show neither,
+//!    and equivalence needs a CI, which nobody published.
+//! 4. *A limit*: contradicted by one number beyond it. Staying within an arithmetic limit supports the claim; staying
+//!    within a physical limit shows nothing.
+//! 5. *A count of steps*: contradicted if the listed steps, or the measured amount in steps (rounded), differ.
+//! 6. No relevant number: no data.
+//! 7. An unknown premise (whether a monitor accepts an untried blanking): states the consequence, not shown.
 //!
-//! Supported means that the printed numbers carry the claim, not that it holds elsewhere.
+//! Supported means that the printed numbers agree with the claim, not that it is true elsewhere.
 
 use assay_core::calc::modeline::{self, Better, Check, Limits, TIMINGS};
 use assay_core::presence::Presence;
@@ -35,8 +31,8 @@ use assay_core::reference::Library;
 use assay_core::reference::sheet::{Printed, Sheet, SheetRow};
 use assay_core::stats::{Sample, welch};
 
-/// Scatter of repeats, as a fraction, that is still believed of a machine that nobody watched:
-/// repeats of one program on bare metal of a shared machine were seen to differ by that much.
+/// Maximum plausible scatter of repeats on an unobserved machine, as a fraction: measured for repeats of one program on
+/// bare metal of a shared machine.
 const BELIEVABLE_SCATTER: f64 = 0.26;
 
 type Judged = (&'static str, &'static str);
@@ -81,8 +77,8 @@ fn says(printed: &str, amount: f64) -> bool {
     Printed::parse(printed).unwrap().says(amount)
 }
 
-/// The scatter of single runs, as a fraction of each mean, from which on chance alone would explain
-/// the difference of two means of five runs (Welch at 5%).
+/// Returns the scatter of single runs, as a fraction of each mean, above which the difference of two means of five runs
+/// is not significant (Welch at 5%).
 fn scatter_that_hides(first: f64, second: f64) -> f64 {
     let (mut low, mut high) = (0.0, 16.0);
     for _ in 0..60 {
@@ -173,7 +169,7 @@ fn anchors() -> Vec<Judged> {
     ]
 }
 
-/// A number of `prose.csv` in bytes, seconds or as it is.
+/// Returns a number of `prose.csv` in bytes, seconds or unchanged.
 fn amount(item: &str, metric: &str) -> f64 {
     let sheet = sheet("prose.csv");
     let row = sheet.one(&[("item", item), ("metric", metric)]).unwrap();
@@ -210,7 +206,7 @@ fn prose() -> Vec<Judged> {
     let first = |metric| amount("initial encryption", metric);
     let [capacity, time] = ["capacity", "time"].map(first);
     let [lowest, highest] = ["lowest rate", "highest rate"].map(first);
-    // 50 minutes stand for 45 to 55.
+    // 50 minutes mean 45 to 55.
     let (fast, slow) = (capacity / (time - 300.0), capacity / (time + 300.0));
 
     let place = |by| amount("btrfs random reads", by);
@@ -229,7 +225,7 @@ fn prose() -> Vec<Judged> {
             if fast >= lowest && slow <= highest { "not shown" } else { "contradicted" },
         ),
         (
-            // By Little's law the lowest rate at equal threads is the longest latency.
+            // By Little's law, the lowest rate with equal threads has the highest latency.
             "btrfs has the lowest rate and the lowest latency of random reads at equal threads",
             if by_rate == by_latency { "not shown" } else { "contradicted" },
         ),
@@ -238,7 +234,7 @@ fn prose() -> Vec<Judged> {
     ]
 }
 
-/// A published mode, checked against its limits; its own clock is the most that is known to work.
+/// Checks a published mode against its limits; its pixel clock is the highest known to work.
 fn checked(name: &str) -> Check {
     let sheet = sheet("modelines.csv");
     let row = sheet.one(&[("name", name)]).unwrap();
@@ -248,7 +244,7 @@ fn checked(name: &str) -> Check {
         h_khz: Some([value("hmin_khz"), value("hmax_khz")]),
         v_hz: Some([value("vmin_hz"), value("vmax_hz")]),
     };
-    // The columns from the clock to vtotal are in the order in which programs write them.
+    // The columns from the clock to vtotal have the order of a modeline.
     modeline::check(modeline::parse(&row.cells()[1..10].join(" ")).unwrap(), limits, &TIMINGS)
 }
 
@@ -305,7 +301,7 @@ fn encryption() -> Vec<Judged> {
         ),
         (
             "CPU usage was about the same with and without encryption",
-            // Of one run each there is no scatter to hold a difference against.
+            // Single runs have no scatter to compare a difference with.
             if sheet.statistic() == "one run" { "not shown" } else { "contradicted" },
         ),
     ]
@@ -316,7 +312,7 @@ fn ssd() -> Vec<Judged> {
     let boot = [("test", "boot")];
     let (ssd, disk) = (number(&sheet, &boot, "ssd"), number(&sheet, &boot, "hdd"));
     let (ratio, scatter) = (disk / ssd, scatter_that_hides(ssd, disk));
-    // The energy of a job times how much faster it was done is its mean power.
+    // Energy per job times the speedup is the mean power.
     let jobs = sheet.rows().filter(|row| text(*row, "energy_published").contains('/'));
     let more = jobs.into_iter().any(|row| row.positive("ratio_published").unwrap() > 1.0);
     vec![
@@ -335,25 +331,25 @@ fn ssd() -> Vec<Judged> {
     ]
 }
 
-/// What SATA 6.0 Gbit/s, the link of the drive, can carry: bytes per second.
+/// Maximum of the drive's link, SATA 6.0 Gbit/s, in bytes per second.
 const LINK: f64 = 600e6;
-/// A clock may be off by so much.
+/// Permitted error of a clock.
 const LINK_TOLERANCE: f64 = 1.01;
 const SCHEDULERS: [&str; 3] = ["cfq", "noop", "deadline"];
 
-/// Bytes per second of a rate: Bonnie++ counts in 1024 bytes what it prints as K.
+/// Returns bytes per second of a rate: Bonnie++ prints units of 1024 bytes as K.
 fn rate(row: SheetRow<'_>, scheduler: &str) -> f64 {
     1024.0 * row.positive(scheduler).unwrap()
 }
 
-/// A claim that a scheduler comes first, or last, in all rows of a file system and of operations.
+/// Judges a claim that a scheduler is first or last in all rows of a filesystem and of operations.
 fn ranking(claim: &'static str, fs: &str, ops: &[&str], scheduler: &str, lowest: bool) -> Judged {
     let sheet = sheet("schedulers.csv");
     let mut all = Vec::new();
     for row in sheet.rows() {
         all.extend(SCHEDULERS.map(|name| rate(row, name)));
     }
-    // Of each row without a doubted number how far the scheduler leads, and the scatter that would hide it.
+    // Returns the scheduler's lead in each row without a doubted number, and the scatter that would hide it.
     let mut leads: Vec<(f64, f64)> = Vec::new();
     for row in sheet.rows().filter(|row| fs.is_empty() || text(*row, "fs") == fs) {
         let rates = SCHEDULERS.map(|name| rate(row, name));
@@ -401,12 +397,12 @@ fn schedulers() -> Vec<Judged> {
     ]
 }
 
-/// One class of operations under one setting: the row of the summary, and its histogram.
+/// One class of operations with one setting: the row of the summary, and its histogram.
 struct Side {
     n: f64,
     mean_us: f64,
     sd_us: f64,
-    /// From, to (microseconds) and how many.
+    /// Lower and upper bound in microseconds, and count.
     buckets: Vec<[f64; 3]>,
 }
 
@@ -426,7 +422,7 @@ impl Side {
         Self { n, mean_us, sd_us, buckets }
     }
 
-    /// The histogram holds as many operations as the summary says, and allows their mean.
+    /// Returns whether the histogram has as many operations as the summary, and is consistent with the mean.
     fn agrees(&self) -> bool {
         let sum = |of: fn(&[f64; 3]) -> f64| self.buckets.iter().map(of).sum::<f64>();
         let least = sum(|[from, _, count]| from * count) / self.n;
@@ -435,7 +431,7 @@ impl Side {
     }
 }
 
-/// What became of a class: the claim is that it became faster.
+/// Returns whether a class became faster, as claimed.
 fn became(class: &str) -> &'static str {
     let [before, after] = ["10", "3"].map(|level| Side::read(class, level));
     let of = |side: &Side| Sample { n: side.n as usize, mean: side.mean_us, sd: Some(side.sd_us) };
