@@ -23,6 +23,11 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     })
 }
 
+/// Returns whether a value is the default; stored files omit these.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

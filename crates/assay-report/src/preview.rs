@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::document::{Block, Document, Remark, Section};
 use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
+use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_machine::system::identity::{Loss, Stake};
@@ -20,7 +21,6 @@ use assay_study::plan::design::Demands;
 use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
 use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
-use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_workloads::io;
 use assay_workloads::metrics::noun;
@@ -51,12 +51,12 @@ pub struct Preview {
     pub configurations: usize,
     pub trial_count: usize,
     /// Whether the pilot chooses the number of replicates and the length of their trials.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub by_pilot: bool,
     /// Seconds of all trials; an upper limit if operations are counted.
     pub trials_s: f64,
     /// Whether trials may end early, when their operations are done.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub may_end_early: bool,
     /// Bytes written before trials to fill areas.
     pub area_bytes: u64,
@@ -75,10 +75,10 @@ pub struct Preview {
     #[serde(skip)]
     pub creates_files: bool,
     /// Whether everything runs in virtual machines with drives in memory.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub in_vm: bool,
     /// Whether the number of runs ends a trial, regardless of their time.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub open_ended: bool,
     /// Changes and how Assay reverts them; with several hosts, the changes common to all.
     pub changes: Vec<String>,
@@ -155,7 +155,7 @@ pub struct PreviewTrial {
     pub order: u32,
     pub replicate: u32,
     /// Runs first, and does not count in the analysis.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub warmup: bool,
     pub workload: String,
     pub configuration: assay_study::results::plan::Arm,

@@ -55,11 +55,6 @@ pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) ->
     serde_json::from_str(&json).map_err(|_| format!("unknown value `{text}`; use {choices}"))
 }
 
-/// Returns whether a value is the default; stored files omit these.
-pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
     text.parse()
         .ok()

@@ -35,7 +35,6 @@ use assay_core::quantity::played::Class;
 use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
-pub use keys::is_default;
 pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, RunResult, SeriesRow};
 pub use place::{Area, DirectUse, EngineUse, Offer, Programs, Run, TestMedium};
 pub use workload::{

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use assay_study::findings::Trust;
-use assay_study::results::plan::is_false;
 use serde::{Deserialize, Serialize};
 
 pub const FORMAT: &str = "assay-collection/1";
@@ -41,7 +40,7 @@ pub struct CollectionRow {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub assay: String,
     /// Whether somebody else measured it; the contributor does not vouch for it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub foreign: bool,
     /// The source, if Assay did not measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

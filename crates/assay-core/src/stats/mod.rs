@@ -5,8 +5,6 @@
 //!
 //! Main types: [`Sample`], [`PairedRatio`], [`Welch`], [`Verdict`].
 
-#![warn(missing_docs)]
-
 pub mod bucket;
 pub mod drift;
 pub mod effects;

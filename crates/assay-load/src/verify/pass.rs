@@ -27,23 +27,23 @@ const MOST_TOLD: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCounts {
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub torn: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stale: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub misplaced: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub zeroed: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub flipped: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub foreign: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unreadable: u64,
 }
 
-fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+fn is_default<T: Default + PartialEq>(count: &T) -> bool {
     *count == T::default()
 }
 
@@ -87,15 +87,15 @@ pub struct Verified {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<WrongData>,
     /// Sound blocks with several possible writes, which were in flight at the same time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ambiguous: u64,
     /// Blocks with a write without a confirmed end, if the run was killed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unconfirmed: u64,
     /// Operations known to have ended, for a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u64>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cut_short: bool,
     pub elapsed_ns: u64,
 }

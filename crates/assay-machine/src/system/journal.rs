@@ -51,7 +51,7 @@ struct Entry {
     lifetime: Lifetime,
     undo: Undo,
     /// Whether the entry is void, because the change did not happen.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     struck: bool,
 }
 

@@ -3,8 +3,6 @@
 use assay_core::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};
 
-use assay_workloads::is_default;
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
@@ -13,7 +11,7 @@ pub struct Gate {
     pub must_detect: Option<Percent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub allow_inconclusive: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_inconclusive: Option<u8>,

@@ -28,12 +28,11 @@ pub mod words;
 
 use std::collections::BTreeMap;
 
+use assay_core::json::is_default;
 use assay_core::quantity::{Bytes, Percent, Time};
 use assay_machine::system::powered::Wanted;
 use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
-
-use assay_workloads::is_default;
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use check::is_taken;

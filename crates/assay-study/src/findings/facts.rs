@@ -1,5 +1,6 @@
 //! Facts behind the texts of findings: workload, file system, order of trials.
 
+use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_workloads::io::{Class, Mix, Pattern};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::{EnvironmentFacts, FORMAT, Findings, StudyFacts, TargetFacts, WorkloadFacts};
 use crate::results::design::Order;
 use crate::results::plan::Arm;
-use crate::results::plan::is_false;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -17,16 +17,16 @@ pub struct IoFacts {
     /// What operations do to their blocks.
     pub mix: Mix,
     pub size_bytes: u64,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub data_sync: bool,
     /// Arrival rate or think time limits the rate, so the rate is not a property of the drive.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub rate_limited: bool,
     /// Several sizes (`size_bytes` is the largest) or non-uniform offsets: not a usual number.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shaped: bool,
     /// An `fdatasync` after some of the writes.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub partly_synced: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct Ordered {
     pub replicates: u32,
     pub order: Order,
     /// Whether each replicate began with a warm-up.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub warmups: bool,
 }
 

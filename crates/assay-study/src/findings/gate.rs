@@ -1,10 +1,9 @@
 //! The result of a gate: a study against its baseline, or a later side against an earlier one.
 
+use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
 use serde::{Deserialize, Serialize};
-
-use crate::results::plan::is_false;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -29,7 +28,7 @@ pub struct Gated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Whether more replicates would remain inconclusive.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[serde(rename = "final")]
     pub is_final: bool,
     /// Relative loss; negative if it is better.
@@ -85,7 +84,7 @@ pub struct GateAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicates: Option<u32>,
     /// Whether inconclusive rows pass.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub allow_inconclusive: bool,
     pub outcome: GateEnd,
     /// The result in words, with its rows.

@@ -19,6 +19,7 @@ pub mod shown;
 mod trust;
 
 use assay_core::exhibit::Exhibit;
+use assay_core::json::is_default;
 use assay_core::quantity::{Better, Scale};
 use assay_workloads::io::Pace;
 use serde::{Deserialize, Serialize};
@@ -26,10 +27,9 @@ use serde::{Deserialize, Serialize};
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use crate::results::design::tells;
-use crate::results::plan::{Arm, arm_in_words, is_false};
+use crate::results::plan::{Arm, arm_in_words};
 use crate::results::record::{Repeats, Status};
 use crate::results::surroundings::facts::Activity;
-use assay_workloads::is_default;
 
 pub use cells::is_wide;
 pub use measurements::Measurements;
@@ -88,14 +88,14 @@ pub struct TargetFacts {
     pub area_bytes: u64,
     pub direct: bool,
     /// Whether direct writes used the page cache anyway.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub writes_buffered: bool,
     pub rotational: Option<bool>,
     pub notes: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<FilesystemFacts>,
     /// Whether the drive is a loop device with a backing file on another file system.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub on_a_file: bool,
     /// Encryption layers below the target, the uppermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -150,7 +150,7 @@ pub struct TrialValue {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
     /// Far from the value that replicate and arm predict (modified z above 3.5): flagged, never removed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outlier: bool,
 }
 
@@ -187,7 +187,7 @@ pub struct Measurement {
     /// 95% t interval of that mean; from 3 trials on, provisional below 6.
     pub ci95: Option<[f64; 2]>,
     /// Whether the interval is too wide to be useful: its upper end is more than twice the lower one.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub wide: bool,
     /// Fewer trials than a settled statement needs.
     pub provisional: bool,
@@ -316,10 +316,10 @@ pub struct Comparison {
     /// Verdict; absent if none is intended.
     pub verdict: Option<Verdict>,
     /// Trials are still pending, so there is no verdict yet.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub withheld: bool,
     /// Better or worse, but by less than the margin (95% confidence).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub within_margin: bool,
     /// Equivalence margin, as a fraction.
     pub margin: Option<f64>,

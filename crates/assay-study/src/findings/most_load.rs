@@ -32,7 +32,7 @@ pub struct Rate {
     pub outcome: Standing,
     pub trials: usize,
     /// Trials that did not issue their operations on time.
-    #[serde(default, skip_serializing_if = "assay_workloads::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub late: usize,
     /// Geometric mean of the percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

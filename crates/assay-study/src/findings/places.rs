@@ -1,12 +1,12 @@
 //! The same workload in several places, such as bare metal and containers, in percent of one of them.
 
+use assay_core::json::is_default;
 use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
 
 use super::facts::PlaceSort;
 use super::{EnvironmentFacts, Trust};
-use crate::results::plan::{Arm, is_false};
-use assay_workloads::is_default;
+use crate::results::plan::Arm;
 
 pub const PLACE: &str = "place";
 
@@ -125,7 +125,7 @@ pub struct PlaceRow {
     /// Trust; absent without rules to judge the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub emulated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,

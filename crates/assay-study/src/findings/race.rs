@@ -4,7 +4,7 @@ use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
 
 use super::Trust;
-use crate::results::plan::{Arm, is_false};
+use crate::results::plan::Arm;
 
 /// A race, over or under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct RaceAnswer {
     /// Ratio of the winner's mean to the baseline's, over common replicates; biased upward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner_ratio: Option<f64>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub baseline_eliminated: bool,
     /// Every configuration, in the order of the plan; empty if an emulator determined the speed.
     pub entries: Vec<Runner>,
@@ -66,7 +66,7 @@ pub struct Departure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_leader: Option<Behind>,
     /// Whether it harmed the production workload and was rolled back.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub rolled_back: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedLevel>,
@@ -106,7 +106,7 @@ pub struct ScreenedLevel {
     pub ratio_to_best: Option<f64>,
     /// Simultaneous 95% CI for all levels; absent for the best level.
     pub ends: Option<[f64; 2]>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub eliminated: bool,
 }
 

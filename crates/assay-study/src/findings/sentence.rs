@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Findings, Kind, Verdict};
-use crate::results::plan::is_false;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -47,7 +46,7 @@ pub struct Sentence {
     /// Ids of the comparisons that it reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<String>,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub interval: bool,
 }
 

@@ -1,10 +1,10 @@
 //! The comparison of a study and its rules: fixed before the first trial, hashed with the plan.
 
+use assay_core::json::is_default;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Arm, is_false};
+use super::plan::Arm;
 pub use crate::file::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
-use assay_workloads::is_default;
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;
@@ -69,9 +69,9 @@ pub struct Gate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Whether the study ends as soon as each row is above or below the limit (95% confidence).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub until_decided: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub allow_inconclusive: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct Fleet {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_one_machine: Vec<Vec<u32>>,
     /// Connections that were turned away: they did not know the token, or talked nonsense.
-    #[serde(default, skip_serializing_if = "assay_workloads::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub turned_away: u64,
 }
 

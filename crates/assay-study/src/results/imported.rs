@@ -44,7 +44,7 @@ pub struct Import {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<SourceFile>,
     /// Whether the user declared the order of the rows to be the order of the trials.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub in_order: bool,
     /// Which direction of a metric is better, as the user stated it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -9,7 +9,7 @@ use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::io::Engine;
-use assay_workloads::{Background, PlannedWork as _, Touch, WorkPlan, is_default};
+use assay_workloads::{Background, PlannedWork as _, Touch, WorkPlan};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
@@ -54,7 +54,7 @@ pub struct Survey {
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub under: Arm,
     /// Nanoseconds that making it took, without filling the area.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub made_ns: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
@@ -80,13 +80,6 @@ impl Survey {
             refused: Vec::new(),
         }
     }
-}
-
-/// For serde: omits false.
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-pub fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -246,7 +239,7 @@ pub struct PlannedWorkload {
     /// Its arm: the level of each factor. Plans of versions before factors have none here.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub control: bool,
     pub target: usize,
     pub work: WorkPlan,
@@ -323,11 +316,11 @@ const NOT_MEASURED: &str = "not measured: ";
 pub struct PlannedTrial {
     pub order: u32,
     /// Index of the machine that runs it; 0 if there is only one.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub host: u32,
     pub replicate: u32,
     /// A warm-up, excluded from results: the next trial then follows the same arm.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub lead_in: bool,
     pub workload: usize,
     pub arm: Arm,

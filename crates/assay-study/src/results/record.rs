@@ -12,7 +12,6 @@ pub use assay_machine::probes::Evidence;
 pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 pub use assay_machine::probes::own_traffic::OwnTraffic;
 pub use assay_machine::probes::processors::ProcessorTicks;
-use assay_workloads::is_default;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -57,7 +56,7 @@ pub struct Spent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     pub order: u32,
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub host: u32,
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,

@@ -26,7 +26,7 @@ pub struct OutputTail {
     pub bytes: u64,
     /// Its end as plain text.
     pub text: String,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub is_cut: bool,
 }
 
@@ -88,7 +88,7 @@ pub struct CommandDetail {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub produced: BTreeMap<String, u64>,
     /// Processes that commands left running and Assay ended.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub left_running: u64,
 }
 

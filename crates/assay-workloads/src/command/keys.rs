@@ -65,7 +65,7 @@ keys! {
             example: "input = \"words.txt\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         drop_caches: bool = false => {
             words: "drop the page cache before each run (as root)",
             form: Form::Flag,
@@ -90,7 +90,7 @@ keys! {
             ),
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         ignore_failure: bool = false => {
             words: "include failed runs",
             form: Form::Flag,

@@ -359,19 +359,19 @@ pub struct DurabilityPlan {
     pub assumed_drive: Drive,
     /// Assumed atomic write unit of the drive in bytes.
     pub assumed_atomic_bytes: u64,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub method: Method,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub write_to: On,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub own: Option<CommandLines>,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub needs: Vec<String>,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub vm: VmConfig,
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub peer: Option<String>,
 }
 

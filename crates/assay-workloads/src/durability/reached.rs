@@ -11,16 +11,16 @@ use crate::durability::command::last_words;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reached {
     /// Crash points after which the file system did not mount, or the file was missing.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub unreachable: u64,
     /// The reason for the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable_reason: Option<String>,
     /// Crash points after which its check ran, after mounting and unmounting.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub inspected: u64,
     /// Crash points after which the check found an error.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub faulty: u64,
     /// The output of the first such check.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,7 +32,7 @@ pub struct DurabilityFacts {
     pub configuration: Levels,
     pub method: Method,
     /// The storage written to.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub write_to: On,
     /// Mount options of the file system in the machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]

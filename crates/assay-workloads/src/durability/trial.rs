@@ -76,7 +76,7 @@ pub struct DurabilityDetail {
     pub window_ns: u64,
     #[serde(flatten)]
     pub tally: CutTally,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub stopped: bool,
 }
 

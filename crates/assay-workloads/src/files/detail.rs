@@ -23,7 +23,7 @@ pub struct FilePhase {
     /// Time of the sync, nanoseconds.
     pub sync_ns: u64,
     /// Files that were not accessed because its share of the time was over.
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub left: u64,
 }
 

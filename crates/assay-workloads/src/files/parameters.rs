@@ -96,7 +96,7 @@ keys! {
             ),
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         drop_caches: bool = false => {
             words: "drop the page cache before each phase except the first (as root)",
             form: Form::Flag,

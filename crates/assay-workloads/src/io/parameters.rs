@@ -142,7 +142,7 @@ parameters! {
         fio: fio_line::content,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of duplicate blocks in the written data",
         form: Form::Own(&forms::DUPLICATES),
@@ -216,7 +216,7 @@ parameters! {
         kept: arrival_rate,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     arrival_process: Arrivals = Arrivals::Fixed => {
         words: "arrival process of the operations; fixed by default",
         form: Form::Word(|| vec!["fixed", "poisson"]),
@@ -279,7 +279,7 @@ parameters! {
         kept: poll,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pin: bool = false => {
         words: "pinning of each thread to one CPU",
         form: Form::Flag,
@@ -322,7 +322,7 @@ parameters! {
         kept: operations,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     distribution: Access = Access::Uniform => {
         words: "distribution of random offsets",
         form: Form::Own(&forms::ACCESS),
@@ -377,7 +377,7 @@ parameters! {
         kept: stride,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     rw_split: Apart = Apart::None => {
         words: "separation of reads and writes in a mixed workload",
         form: Form::Word(|| vec!["none", "positions", "halves"]),
@@ -398,7 +398,7 @@ parameters! {
         kept: rw_split,
     }
 
-    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     verify: bool = false => {
         words: "read back and verify all written data after each trial, outside the measured time",
         form: Form::Flag,

@@ -68,7 +68,7 @@ macro_rules! parameters {
             sync: WriteSync,
             content: Content,
             direct: bool,
-            $($(#[serde(default, skip_serializing_if = "crate::keys::is_default")] $kept: $type,)?)+
+            $($(#[serde(default, skip_serializing_if = "assay_core::json::is_default")] $kept: $type,)?)+
             /// Several sizes; `size_bytes` is the largest.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             sizes: Option<Size>,

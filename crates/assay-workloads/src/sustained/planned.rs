@@ -15,7 +15,7 @@ pub struct SustainedPlan {
     pub engine: Engine,
     pub bytes: u64,
     /// Whether each slice is synced within its time, because it uses the page cache.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub synced: bool,
 }
 

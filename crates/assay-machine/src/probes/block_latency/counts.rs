@@ -29,7 +29,7 @@ pub struct BlockLatency {
     /// requests. A device that vanished is absent with that reason.
     pub devices: BTreeMap<String, Presence<BTreeMap<String, ClassSpan>>>,
     /// Requests without an observed beginning: their latency excludes the time before.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub unseen_beginnings: u64,
     /// Requests missing from the latencies, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,7 +39,7 @@ pub struct BlockLatency {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassSpan {
     pub requests: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
     pub failed: u64,
     pub bytes: u64,
     /// From the arrival in the block layer to the end.
@@ -113,11 +113,6 @@ pub fn bucket_to_ns(index: u64) -> u64 {
 /// A bucket beyond the last one, which no version writes, is read as the last one.
 fn position(index: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX).min(LATENCY_BUCKETS - 1)
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Requests that ended between two readings of one device, by class name.

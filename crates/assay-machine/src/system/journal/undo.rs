@@ -176,7 +176,7 @@ pub enum Undo {
     NetworkSpace {
         name: String,
         /// Whether the last namespace takes the mount of all namespaces with it: `ip` made the mount for this run.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
         with_mount: bool,
     },
     /// Removes the queueing discipline of Assay from an interface.

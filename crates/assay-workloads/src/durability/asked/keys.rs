@@ -102,7 +102,7 @@ keys! {
             ),
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         method: Method = Method::Replay => {
             words: "crash method: replay, kill or plug",
             form: Form::Word(Method::names),
@@ -117,7 +117,7 @@ keys! {
             ),
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         write_to: On = On::Target => {
             words: "where to write: target, drive, ext4, xfs or btrfs",
             form: Form::Word(On::names),
@@ -145,14 +145,14 @@ keys! {
             ),
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         peer: Option<String> = None => {
             words: PEER,
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         writer_command: Option<String> = None => {
             words: "shell command that writes to its directory on the filesystem until the command exits or the runtime ends; \
                     each printed line acknowledges a durable write",
@@ -160,7 +160,7 @@ keys! {
             example: "writer_command = \"my-db --fill\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         check_command: Option<String> = None => {
             words: "shell command to run in the writer's directory after each crash, with the printed lines in the file \
                     $ASSAY_ACKNOWLEDGED; exit code 0 means no loss",
@@ -168,14 +168,14 @@ keys! {
             example: "check_command = \"my-db --verify\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         check_timeout: Option<Time> = None => {
             words: "maximum run time of a check (default: 60 s); a check that takes longer is inconclusive and ends the trial",
             form: Form::Time { least: Time(1_000_000) },
             example: "check_timeout = \"10 s\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         needs: Vec<String> = Vec::new() => {
             words: "names or paths of host programs and files that the command and the check need; Assay copies these to \
                     /usr/bin in the virtual machine",
@@ -183,21 +183,21 @@ keys! {
             example: "needs = [\"sqlite3\", \"./my-check.sh\"]",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_memory: Option<Bytes> = None => {
             words: "memory of each virtual machine; 1 GiB by default",
             form: Form::Size { least: LEAST_MEMORY, most: Bytes(1 << 50) },
             example: "vm_memory = \"2 GiB\"",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_cpus: Option<u32> = None => {
             words: "CPUs of each virtual machine; 2 by default",
             form: Form::Whole { least: 1, most: MOST_CPUS },
             example: "vm_cpus = 4",
         }
 
-        #[serde(skip_serializing_if = "crate::keys::is_default")]
+        #[serde(skip_serializing_if = "assay_core::json::is_default")]
         vm_kernel: Option<String> = None => {
             words: "directory of an unpacked kernel package, with boot and lib/modules; by default the newest kernel in /boot",
             form: Form::Text,
