@@ -8,7 +8,6 @@
 //! Main types: [`BlockTrace`] and its [`BlockTotals`], [`Launch`] (a program to start), [`Counter`] (of such programs),
 //! [`LoopOptions`], [`MappedExtent`].
 
-#![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod block;

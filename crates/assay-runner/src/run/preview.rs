@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::fleet::{Fleet, Member, OfHost};
 use super::places::{Place, extent, places_of};
 use super::request::Consented;
-use super::start::{anything, nothing_to_compare};
+use super::start::{most_load_can_be_told, nothing_left};
 use super::{changes, now, others, resolve, survey};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
@@ -38,7 +38,7 @@ pub fn preview(
     let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
     seen.changes = changes::wanting(system, &demands, &places);
     seen.changes.extend(changes::changes(system, &demands, &places));
-    let lone = nothing_to_compare(&seen.plan);
+    let lone = nothing_left(&seen.plan);
     seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
     seen.lacks.extend(changes::lacks(system, &demands));
     Ok(seen)
@@ -91,7 +91,7 @@ fn shared(
         None => seen.study,
     };
     let plan = plan::make(&study, surveys, fleet.seed());
-    anything(&plan)?;
+    most_load_can_be_told(&plan)?;
     fleet.prove(&plan)?;
     Ok(Preview { study, plan, ..seen })
 }
@@ -125,7 +125,7 @@ pub(super) fn of_places(
         study = allocation::settle(study, quick, &surveys);
     }
     let plan = plan::make(&study, surveys, seed);
-    anything(&plan)?;
+    most_load_can_be_told(&plan)?;
     Ok(Preview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 

@@ -190,21 +190,15 @@ fn torn_down(bed: &mut TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
 }
 
-/// The reason for the first unavailable workload.
+/// The most frequent reason for unavailable workloads; the first of several such reasons.
 fn why(plan: &Plan) -> String {
-    let first = plan.absent.first();
-    first.map_or("no workload".to_owned(), |absent| absent.reason.clone())
+    let reasons = || plan.absent.iter().map(|absent| absent.reason.as_str());
+    let count = |reason: &&str| reasons().filter(|other| other == reason).count();
+    // The last of equals is taken.
+    reasons().rev().max_by_key(count).unwrap_or("no workload").to_owned()
 }
 
-pub(super) fn anything(plan: &Plan) -> Outcome<()> {
-    most_load_can_be_told(plan)?;
-    if !plan.workloads.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::refused(format!("this study cannot run here: {}", why(plan))))
-}
-
-fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
+pub(super) fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
         return Err(Failure::mistake(
@@ -222,8 +216,11 @@ fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     })
 }
 
-/// Returns why nothing is left to compare: each workload has only the baseline. `None` otherwise.
-pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
+/// Returns why nothing is left to run, or to compare: each workload has only the baseline. `None` otherwise.
+pub(super) fn nothing_left(plan: &Plan) -> Option<String> {
+    if plan.workloads.is_empty() {
+        return Some(format!("this study cannot run here: {}", why(plan)));
+    }
     // If the operator changes a factor by hand, each level is a separate study, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
     if plan.design.varied().next().is_none() || plan.design.varied().any(by_hand) {
@@ -257,13 +254,13 @@ fn alone(plan: &Plan) -> String {
 }
 
 fn enough(plan: &Plan) -> Outcome<()> {
-    anything(plan)?;
+    most_load_can_be_told(plan)?;
     let why = || why(plan);
     let baseline = &plan.design.baseline;
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
     let compared = plan.design.varied().next().is_some();
-    if let Some(reason) = nothing_to_compare(plan) {
+    if let Some(reason) = nothing_left(plan) {
         return Err(Failure::refused(reason));
     }
     if let Some(mistake) = plan::race::mistake(plan) {

@@ -11,7 +11,7 @@ use super::study_arguments::StudyArguments;
 use super::{explain, output, reboots, vm};
 use crate::store;
 use assay_analysis::inference;
-use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::failure::Outcome;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, identity};
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
@@ -102,12 +102,10 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let own = arguments.of_fleet.own(system, study.hosts)?;
-    let preset = study.preset.clone();
     let seen = match &own {
         Some(own) => own.plan(system, study, &targets, &consented, quick, arguments.json)?,
         None => AllHosts {
-            own: run::preview(system, study, &targets, &consented, quick)
-                .map_err(|failure| with_content(failure, preset))?,
+            own: run::preview(system, study, &targets, &consented, quick)?,
             hosts: Vec::new(),
         },
     };
@@ -147,14 +145,6 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     let document = document(&preview, plan.design.order);
     output::text(&text::render(&document, output::columns(system), false));
     Ok(())
-}
-
-fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
-    if let (Kind::Refused, Some(name)) = (failure.kind, preset) {
-        let content = format!("; what the study contains: assay list presets {name}");
-        failure.message.push_str(&content);
-    }
-    failure
 }
 
 fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {

@@ -14,10 +14,14 @@ fn planned(study: Study) -> Outcome<Preview> {
 }
 
 #[test]
-fn a_plan_without_a_trial_is_refused() {
-    let failure = planned(in_lab("raid-chunk")).err().expect("no md here");
-    assert_eq!(failure.kind.exit_code(), 3, "{failure}");
-    assert!(failure.message.starts_with("this study cannot run here: "), "{failure}");
+fn plan_without_trials_is_shown_and_its_run_refused() {
+    let mut plan = planned(in_lab("raid-chunk")).unwrap();
+    assert!(plan.lacks[0].starts_with("this study cannot run here: "), "{:?}", plan.lacks);
+    for (absent, reason) in plan.plan.absent.iter_mut().zip(["once", "twice", "twice"]) {
+        reason.clone_into(&mut absent.reason);
+    }
+    plan.plan.absent.truncate(3);
+    assert!(start::nothing_left(&plan.plan).unwrap().ends_with(": twice"));
     let ran = Request { study: in_lab("raid-chunk"), targets: Vec::new(), ..request(".") };
     let failure = run(&machine(), ran, &AtomicBool::new(false), &mut |_| {}).err().unwrap();
     assert!(failure.kind.exit_code() == 3, "{failure}");
