@@ -414,12 +414,14 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// How programs run, and work over a whole target at its own speed, each once.
+/// How programs run, and work that ends neither by time nor by a count of operations, each once.
 fn programs(plan: &Plan) -> Vec<String> {
-    let goes_through = |one: &PlannedWorkload| {
-        (one.writes() || one.work.makes_machines()) && one.work.expected_ns(0).is_some()
+    let has_phases = |one: &PlannedWorkload| {
+        (one.writes() || one.work.makes_machines())
+            && !one.work.ends_by_time()
+            && one.work.operations().is_none()
     };
-    let told = |one: &&PlannedWorkload| one.work.kind().runs_programs || goes_through(one);
+    let told = |one: &&PlannedWorkload| one.work.kind().runs_programs || has_phases(one);
     let own = plan.workloads.iter().filter(told);
     let mut words: Vec<String> = own.map(|one| one.work.words()).collect();
     let mut known = BTreeSet::new();

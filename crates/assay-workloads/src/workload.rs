@@ -324,6 +324,11 @@ pub trait PlannedWork {
         None
     }
 
+    /// Bytes that a trial of so many seconds moves at most in one direction; infinite if the speed alone limits them.
+    fn most_bytes(&self, _seconds: f64) -> f64 {
+        f64::INFINITY
+    }
+
     /// Whether a trial ends by its time, rather than by a count.
     fn ends_by_time(&self) -> bool {
         self.operations().is_none()

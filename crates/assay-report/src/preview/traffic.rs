@@ -115,13 +115,11 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     let ceiling = |own: &Drive| own.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
     let by_link: Option<f64> = drives.iter().map(ceiling).sum();
     let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
-    let own = io::IoPlan::of(&workload.work).filter(|_| workload.background.is_none());
-    own.map_or(by_link, |own| {
-        let by_rate = own.arrival_rate.map(|rate| rate.per_s() as f64 * seconds);
-        let by_count = workload.work.operations().map(|count| count as f64);
-        let requests = by_rate.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
-        by_link.min(requests * own.block_size.largest().0 as f64)
-    })
+    if workload.background.is_some() {
+        by_link
+    } else {
+        by_link.min(workload.work.most_bytes(seconds))
+    }
 }
 
 pub(super) fn moved(Moved { seconds, least, most, source }: Moved) -> String {
@@ -130,19 +128,14 @@ pub(super) fn moved(Moved { seconds, least, most, source }: Moved) -> String {
     if seconds <= 0.0 {
         return "none".to_owned();
     }
-    let rate = |bytes: f64| show::mb_per_s(bytes / seconds);
+    let [slow, fast] = [least, most].map(|bytes| show::mb_per_s(bytes / seconds));
+    let range = format!("about {from} to {to}");
     match source {
-        RateSource::Study => format!("about {from} to {to}, as in the last result"),
+        RateSource::Study => format!("{range}, as in the last result"),
         RateSource::Drives => {
-            format!(
-                "at most {time}: about {from} to {to}, at the rates of the last result on this drive"
-            )
+            format!("at most {time}: {range}, at the rates of the last result on this drive")
         }
         RateSource::Limit => format!("at most {to}"),
-        RateSource::Kind => format!(
-            "at most {time}: about {from} to {to} (assumed {} to {} MB/s)",
-            rate(least),
-            rate(most)
-        ),
+        RateSource::Kind => format!("at most {time}: {range} (assumed {slow} to {fast} MB/s)"),
     }
 }

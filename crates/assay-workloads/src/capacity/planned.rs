@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_core::quantity::units::show;
-use assay_load::{CapacityJob, CapacityOutcome, CapacityShape, capacity};
+use assay_load::{BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, capacity};
 use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,11 @@ impl PlannedWork for CapacityPlan {
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         HELD.name
+    }
+
+    fn most_bytes(&self, _: f64) -> f64 {
+        let (bytes, blocks) = self.shape().costs();
+        (bytes + blocks * BLOCK_BYTES) as f64
     }
 
     fn ends_by_time(&self) -> bool {

@@ -514,6 +514,12 @@ impl PlannedWork for DurabilityPlan {
         false
     }
 
+    fn most_bytes(&self, _: f64) -> f64 {
+        let writes =
+            self.pattern.most_writes().map(|writes| writes * u64::from(self.acknowledged_writes));
+        writes.map_or(f64::INFINITY, |writes| writes as f64 * self.record_bytes as f64)
+    }
+
     fn expected_ns(&self, _: u64) -> Option<u64> {
         let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {

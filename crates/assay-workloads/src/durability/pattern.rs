@@ -47,6 +47,15 @@ impl Pattern {
         matches!(self, Self::Files | Self::Command)
     }
 
+    /// Writes of one promise at most; `None` if they are not those of records.
+    pub const fn most_writes(self) -> Option<u64> {
+        match self {
+            Self::Log | Self::InPlace => Some(MOST_RECORDS),
+            Self::Transaction => Some(2 * BLOCKS as u64 + 1),
+            Self::Files | Self::Command => None,
+        }
+    }
+
     pub fn words(self, size: Bytes) -> String {
         match self {
             Self::Log => format!("sequential records of {size}"),
@@ -275,6 +284,9 @@ mod tests {
         for (pattern, least) in
             [(Pattern::Log, 4), (Pattern::InPlace, 1), (Pattern::Transaction, 44)]
         {
+            let layout = Layout::of(pattern, 4096, (least + 400) * 4096).unwrap();
+            let most = layout.rounds(1).take(50).map(|acts| places(&acts).len() as u64).max();
+            assert_eq!(most, pattern.most_writes(), "writes of one promise");
             assert!(RecordLayout::new(pattern, 4096, least * 4096).is_ok());
             let told = RecordLayout::new(pattern, 4096, least * 4096 - 1).unwrap_err();
             assert!(told.contains(&format!("{least} blocks")), "{told}");

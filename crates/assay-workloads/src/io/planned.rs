@@ -198,6 +198,13 @@ impl PlannedWork for IoPlan {
         self.operations
     }
 
+    fn most_bytes(&self, seconds: f64) -> f64 {
+        let by_rate = self.arrival_rate.map(|rate| rate.per_s() as f64 * seconds);
+        let by_count = self.operations.map(|count| count as f64);
+        let requests = by_rate.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
+        requests * self.block_size.largest().0 as f64
+    }
+
     fn is_by_clock(&self) -> bool {
         self.arrival_rate.is_some()
     }
