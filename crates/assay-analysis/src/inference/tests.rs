@@ -447,7 +447,7 @@ fn targets_are_compared_with_the_first_one() {
     assert!((writes.ratio.unwrap() - 1.041_67).abs() < 1e-3);
     assert!(writes.ci95.unwrap()[0] < 1.04 && writes.ci95.unwrap()[1] > 1.05);
     assert_eq!((writes.verdict, writes.notes.len()), (None, 1));
-    assert_eq!(writes.notes[0], "ratio only: no verdict with 3 replicates");
+    assert_eq!(writes.notes[0], "ratio only: no verdict, because the study sets no margin");
     assert_eq!(reads.metric, "bandwidth_bytes_per_s");
     assert!((reads.ratio.unwrap() - 2.0).abs() < 1e-9);
     assert_eq!(cell(&found, "sequential-read", "iops").configuration["target"], "/mnt/a");

@@ -25,8 +25,8 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
             let (own, other) = (failed(*own, arm), failed(*other, baseline));
             format!("{own} and {other} failed{}", more.unwrap_or_default())
         }
-        Note::RatioOnly { pairs } => {
-            format!("ratio only: no verdict with {}", counted(*pairs, "replicate"))
+        Note::RatioOnly { .. } => {
+            "ratio only: no verdict, because the study sets no margin".to_owned()
         }
         Note::Secondary => "secondary metric, unadjusted".to_owned(),
         Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
