@@ -256,7 +256,7 @@ fn blind(seen: f64, must_detect: f64) -> Ended {
     // Both may look equal after rounding.
     let more = if seen == must_detect { "slightly more than " } else { "" };
     Ended::Inconclusive(format!(
-        "smallest detectable regression {more}{seen}, must_detect is {must_detect}"
+        "smallest detectable regression {more}{seen} (one-sided), must_detect is {must_detect}"
     ))
 }
 

@@ -28,7 +28,7 @@ fn disturbance(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sente
         .filter(|count| *count <= MOST_ADVISED)
         .map(|count| format!(", or run more replicates (--replicates {count})"));
     let text = format!(
-        "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
+        "Interference: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
         more.unwrap_or_default()
     );
     Some(Sentence::new(SentenceRole::Disturbance, "background-load", text))

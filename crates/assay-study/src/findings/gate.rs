@@ -143,7 +143,7 @@ impl Gated {
             format!(" ({words} {way}{})", bound.unwrap_or_default())
         });
         let seen = self.min_detectable.map_or_else(String::new, |seen| {
-            format!("; smallest detectable regression {}", percent(seen))
+            format!("; smallest detectable regression {} (one-sided)", percent(seen))
         });
         let suspect = self.suspect.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         format!("{} {word}{loss}{seen}{suspect}", self.name)
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn rows_say_what_is_sure_and_what_would_have_been_found() {
-        let seen = "; smallest detectable regression 9%";
+        let seen = "; smallest detectable regression 9% (one-sided)";
         for (one, told) in [
             (row(Ended::Pass, 0.012, None), "passes (1.2% worse)"),
             (row(Ended::Pass, 0.012, Some(0.034)), "passes (1.2% worse, 95% bound 3.4%)"),
@@ -361,7 +361,7 @@ mod tests {
             suspect: Some("the number of x is suspect (foreign)".to_owned()),
             ..row(Ended::Pass, 0.0, None)
         };
-        assert!(suspect.text().ends_with("9%; the number of x is suspect (foreign)"));
+        assert!(suspect.text().ends_with("9% (one-sided); the number of x is suspect (foreign)"));
         assert_eq!(blind().text(), "b: inconclusive (too few)");
     }
 

@@ -252,11 +252,11 @@ fn others_work_during_most_trials_stands_first() {
     };
     assert_eq!(
         bench(2).findings().summary_texts()[0],
-        "Disturbed: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Stop other load \
-         and measure again."
+        "Interference: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Stop other \
+         load and measure again."
     );
     let told = bench(1).findings().summary_texts();
-    assert!(!told.iter().any(|sentence| sentence.contains("Disturbed")), "{told:?}");
+    assert!(!told.iter().any(|sentence| sentence.contains("Interference")), "{told:?}");
 }
 
 /// Two targets with activity of others in every trial, compared.
