@@ -34,7 +34,7 @@ use assay_workloads::metrics;
 /// --by platform prints one table of many machines: each workload per platform, as a percentage of the baseline
 /// platform. Platforms with fewer than three results, and emulated platforms, get numbers but no verdict. Assay
 /// computes no mean over workloads, because no single number describes a platform.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   assay compare OLD NEW                      compare two results
@@ -160,21 +160,9 @@ impl Against {
     fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
         let Self { earlier: against, gating, junit } = self;
         let junit = if gating.gate.is_some() { junit } else { Junit::default() };
-        let results = vec![id];
-        let against = against.into_iter().collect();
-        let places = ByPlace::default();
-        let (margin, between_day_sd) = (None, None);
-        let arguments = CompareArguments {
-            results,
-            against,
-            gating,
-            junit,
-            places,
-            margin,
-            between_day_sd,
-            json,
-        };
-        run(system, &arguments)
+        let (results, against) = (vec![id], against.into_iter().collect());
+        let rest = CompareArguments::default();
+        run(system, &CompareArguments { results, against, gating, junit, json, ..rest })
     }
 }
 
@@ -210,7 +198,12 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
             GateAnswer::of(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
                 .of_study(asked.metric, None, None);
         let head = answer.head().replacen("gate ", "", 1);
-        let lines = std::iter::once(head).chain(answer.lines());
+        let sides = [earlier.len(), later.len()];
+        let pooled = (sides[0] > 1 && !gate::are_sessions(sides)).then(|| {
+            let ([before, after], first) = (sides, &earlier[0].study.id);
+            format!("pools {before} earlier and {after} later results; the table compares only with {first}")
+        });
+        let lines = std::iter::once(head).chain(pooled).chain(answer.lines());
         found.checks.extend(lines.map(|line| Check::new("gate", line)));
         found.answers.gate = Some(answer);
     }

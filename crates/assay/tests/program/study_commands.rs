@@ -214,6 +214,8 @@ fn a_gate_that_cannot_see_is_not_green() {
         "5%",
     ];
     home.text(&sessions);
+    let told = home.run(&["compare", &new, "--against", &old, &more[0], "--gate", "5%"]).stdout;
+    assert!(told.contains("gate: pools 2 earlier and 1 later results"), "{told}");
     let day = |seed: u32| {
         let seed = seed.to_string();
         id(&home.json(&["run", &whole, DRIVE, "--seed", &seed, "--json"])).to_owned()
