@@ -218,10 +218,10 @@ pub(super) fn explained(entry: &RegistryEntry, width: usize) -> String {
     lines.join("\n")
 }
 
-/// One row per entry, cut to the columns of a terminal; other programs get whole rows.
+/// One row per entry, cut to the columns of a terminal; in a pipe to more of them.
 fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> String {
-    let is_cut = output::is_terminal() || system.variable("COLUMNS").is_some();
-    let width = if is_cut { output::columns(system) } else { usize::MAX };
+    let is_known = output::is_terminal() || system.variable("COLUMNS").is_some();
+    let width = if is_known { output::columns(system) } else { PIPE_COLUMNS };
     let (mut rows, mut group) = (Vec::new(), "");
     for entry in entries {
         if entry.group != group {
@@ -230,8 +230,8 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
         }
         let mut row = [&[entry.name.clone()][..], &entry.cells].concat();
         match kind {
-            ListKind::Factors if is_cut => row[1] = table::cut(&row[1], MOST_LEVELS),
-            ListKind::Results if is_cut => {
+            ListKind::Factors => row[1] = table::cut(&row[1], MOST_LEVELS),
+            ListKind::Results => {
                 row[2] = table::cut(&row[2], MOST_TARGET);
                 // The worst rating is the last.
                 let worst = row[3].rfind(", ").map_or(0, |at| at + 2);
@@ -248,6 +248,9 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
         _ => table::one_line_each(&columns, rows, width),
     }
 }
+
+/// Columns of a row that another program reads; --json has whole values.
+const PIPE_COLUMNS: usize = 120;
 
 /// Columns of the levels of a factor.
 const MOST_LEVELS: usize = 24;
@@ -321,6 +324,8 @@ mod tests {
             let headings = if kind == ListKind::Presets { 5 } else { 0 };
             assert_eq!(table.lines().count(), 1 + entries.len() + headings, "{table}");
             assert!(kind != ListKind::Presets || table.lines().count() <= 45, "{table}");
+            let fits = |line: &str| line.chars().count() <= PIPE_COLUMNS || output::is_terminal();
+            assert!(rows(&Fake::new(), kind, &entries).lines().all(fits));
             let is_wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
             assert_eq!(table.lines().find(is_wide), None);
             for entry in &entries {
