@@ -126,7 +126,9 @@ pub fn noun(name: &str) -> &str {
 
 /// Returns a ratio of a metric as a change: `68% more bandwidth`, `49.5% lower mean latency`, `25x the IOPS`.
 pub fn change(ratio: &str, metric: &str) -> String {
-    let what = noun(metric);
+    let bare =
+        is_told(metric) && ["ns", "us", "ms", "s", "bytes", "percent"].contains(&noun(metric));
+    let what = &*if bare { format!("value in {}", noun(metric)) } else { noun(metric).to_owned() };
     let value: f64 = ratio.replace(',', "").parse().unwrap_or(f64::INFINITY);
     if value >= 10.0 {
         return format!("{ratio}x the {what}");
@@ -159,6 +161,7 @@ mod tests {
             ("1.00", "iops", "no change in IOPS"),
             ("25.1", "iops", "25.1x the IOPS"),
             ("1,234", "iops", "1,234x the IOPS"),
+            ("0.94", "reported_ms", "6% lower value in ms"),
         ] {
             assert_eq!(change(ratio, metric), text);
         }
