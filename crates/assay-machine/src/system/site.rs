@@ -54,7 +54,7 @@ pub struct Layer {
 /// Interface between drive and machine, and its bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Display name: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s`.
+    /// Display name: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s (uas)`.
     pub name: String,
     /// Payload bytes per second after line coding: an upper bound for the drive.
     pub ceiling_bytes_per_s: f64,

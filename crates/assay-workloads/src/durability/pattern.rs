@@ -284,7 +284,7 @@ mod tests {
         for (pattern, least) in
             [(Pattern::Log, 4), (Pattern::InPlace, 1), (Pattern::Transaction, 44)]
         {
-            let layout = Layout::of(pattern, 4096, (least + 400) * 4096).unwrap();
+            let layout = RecordLayout::new(pattern, 4096, (least + 400) * 4096).unwrap();
             let most = layout.rounds(1).take(50).map(|acts| places(&acts).len() as u64).max();
             assert_eq!(most, pattern.most_writes(), "writes of one promise");
             assert!(RecordLayout::new(pattern, 4096, least * 4096).is_ok());

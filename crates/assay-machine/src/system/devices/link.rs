@@ -77,11 +77,18 @@ fn sata_link(speed: &str) -> Option<Link> {
     known(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)
 }
 
+/// The link of a USB drive with its driver: `uas` queues requests, `usb-storage` sends one at a time.
 fn usb(system: &dyn System, place: &Path) -> Presence<Link> {
-    match usb_device(system, place) {
-        Some(device) => sysfs::parsed(sysfs::text(system, &device.join("speed")), usb_link),
-        None => Presence::absent("no parent USB device reports a speed"),
-    }
+    let Some(device) = usb_device(system, place) else {
+        return Presence::absent("no parent USB device reports a speed");
+    };
+    let interface = place.ancestors().find(|above| above.parent() == Some(&device));
+    let driver = interface.and_then(|own| system.read_link(&own.join("driver")).ok());
+    let driver = driver.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    sysfs::parsed(sysfs::text(system, &device.join("speed")), usb_link).map(|link| match driver {
+        Some(driver) => Link { name: format!("{} ({driver})", link.name), ..link },
+        None => link,
+    })
 }
 
 pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {

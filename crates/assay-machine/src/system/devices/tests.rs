@@ -100,7 +100,7 @@ fn platters_turn_as_fast_as_their_page_says() {
 fn a_usb_stick_is_what_its_usb_device_says() {
     let stick = drive(&machines::machine("usb-stick"), "sdc");
     assert_eq!((present(&stick.model), stick.id.as_str()), ("Ultra", "4C530001230615112233"));
-    assert_eq!(link_of(&stick), ("USB 480 Mbit/s", 60e6));
+    assert_eq!(link_of(&stick), ("USB 480 Mbit/s (usb-storage)", 60e6));
     assert_eq!(present(&stick.usb_version), "2.10");
     assert_eq!((present(&stick.bus), &stick.removable), ("usb", &Presence::Present(true)));
 }
