@@ -47,7 +47,10 @@ fn key(wrong: &str, command: &clap::Command) -> Option<String> {
         let own = presets::find(&name).is_some();
         return own.then(|| format!("assay {} {name}", command.get_name()));
     }
-    let named = fields::tables().find(|table| table.find(&name).is_some())?;
+    // Keys of lists have no single place.
+    let lists = [fields::QUESTION.label, fields::PUBLISHED.label];
+    let mut tables = fields::tables().filter(|table| !lists.contains(&table.label));
+    let named = tables.find(|table| table.find(&name).is_some())?;
     let is_part = fields::STUDY.find(named.label).is_some();
     let table = if is_part { format!("{}.", named.label) } else { String::new() };
     Some(format!("--set {table}{name}=VALUE"))
@@ -330,6 +333,7 @@ mod tests {
         is("assay run queue-depth --duration 10s", "--budget");
         is("assay run queue-depth --time 10s", "--set runtime=TIME");
         is("assay plan queue-depth --must-detect=9%", "--set gate.must_detect=VALUE");
+        is("assay run check --metric p99", "--set gate.metric=VALUE");
         is("assay run --command true --ignore-failure", "--set ignore_failure=VALUE");
         is("assay report --export-markdown a.md", "--format");
         is("assay compare A B --export-json", "--json");
