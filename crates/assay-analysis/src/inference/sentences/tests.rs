@@ -276,7 +276,7 @@ fn as_many_replicates_are_advised_as_are_said_to_tell() {
     let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max().unwrap();
     let told = &found.summary_texts()[0];
     let wanted = format!("measure again, or run more replicates (--replicates {needed}).");
-    assert!(told.starts_with("Disturbed") && told.ends_with(&wanted), "{told}");
+    assert!(told.starts_with("Interference") && told.ends_with(&wanted), "{told}");
     let said = format!("about {needed} replicates would detect 5%");
     assert!(
         found.summary_texts().iter().any(|text| text.contains(&said)),
