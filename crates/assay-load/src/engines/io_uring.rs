@@ -83,31 +83,22 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
 }
 
 /// A way to set up a ring, and the missing kernel feature if this way is used.
-type Attempt = (fn(&mut Builder), Option<&'static str>);
+type Attempt = (fn(&mut Builder) -> &mut Builder, Option<&'static str>);
 
 /// Creates a ring with the cheapest supported completions; returns a missing feature, too.
 fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 4] = [
-        (
-            |builder| {
-                deferred(builder).setup_no_sqarray();
-            },
-            None,
-        ),
+        (|builder| deferred(builder).setup_no_sqarray(), None),
         // Before Linux 6.6 the kernel looks entries up through an index array, which costs almost nothing.
         (
-            |builder| {
-                deferred(builder);
-            },
-            None,
-        ),
-        (
-            |builder| {
-                builder.setup_coop_taskrun();
-            },
+            (deferred, None),
+            |builder| builder.setup_coop_taskrun(),
             Some("the kernel lacks deferred task work (6.1); Assay uses cooperative task work."),
         ),
-        (|_| {}, Some("the kernel lacks cooperative task work (5.19); Assay uses the default.")),
+        (
+            |builder| builder,
+            Some("the kernel lacks cooperative task work (5.19); Assay uses the default."),
+        ),
     ];
     first_of(&attempts, entries)
 }

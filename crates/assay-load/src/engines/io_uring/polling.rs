@@ -2,7 +2,6 @@
 
 use std::io;
 
-use io_uring::Builder;
 use rustix::process::getpid;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
@@ -46,40 +45,18 @@ fn unpinned<T>(job: &Job, make: impl FnOnce() -> io::Result<T>) -> io::Result<T>
 /// The waiting thread does not submit, so completions cannot be deferred to it.
 fn for_submission(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 2] = [
-        (
-            |builder: &mut Builder| {
-                builder.setup_sqpoll(IDLE_MS).setup_submit_all().setup_no_sqarray();
-            },
-            None,
-        ),
-        (
-            |builder: &mut Builder| {
-                builder.setup_sqpoll(IDLE_MS);
-            },
-            None,
-        ),
+        (|builder| builder.setup_sqpoll(IDLE_MS).setup_submit_all().setup_no_sqarray(), None),
+        (|builder| builder.setup_sqpoll(IDLE_MS), None),
     ];
     first_of(&attempts, entries)
 }
 
 fn for_completion(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 3] = [
+        (|builder| deferred(builder).setup_no_sqarray().setup_iopoll(), None),
+        (|builder| deferred(builder).setup_iopoll(), None),
         (
-            |builder: &mut Builder| {
-                deferred(builder).setup_no_sqarray().setup_iopoll();
-            },
-            None,
-        ),
-        (
-            |builder: &mut Builder| {
-                deferred(builder).setup_iopoll();
-            },
-            None,
-        ),
-        (
-            |builder: &mut Builder| {
-                builder.setup_iopoll();
-            },
+            |builder| builder.setup_iopoll(),
             Some("the kernel lacks deferred task work (6.1); Assay uses the default."),
         ),
     ];
