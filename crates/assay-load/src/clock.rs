@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU64;
 
+use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Spin for this long before a stamp: waking up would add tens of microseconds.
-pub(crate) const SPIN_NS: u64 = 50_000;
+/// A thread spins for at most this long before a start, as many sleeps end tens of microseconds late.
+const MOST_SPIN_NS: u64 = 50_000;
+const STEP_NS: u64 = 32;
 
 fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -18,22 +20,44 @@ pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-/// Waits until a stamp: asleep, and at the end awake.
-pub(crate) fn wait_until(stamp: u64) {
-    sleep_until(stamp.saturating_sub(SPIN_NS));
-    while monotonic_ns() < stamp {
-        std::hint::spin_loop();
-    }
+/// Waits for starts: asleep, and awake for as long as this machine needs to wake up on time.
+pub(crate) struct Alarm {
+    spin_ns: u64,
 }
 
-fn sleep_until(stamp: u64) {
-    if monotonic_ns() >= stamp {
-        return;
+impl Alarm {
+    pub(crate) const fn new() -> Self {
+        Self { spin_ns: MOST_SPIN_NS }
     }
-    let until =
-        Timespec { tv_sec: (stamp / 1_000_000_000) as _, tv_nsec: (stamp % 1_000_000_000) as _ };
-    // A signal may end the sleep early; callers check the clock.
-    while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR) {}
+
+    /// Returns when to wake up for a stamp: each time a little closer to it.
+    pub(crate) fn wake_for(&mut self, stamp: u64) -> u64 {
+        self.spin_ns = self.spin_ns.saturating_sub(STEP_NS);
+        stamp.saturating_sub(self.spin_ns)
+    }
+
+    /// Looks how late a sleep ended that was to end at a stamp: one in 64 ends too late for the start.
+    pub(crate) fn woke(&mut self, stamp: u64) {
+        if monotonic_ns() > stamp.saturating_add(self.spin_ns) {
+            self.spin_ns = MOST_SPIN_NS.min(self.spin_ns + 64 * STEP_NS);
+        }
+    }
+
+    pub(crate) fn wait_until(&mut self, stamp: u64) {
+        let wake = self.wake_for(stamp);
+        if monotonic_ns() < wake {
+            let until = Timespec {
+                tv_sec: (wake / 1_000_000_000) as _,
+                tv_nsec: (wake % 1_000_000_000) as _,
+            };
+            // A signal may end it early: whoever waits looks at the clock all the same.
+            while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
+            self.woke(wake);
+        }
+        while monotonic_ns() < stamp {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// Sets the timer slack of the calling thread to 1 ns; the default is 50 us.
@@ -45,10 +69,9 @@ pub(crate) fn wake_on_time() {
 /// Note of engines that wait like this.
 pub(crate) fn note() -> String {
     format!(
-        "threads sleep until {} us before each scheduled start and then busy-wait, which uses CPU \
-         time: one whole CPU per thread at {} or more starts per second.",
-        SPIN_NS / 1000,
-        1_000_000_000 / SPIN_NS
+        "threads sleep until shortly before each scheduled start and then busy-wait, for as long as this machine needs \
+         to wake a thread (at most {} us), which uses CPU time.",
+        MOST_SPIN_NS / 1000
     )
 }
 

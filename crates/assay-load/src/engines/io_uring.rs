@@ -20,6 +20,7 @@ use self::entrance::Entrance;
 use super::clear::{self, Clearing};
 use super::{buffer, file};
 use crate::buffer::Buffer;
+use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::{EngineEntry, EngineKind, LoadError, Poll, QueueFacts, WriteSync, clock};
@@ -90,8 +91,8 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
     let attempts: [Attempt; 4] = [
         (|builder| deferred(builder).setup_no_sqarray(), None),
         // Before Linux 6.6 the kernel looks entries up through an index array, which costs almost nothing.
+        (deferred, None),
         (
-            (deferred, None),
             |builder| builder.setup_coop_taskrun(),
             Some("the kernel lacks deferred task work (6.1); Assay uses cooperative task work."),
         ),
@@ -238,6 +239,7 @@ pub(super) struct IoUring<'a> {
     batches: u64,
     portions: u64,
     /// Calls that failed for lack of kernel memory, and consecutive pauses.
+    alarm: Alarm,
     shortages: u64,
     rests: u32,
     queue: QueueFacts,
@@ -382,7 +384,7 @@ impl IoUring<'_> {
         let queued = self.ring.submission().len();
         if self.outstanding > queued {
             self.rests = 0;
-            return Entrance::wait(&self.ring);
+            return Entrance::take(&self.ring, 1);
         }
         self.rests += 1;
         if self.rests > MOST_RESTS {
@@ -539,6 +541,7 @@ impl<'a> IoUring<'a> {
             size: job.size_bytes,
             clearing,
             discards_alone: false,
+            alarm: Alarm::new(),
             outstanding: 0,
             batches: 0,
             portions: 0,
@@ -614,22 +617,32 @@ impl<'a> Engine<'a> for IoUring<'a> {
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
         let had = into.len();
         into.append(&mut self.ready);
-        let asleep_until = deadline_ns.saturating_sub(clock::SPIN_NS);
+        let wake = self.alarm.wake_for(deadline_ns);
         loop {
-            if into.len() > had && self.is_handed_over()? {
+            let is_handed_over = self.is_handed_over()?;
+            let has_some = into.len() > had;
+            if has_some && is_handed_over {
                 return Ok(());
             }
             if self.outstanding == 0 {
-                clock::wait_until(deadline_ns);
+                self.alarm.wait_until(deadline_ns);
                 return Ok(());
             }
             let now = clock::monotonic_ns();
-            if now >= deadline_ns && self.is_handed_over()? {
+            if now >= deadline_ns && is_handed_over {
                 return Ok(());
             }
-            // Awake at the end, and if there are completions to return: then it only checks.
-            let asleep_ns = if into.len() > had { 0 } else { asleep_until.saturating_sub(now) };
-            self.enter_within(asleep_ns)?;
+            let is_asleep = !has_some && now < wake;
+            if is_asleep {
+                if is_asleep && into.len() == had {
+                    self.alarm.woke(wake);
+                }
+                self.enter_within(wake - now)?;
+            } else if is_handed_over {
+                Entrance::take(&self.ring, 0)?;
+            } else {
+                self.enter(0)?;
+            }
             self.collect(into);
         }
     }

@@ -4,9 +4,10 @@ use std::io;
 
 use super::buffer;
 use crate::buffer::Buffer;
+use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Request, Setup};
-use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, clock};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "null",
@@ -26,6 +27,7 @@ pub(super) struct Null {
     buffer: Buffer,
     ready: Vec<Completion>,
     submitted: u64,
+    alarm: Alarm,
 }
 
 impl Engine<'_> for Null {
@@ -34,6 +36,7 @@ impl Engine<'_> for Null {
             buffer: buffer(setup)?,
             ready: Vec::with_capacity(setup.job.depth as usize),
             submitted: 0,
+            alarm: Alarm::new(),
         })
     }
 
@@ -56,7 +59,7 @@ impl Engine<'_> for Null {
 
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
         if self.ready.is_empty() {
-            clock::wait_until(deadline_ns);
+            self.alarm.wait_until(deadline_ns);
         }
         self.complete(1, into)
     }

@@ -8,6 +8,7 @@ use rustix::io::{Errno, ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
 use super::clear::Clearing;
 use super::{buffer, file};
 use crate::buffer::Buffer;
+use crate::clock::Alarm;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
 use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync, clock};
@@ -37,6 +38,7 @@ pub(super) struct Psync<'a> {
     /// Nanoseconds of the `fdatasync` after the last write, by slot.
     syncs_ns: Vec<u64>,
     submitted: u64,
+    alarm: Alarm,
 }
 
 impl Psync<'_> {
@@ -93,6 +95,7 @@ impl<'a> Engine<'a> for Psync<'a> {
             ready: Vec::with_capacity(setup.job.depth as usize),
             syncs_ns: vec![0; setup.job.depth as usize],
             submitted: 0,
+            alarm: Alarm::new(),
         })
     }
 
@@ -123,7 +126,7 @@ impl<'a> Engine<'a> for Psync<'a> {
     #[inline]
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()> {
         if self.ready.is_empty() {
-            clock::wait_until(deadline_ns);
+            self.alarm.wait_until(deadline_ns);
         }
         self.complete(1, into)
     }

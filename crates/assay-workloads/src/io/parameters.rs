@@ -205,7 +205,7 @@ parameters! {
              Assay reports two times: *response* time from the intended start, as a user sees it, and *service* time \
              from submission (the `latency` metrics). After the trial, Assay issues overdue operations for at most a \
              quarter of the trial duration. The rest count as never issued, with their wait up to that point. A thread \
-             sleeps until 50 us before a start; at 20,000 or more starts/s per thread, it uses a whole CPU.",
+             sleeps until shortly before a start and then busy-waits, at most 50 us: as long as a wake-up takes here.",
             "[\"1000/s\", \"2000/s\", \"4000/s\"]",
             rate::set,
         )

@@ -81,12 +81,11 @@ impl Entrance {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits for a completion entry without submitting; a signal may end the wait early.
-    #[cold]
-    pub(super) fn wait(ring: &IoUring) -> io::Result<()> {
+    /// Runs what the kernel deferred, and waits for so many completion entries; a signal may end it early.
+    pub(super) fn take(ring: &IoUring, wait: u32) -> io::Result<()> {
         let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: the call submits nothing and passes no pointers.
-        let waited = unsafe { ring.submitter().enter::<libc::sigset_t>(0, 1, flags, None) };
+        let waited = unsafe { ring.submitter().enter::<libc::sigset_t>(0, wait, flags, None) };
         match waited {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
             _ => Ok(()),
