@@ -211,12 +211,13 @@ impl Script {
         self.start = start;
     }
 
-    /// Returns the next request, or the last one again at the end, which callers never use.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Step {
-        let step = self.track.steps[self.next.min(self.track.steps.len() - 1)];
+    /// The next request; the last one again where there is none, which nobody asks for. Apart from the loop, whose
+    /// operations are mostly drawn.
+    #[inline(never)]
+    pub(crate) fn next(&mut self) -> &Step {
+        let index = self.next.min(self.track.steps.len() - 1);
         self.next += 1;
-        step
+        &self.track.steps[index]
     }
 
     #[inline]

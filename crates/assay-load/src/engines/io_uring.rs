@@ -216,8 +216,6 @@ struct Slot {
     transfer: i32,
     /// Negated errno of the `fdatasync`, if any.
     sync: i32,
-    /// Number of the portion in which it was handed to the kernel.
-    portion: u64,
 }
 
 pub(super) struct IoUring<'a> {
@@ -237,12 +235,11 @@ pub(super) struct IoUring<'a> {
     /// Pending completion entries of all slots.
     outstanding: usize,
     batches: u64,
-    portions: u64,
     /// Calls that failed for lack of kernel memory, and consecutive pauses.
-    alarm: Alarm,
     shortages: u64,
     rests: u32,
     queue: QueueFacts,
+    alarm: Alarm,
     polled: Poll,
     notes: Vec<String>,
 }
@@ -290,16 +287,16 @@ impl IoUring<'_> {
         let _ = self.ring.submitter().unregister_files();
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
-        let (naming, number) = (self.naming, self.portions);
+        let naming = self.naming;
         // One borrow for all entries: it reads the kernel's index when it begins and publishes ours when it ends.
         let mut queue = self.ring.submission();
         for request in portion {
             let slot = &mut self.slots[request.slot as usize];
             assert!(slot.pending == 0, "slot {} is in flight", request.slot);
             if self.discards_alone && request.way == Move::Trim {
-                *slot = Slot { portion: number, ..Slot::default() };
+                *slot = Slot::default();
                 let result = discarded(self.clearing, self.file, request);
                 self.ready.push(Completion { slot: request.slot, result });
                 continue;
@@ -321,7 +318,6 @@ impl IoUring<'_> {
                 pending: entries,
                 bytes: request.bytes,
                 clears: matches!(request.way, Move::Trim | Move::Zero),
-                portion: number,
                 ..Slot::default()
             };
         }
@@ -362,7 +358,7 @@ impl IoUring<'_> {
     }
 
     /// Submits new entries and waits for `wait` completions; entries that the kernel rejects stay queued.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
             match self.entrance.enter(&mut self.ring, wait) {
@@ -432,7 +428,7 @@ impl IoUring<'_> {
     }
 
     /// Returns whether the kernel has taken all queued entries.
-    #[inline]
+    #[inline(always)]
     fn is_handed_over(&mut self) -> io::Result<bool> {
         if self.ring.submission().is_empty() {
             return Ok(true);
@@ -446,7 +442,7 @@ impl IoUring<'_> {
     }
 
     /// Collects all entries of the completion queue.
-    #[inline]
+    #[inline(always)]
     fn collect(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             self.outstanding -= 1;
@@ -457,7 +453,7 @@ impl IoUring<'_> {
     }
 
     /// Submits the last portion and counts operations that completed without waiting for a device.
-    fn look(&mut self, requests: usize) -> io::Result<()> {
+    fn look(&mut self, portion: &[Request]) -> io::Result<()> {
         self.enter(0)?;
         if self.polled == Poll::Sqpoll {
             // The kernel's thread submits asynchronously, so early completions show nothing.
@@ -465,10 +461,9 @@ impl IoUring<'_> {
         }
         let mut ready = std::mem::take(&mut self.ready);
         self.collect(&mut ready);
-        let fresh =
-            ready.iter().filter(|done| self.slots[done.slot as usize].portion == self.portions);
-        self.queue.looked_at += requests as u64;
-        self.queue.already_complete += fresh.count() as u64;
+        let is_done = |request: &&Request| ready.iter().any(|done| done.slot == request.slot);
+        self.queue.looked_at += portion.len() as u64;
+        self.queue.already_complete += portion.iter().filter(is_done).count() as u64;
         self.ready = ready;
         Ok(())
     }
@@ -541,13 +536,12 @@ impl<'a> IoUring<'a> {
             size: job.size_bytes,
             clearing,
             discards_alone: false,
-            alarm: Alarm::new(),
             outstanding: 0,
             batches: 0,
-            portions: 0,
             shortages: 0,
             rests: 0,
             queue: QueueFacts::default(),
+            alarm: Alarm::new(),
             polled: job.poll,
             notes: note
                 .map(str::to_owned)
@@ -584,12 +578,11 @@ impl<'a> Engine<'a> for IoUring<'a> {
             let length = if looks { FEWEST } else { portion(self.outstanding) };
             let (own, others) = rest.split_at(length.min(rest.len()));
             rest = others;
-            self.portions += 1;
             self.push(own)?;
             if !rest.is_empty() {
                 self.enter(0)?;
             } else if looks {
-                self.look(own.len())?;
+                self.look(own)?;
             }
         }
         // Mostly the last portion is left to `complete`: it submits and waits in one system call.
@@ -634,9 +627,6 @@ impl<'a> Engine<'a> for IoUring<'a> {
             }
             let is_asleep = !has_some && now < wake;
             if is_asleep {
-                if is_asleep && into.len() == had {
-                    self.alarm.woke(wake);
-                }
                 self.enter_within(wake - now)?;
             } else if is_handed_over {
                 Entrance::take(&self.ring, 0)?;
@@ -644,6 +634,9 @@ impl<'a> Engine<'a> for IoUring<'a> {
                 self.enter(0)?;
             }
             self.collect(into);
+            if is_asleep && into.len() == had {
+                self.alarm.woke(wake);
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Entrance {
     }
 
     /// Hands new entries to the kernel and waits for `wait` completion entries.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&self, ring: &mut IoUring, wait: usize) -> io::Result<()> {
         let Some(number) = self.number else {
             // Existing completions need no wait: with a kernel thread for submission this saves the call.
@@ -60,12 +60,12 @@ impl Entrance {
             return ring.submit_and_wait(if is_there { 0 } else { wait }).map(drop);
         };
         let queue = ring.submission();
-        let (new, is_overflown) = (queue.len(), queue.cq_overflow());
-        drop(queue);
+        let new = queue.len();
         let mut flags = EnterFlags::REGISTERED_RING;
-        if wait > 0 || is_overflown {
+        if wait > 0 || queue.cq_overflow() {
             flags |= EnterFlags::GETEVENTS;
         }
+        drop(queue);
         // SAFETY: the code that pushed the entries guarantees their validity; the call passes no other pointers.
         let result = unsafe {
             libc::syscall(
