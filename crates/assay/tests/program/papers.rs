@@ -19,7 +19,7 @@ mod markdown;
 /// Commands that do not run here, and why.
 const LISTED: &str = include_str!("../commands-of-pages.csv");
 const REASONS: &str = "changes system settings, ends only by Ctrl-C, has its own test, needs a block device, \
-                       needs a virtual machine, needs another host, needs md, runs for minutes";
+                       needs a virtual machine, needs another host, runs for minutes";
 /// A slow drive, with few operations to simulate.
 const DRIVE: &str = "simulated:lognormal,mean=5ms,p99=20ms,servers=4";
 
