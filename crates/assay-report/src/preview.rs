@@ -10,6 +10,7 @@ use super::document::{Block, Document, Remark, Section};
 use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
 use assay_core::json::is_default;
+use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_machine::system::identity::{Loss, Stake};
@@ -50,12 +51,12 @@ pub struct Preview {
     /// Arms, including the A/A control.
     pub configurations: usize,
     pub trial_count: usize,
-    /// Whether the pilot chooses the number of replicates and the length of their trials.
+    /// Whether the pilot chooses how many replicates, and how long their trials are.
     #[serde(skip_serializing_if = "is_default")]
     pub by_pilot: bool,
     /// Seconds of all trials; an upper limit if operations are counted.
     pub trials_s: f64,
-    /// Whether trials may end early, when their operations are done.
+    /// Whether trials end when their operations are done, and so sooner.
     #[serde(skip_serializing_if = "is_default")]
     pub may_end_early: bool,
     /// Bytes written before trials to fill areas.
@@ -74,10 +75,10 @@ pub struct Preview {
     pub engines: Vec<String>,
     #[serde(skip)]
     pub creates_files: bool,
-    /// Whether everything runs in virtual machines with drives in memory.
+    /// Whether all of it is done in virtual machines, whose drives lie in memory.
     #[serde(skip_serializing_if = "is_default")]
     pub in_vm: bool,
-    /// Whether the number of runs ends a trial, regardless of their time.
+    /// Whether runs of them are counted, however long they take.
     #[serde(skip_serializing_if = "is_default")]
     pub open_ended: bool,
     /// Changes and how Assay reverts them; with several hosts, the changes common to all.
@@ -154,7 +155,7 @@ impl Preview {
 pub struct PreviewTrial {
     pub order: u32,
     pub replicate: u32,
-    /// Runs first, and does not count in the analysis.
+    /// Run first, and left out of the analysis.
     #[serde(skip_serializing_if = "is_default")]
     pub warmup: bool,
     pub workload: String,
@@ -230,7 +231,7 @@ pub fn make(
         .clone()
         .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated)
         // Work on a whole device finds it empty.
-        .filter(|_| !study.needs_whole());
+        .filter(|_| !study.needs_whole() && !plan.trials.is_empty());
     let standings: Vec<&Survey> = (0..plan.trials.len())
         .filter(|index| plan.is_remade_before(*index))
         .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
@@ -414,7 +415,7 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// How programs run, and work that ends neither by time nor by a count of operations, each once.
+/// How programs are run, and what neither a time nor a count of operations ends, each once.
 fn programs(plan: &Plan) -> Vec<String> {
     let has_phases = |one: &PlannedWorkload| {
         (one.writes() || one.work.makes_machines())
