@@ -42,8 +42,7 @@ pub fn ratio_of_sums(counted: &[f64], within: &[f64], alpha: f64) -> Option<Rati
 
 /// Sums of `batches` nearly equal batches of consecutive values.
 ///
-/// Source: batch means (Law, "Simulation Modeling and Analysis", section 9.5). `None` for zero batches and for fewer
-/// values than batches.
+/// Source: batch means (Law, "Simulation Modeling and Analysis", 9.5). `None` for 0 batches or fewer values than that.
 pub fn batch_sums(series: &[f64], batches: usize) -> Option<Vec<f64>> {
     if batches == 0 || series.len() < batches {
         return None;
