@@ -10,7 +10,6 @@ use super::document::{Block, Document, Remark, Section};
 use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
 use assay_core::json::is_default;
-use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_machine::system::identity::{Loss, Stake};
