@@ -47,6 +47,7 @@ use assay_core::quantity::Better;
 use assay_study::file::{DEFAULT_MARGIN, Order};
 use assay_study::findings::Measurements;
 use assay_study::results::design::{Design, Factor};
+use assay_study::results::imported::Import;
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics;
 
@@ -67,6 +68,16 @@ pub struct Options {
 }
 
 impl Options {
+    pub fn of(import: &Import) -> Self {
+        Self {
+            baseline: import.baseline.clone(),
+            margin: import.margin,
+            primary: import.primary.clone(),
+            in_order: import.in_order,
+            better: import.better.clone(),
+        }
+    }
+
     /// Returns the design of an imported study.
     fn design(&self, factors: Vec<Factor>, baseline: Arm, order: Order) -> Design {
         let margin = self.margin.or(Some(DEFAULT_MARGIN.fraction()));
@@ -194,11 +205,6 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 /// Size limit for files of other tools: Assay loads the file several times over into memory.
 pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
 
-/// The importer that recognizes the beginning of a text, else the default one, which reports what is wrong.
-pub fn of_text(text: &str) -> &'static Importer {
-    recognised(text).unwrap_or(&IMPORTERS[0])
-}
-
 fn recognised(text: &str) -> Option<&'static Importer> {
     let head = head::of(text);
     IMPORTERS.iter().find(|importer| (importer.recognises)(head))
@@ -300,7 +306,7 @@ fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) ->
                 );
                 return Err(mistake_in(&file.name, &text));
             }
-            read(&file.name, &text(&file.name, file.bytes.clone())?, options)
+            read(&file.name, text(&file.name, &file.bytes)?, options)
         }
         Reads::Runs(read) => {
             let mut all = Vec::new();
@@ -323,14 +329,13 @@ fn numbers_of(importer: &Importer, files: &[ImportedFile], options: &Options) ->
     }
 }
 
-pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
+pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Outcome<&'a str> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         let text = "the text is UTF-16; save the file as UTF-8";
         return Err(mistake_in(&format!("{name}:1:1"), text));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].split(|&byte| byte == b'\n').count();
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
         Failure::mistake(format!("{name}:{line}:1: the text is not UTF-8; save the file as UTF-8"))
     })
 }
@@ -366,15 +371,12 @@ fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
             let text = "its compressed content is damaged, truncated, or longer than 64 MiB";
             return Err(mistake_in(name, text));
         }
-        return text(name, whole).map(Cow::Owned);
+        return text(name, &whole).map(|text| Cow::Owned(text.to_owned()));
     }
     if let Some(text) = utf_16(bytes) {
         return Ok(Cow::Owned(text));
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Cow::Borrowed(text.trim_start_matches('\u{feff}'))),
-        Err(_) => text(name, bytes.to_vec()).map(Cow::Owned),
-    }
+    text(name, bytes).map(|text| Cow::Borrowed(text.trim_start_matches('\u{feff}')))
 }
 
 /// The valid text at the beginning of a file.

@@ -21,6 +21,8 @@ pub(super) struct OrderedTrial {
 
 /// Trials of one workload in time order: replicate and arm.
 type Run = Vec<(u32, usize)>;
+/// Trials of one replicate.
+type Pass<'a> = &'a [(u32, usize)];
 
 /// The order of a study: the weakest of its workloads; one sequential workload is enough for a sequential study.
 pub(super) fn order(trials: &[OrderedTrial]) -> Order {
@@ -42,7 +44,10 @@ pub(super) fn order(trials: &[OrderedTrial]) -> Order {
 pub(super) fn unvaried(trials: &[OrderedTrial]) -> Vec<usize> {
     let same = |run: &Run| {
         passes(run).is_some_and(|passes| {
-            passes.len() >= TELLING && passes.windows(2).all(|pair| pair[0] == pair[1])
+            let is_same = |pair: &[Pass<'_>]| {
+                pair[0].iter().map(|trial| trial.1).eq(pair[1].iter().map(|trial| trial.1))
+            };
+            passes.len() >= TELLING && passes.windows(2).all(is_same)
         })
     };
     runs(trials).into_iter().filter(|(_, run)| same(run)).map(|(workload, _)| workload).collect()
@@ -50,10 +55,11 @@ pub(super) fn unvaried(trials: &[OrderedTrial]) -> Vec<usize> {
 
 /// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
 fn runs(trials: &[OrderedTrial]) -> BTreeMap<usize, Run> {
-    let counted = trials.iter().filter(|trial| !trial.lead_in);
-    let in_time: BTreeMap<u32, &OrderedTrial> = counted.map(|trial| (trial.order, trial)).collect();
+    let mut in_time: Vec<&Placed> = trials.iter().filter(|trial| !trial.lead_in).collect();
+    in_time.sort_by_key(|trial| trial.order);
+    in_time.dedup_by_key(|trial| trial.order);
     let mut runs: BTreeMap<usize, Run> = BTreeMap::new();
-    for trial in in_time.values() {
+    for trial in in_time {
         runs.entry(trial.workload).or_default().push((trial.replicate, trial.arm));
     }
     runs.retain(|_, run| arms(run).len() > 1);
@@ -66,34 +72,30 @@ fn arms(run: &[(u32, usize)]) -> BTreeSet<usize> {
 
 /// Whether each arm ran all its trials before the next arm began.
 fn is_sequential(run: &Run) -> bool {
-    let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
     let lumps = run.chunk_by(|one, next| one.1 == next.1).count();
-    replicates.len() > 1 && lumps == arms(run).len()
+    run.iter().any(|(replicate, _)| *replicate != run[0].0) && lumps == arms(run).len()
 }
 
 /// Arms of each replicate in time order; `None` unless each replicate ends before the next one begins.
-fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
-    let lumps: Vec<_> = run.chunk_by(|one, next| one.0 == next.0).collect();
-    let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
-    let once = |lump: &&[(u32, usize)]| lump.len() == arms(lump).len();
-    (lumps.len() == replicates.len() && lumps.iter().all(once))
-        .then(|| lumps.iter().map(|lump| lump.iter().map(|(_, arm)| *arm).collect()).collect())
+fn passes(run: &Run) -> Option<Vec<Pass<'_>>> {
+    let lumps: Vec<Pass<'_>> = run.chunk_by(|one, next| one.0 == next.0).collect();
+    let mut replicates: Vec<u32> = lumps.iter().map(|lump| lump[0].0).collect();
+    replicates.sort_unstable();
+    let is_whole = replicates.windows(2).all(|pair| pair[0] != pair[1]);
+    (is_whole && lumps.iter().all(|lump| lump.len() == arms(lump).len())).then_some(lumps)
 }
 
-fn is_led(trials: &[OrderedTrial]) -> bool {
-    let mut first: BTreeMap<u32, &OrderedTrial> = BTreeMap::new();
-    for trial in trials {
-        let known = first.entry(trial.replicate).or_insert(trial);
-        if trial.order < known.order {
-            *known = trial;
-        }
-    }
-    !first.is_empty() && first.values().all(|trial| trial.lead_in)
+fn is_led(trials: &[Placed]) -> bool {
+    let mut trials: Vec<&Placed> = trials.iter().collect();
+    trials.sort_by_key(|trial| (trial.replicate, trial.order));
+    let mut replicates = trials.chunk_by(|one, next| one.replicate == next.replicate);
+    !trials.is_empty() && replicates.all(|replicate| replicate[0].lead_in)
 }
 
 /// Whether each replicate starts with the last arm of the one before.
-fn is_chained(passes: &[Vec<usize>]) -> bool {
-    passes.len() > 1 && passes.windows(2).all(|pair| pair[0].last() == pair[1].first())
+fn is_chained(passes: &[Pass<'_>]) -> bool {
+    let arm = |trial: Option<&(u32, usize)>| trial.map(|(_, arm)| *arm);
+    passes.len() > 1 && passes.windows(2).all(|pair| arm(pair[0].last()) == arm(pair[1].first()))
 }
 
 /// Sorts numbers and sizes by value and other levels by name; returns their indices.

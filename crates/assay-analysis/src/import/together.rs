@@ -123,7 +123,7 @@ fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcom
     let settings: BTreeSet<&String> =
         all.runs.iter().flat_map(|one| one.run.settings.keys()).collect();
     for name in settings.into_iter().filter(|name| !given.contains(*name)) {
-        if !differs(all, name) {
+        if told_by(all, &[], name) {
             continue;
         }
         if told_by(all, &kept, name) {
@@ -141,14 +141,6 @@ fn factors(all: &mut All<'_>, files: &[(&ImportedFile, ImportedRuns)]) -> Outcom
         Ok(Factor { name, levels })
     };
     kept.into_iter().map(factor).collect()
-}
-
-fn differs(all: &All<'_>, name: &str) -> bool {
-    let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
-    all.runs.iter().any(|one| {
-        let own = level(one, name);
-        *seen.entry(one.workload).or_insert(own) != own
-    })
 }
 
 fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
@@ -294,43 +286,37 @@ impl All<'_> {
                 )));
             }
         }
+        let mut rows: BTreeMap<(usize, usize), Vec<&One<'_>>> = BTreeMap::new();
+        for one in &self.runs {
+            rows.entry((one.workload, one.arm)).or_default().push(one);
+        }
         let mut series = Vec::new();
-        for (workload, own) in known_metrics.iter().enumerate() {
+        for ((workload, arm), row) in rows {
+            let own = &known_metrics[workload];
             let wanted = options.primary.as_ref();
             let primary = wanted.and_then(|name| own.iter().position(|told| told.metric == *name));
-            for arm_at in 0..self.arms.len() {
-                for (at, told) in own.iter().enumerate() {
-                    let trials = self.trials(workload, arm_at, &told.metric);
-                    if trials.is_empty() || !self.measures(workload, arm_at, &told.metric) {
-                        continue;
-                    }
-                    let arm = self.arms[arm_at].clone();
+            for (at, told) in own.iter().enumerate() {
+                // A metric that the tool could measure in no run did not fail.
+                let measures = |one: &&One<'_>| {
+                    let mut values = one.run.values.iter();
+                    one.run.failed.is_some()
+                        || values.any(|own| own.metric == told.metric && own.why.is_none())
+                };
+                if row.iter().any(measures) {
+                    let trials = row.iter().filter_map(|one| trial(one, &told.metric));
+                    let mut trials: Vec<TrialValue> = trials.collect();
+                    trials.sort_by_key(|trial| trial.replicate);
+                    let arm = self.arms[arm].clone();
                     series.push(Series {
                         primary: primary.unwrap_or(0) == at,
                         trials,
-                        evidence: self
-                            .of_row(workload, arm_at)
-                            .map(|one| one.run.evidence.clone())
-                            .collect(),
+                        evidence: row.iter().map(|one| one.run.evidence.clone()).collect(),
                         ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
                     });
                 }
             }
         }
         Ok(series)
-    }
-
-    /// Whether a run measured a metric or failed. A metric that the tool measured in no run is not a failure.
-    fn measures(&self, workload: usize, arm: usize, metric: &str) -> bool {
-        self.of_row(workload, arm).any(|one| {
-            let mut values = one.run.values.iter();
-            one.run.failed.is_some()
-                || values.any(|told| told.metric == metric && told.why.is_none())
-        })
-    }
-
-    fn of_row(&self, workload: usize, arm: usize) -> impl Iterator<Item = &One<'_>> {
-        self.runs.iter().filter(move |one| one.workload == workload && one.arm == arm)
     }
 
     /// Names metrics that no run of a workload measured, each reason once.
@@ -349,13 +335,6 @@ impl All<'_> {
             notes.push(format!("no {} for {workload}: {why}", nouns.join(", ")));
         }
         self.notes.extend(notes);
-    }
-
-    fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<TrialValue> {
-        let own = self.of_row(workload, arm);
-        let mut trials: Vec<TrialValue> = own.filter_map(|one| trial(one, metric)).collect();
-        trials.sort_by_key(|trial| trial.replicate);
-        trials
     }
 }
 

@@ -76,7 +76,7 @@ mod tests {
     use assay_core::failure::Outcome;
     use assay_study::results::plan::Arm;
 
-    use super::super::{Imported, ImportedFile, Options, of_text, read};
+    use super::super::{Brought, Imported, Options, of_bytes, read};
 
     /// Imports two arms that differ in both factors.
     fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
@@ -90,7 +90,11 @@ mod tests {
         let (name, bytes) = ("t.csv".to_owned(), text.as_bytes().to_vec());
         let named = baseline.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
         let options = Options { baseline: named.collect::<Arm>(), ..Options::default() };
-        read(of_text(&text), &[ImportedFile { name, bytes, ..ImportedFile::default() }], &options)
+        read(
+            of_bytes("", text.as_bytes()).unwrap(),
+            &[Brought { name, bytes, ..Brought::default() }],
+            &options,
+        )
     }
 
     #[test]

@@ -141,7 +141,10 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
             // A failure only removes one line from lists.
             let told = assay_report::document::headline(&findings);
-            let _ = headline::keep(system, &results.join(&stored.id), &told);
+            let directory = results.join(&stored.id);
+            let _ = headline::keep(system, &directory, &told);
+            let screen = || Ok(output::screen(system, &findings, Detail::Usual));
+            let _ = super::show::stored(system, &directory, Detail::Usual, screen);
         }
         show(system, arguments, &findings);
         match kept {
@@ -443,14 +446,7 @@ fn about(
 
 fn numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Imported)> {
     let ImportedStudy { importer, files } = study;
-    let options = Options {
-        baseline: about.baseline.clone(),
-        margin: about.margin,
-        primary: about.primary.clone(),
-        in_order: about.in_order,
-        better: about.better.clone(),
-    };
-    let imported = import::read(importer, &files, &options)?;
+    let imported = import::read(importer, &files, &Options::of(&about))?;
     about.trials = imported.trials;
     let contents = files.into_iter().map(|file| file.bytes).collect();
     let label = Label::default();

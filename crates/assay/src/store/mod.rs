@@ -20,7 +20,6 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{System, identity};
 use assay_runner::run::Finished;
-use assay_study::file::Study;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
 use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
@@ -160,8 +159,9 @@ fn brought_here(mark: &Mark) -> Check {
 
 fn judged_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     if imported::is_one(system, directory) {
-        let stored = imported::read(system, directory)?;
-        let imported = read_import(&stored.about, &stored.contents, &stored.id)?;
+        let mut stored = imported::read(system, directory)?;
+        let contents = std::mem::take(&mut stored.contents);
+        let imported = read_import(&stored.about, contents, &stored.id)?;
         return Ok(findings_of_import(&stored, imported));
     }
     let stored = bundle::frame(system, directory)?;
@@ -173,23 +173,18 @@ pub fn findings_of(stored: &Stored) -> Findings {
 }
 
 fn facts_of(stored: &Stored) -> StudyFacts {
+    let race_ratio = stored.study.race_ratio.as_ref().and_then(|text| text.parse().ok());
     StudyFacts {
         id: stored.id.clone(),
         title: stored.title().to_owned(),
         kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
-        race_ratio: promised(&stored.study),
+        race_ratio: race_ratio.filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
         lead_figure: stored.study.lead_figure.clone(),
         stopped_by: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
-}
-
-/// Returns the ratio stated for a race's winner; `None` if it is not a positive number.
-fn promised(study: &Study) -> Option<f64> {
-    let told: f64 = study.race_ratio.as_ref()?.parse().ok()?;
-    (told.is_finite() && told > 0.0).then_some(told)
 }
 
 pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
@@ -217,30 +212,23 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 }
 
 /// Reads the numbers of imported files; messages call a table `name`.
-pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
+fn read_import(about: &Import, contents: Vec<Vec<u8>>, name: &str) -> Outcome<Imported> {
     let importer = import::find(&about.importer).ok_or_else(|| {
         mistake!(
             "{name}: this version of assay has no importer {}; use the version that imported the data, or a newer one",
             about.importer
         )
     })?;
-    let options = import::Options {
-        baseline: about.baseline.clone(),
-        margin: about.margin,
-        primary: about.primary.clone(),
-        in_order: about.in_order,
-        better: about.better.clone(),
-    };
-    let brought = |(at, bytes): (usize, &Vec<u8>)| {
+    let brought = |(at, bytes): (usize, Vec<u8>)| {
         let file = about.files.get(at);
         ImportedFile {
             name: file.map_or_else(|| name.to_owned(), |file| file.file.clone()),
             arm: file.map(|file| file.arm.clone()).unwrap_or_default(),
-            bytes: bytes.clone(),
+            bytes,
         }
     };
-    let files: Vec<ImportedFile> = contents.iter().enumerate().map(brought).collect();
-    import::read(importer, &files, &options)
+    let files: Vec<Brought> = contents.into_iter().enumerate().map(brought).collect();
+    import::read(importer, &files, &import::Options::of(about))
 }
 
 /// Returns the findings of imported numbers. They include the importer's assumptions.

@@ -18,7 +18,10 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     let placed = placed(&table);
     let primaries = primaries(&table, options.primary.as_deref());
     let notes = notes(&table, options, &primaries, &placed);
-    let trials = table.rows.iter().map(TrialLine::trial).collect::<BTreeSet<_>>().len();
+    let mut trials: Vec<_> = table.rows.iter().map(TrialLine::trial).collect();
+    trials.sort_unstable();
+    trials.dedup();
+    let trials = trials.len();
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
     Imported {
@@ -30,7 +33,7 @@ pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
 
 fn placed(table: &TrialTable) -> Vec<OrderedTrial> {
     let placed = |row: &TrialLine| {
-        let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
+        let (workload, arm, replicate) = (row.workload as usize, row.arm as usize, row.replicate);
         let lead_in = row.status == Status::Warmup;
         Some(OrderedTrial { order: row.order?, lead_in, workload, arm, replicate })
     };
@@ -87,8 +90,9 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     let places = places(&table);
     let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();
     for row in table.rows {
-        let key = (row.workload, places[row.arm], row.metric);
-        unnamed.entry(key).or_insert_with(|| (row.arm, Vec::new())).1.push(trial(row));
+        let arm = row.arm as usize;
+        let key = (row.workload as usize, places[arm], row.metric as usize);
+        unnamed.entry(key).or_insert_with(|| (arm, Vec::new())).1.push(trial(row));
     }
     let mut series = Vec::with_capacity(unnamed.len());
     for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
@@ -114,7 +118,7 @@ fn in_time(trial: &TrialValue) -> (Option<u32>, bool, u32) {
 fn trial(row: TrialLine) -> TrialValue {
     let value = row.value.filter(|_| row.status != Status::Failed);
     TrialValue {
-        reason: row.reason,
+        reason: row.reason.map(String::from),
         ..TrialValue::bare(row.replicate, row.order, value, row.status)
     }
 }
@@ -125,7 +129,7 @@ fn primaries(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
         wanted.and_then(|name| table.metrics.all.iter().position(|metric| metric.name == name));
     let mut first: Vec<Option<usize>> = vec![wanted; table.workloads.all.len()];
     for row in &table.rows {
-        first[row.workload].get_or_insert(row.metric);
+        first[row.workload as usize].get_or_insert(row.metric as usize);
     }
     // A workload is known from its rows, so it has a metric.
     first.into_iter().map(Option::unwrap_or_default).collect()
@@ -191,7 +195,7 @@ fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> 
     }
     let mut metrics: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); table.workloads.all.len()];
     for row in &table.rows {
-        metrics[row.workload].insert(row.metric);
+        metrics[row.workload as usize].insert(row.metric as usize);
     }
     let names = table.workloads.all.iter().map(String::as_str).enumerate();
     if let Some(wanted) = &options.primary {

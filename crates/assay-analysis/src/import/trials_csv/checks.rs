@@ -1,6 +1,6 @@
 //! Checks across rows: contradicting rows, and options that fit no row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use assay_core::quantity::Scale;
 use assay_study::results::plan::Arm;
@@ -29,45 +29,54 @@ pub(super) fn check(
     primary(header, table, options.primary.as_deref(), mistakes);
 }
 
+/// Returns the first row of each repeated key with each later row. Sorting needs less memory than a map of all rows.
+fn repeated<K: Ord>(
+    rows: &[TrialLine],
+    key: impl Fn(&TrialLine) -> Option<K>,
+) -> Vec<[&TrialLine; 2]> {
+    let keyed = rows.iter().enumerate();
+    let mut keyed: Vec<(K, u32)> =
+        keyed.filter_map(|(at, row)| Some((key(row)?, at as u32))).collect();
+    keyed.sort_unstable();
+    let row = |keyed: &(K, u32)| &rows[keyed.1 as usize];
+    let groups = keyed.chunk_by(|one, next| one.0 == next.0);
+    groups.flat_map(|own| own[1..].iter().map(|later| [row(&own[0]), row(later)])).collect()
+}
+
 fn duplicates(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
-    let mut seen = HashMap::new();
-    for row in &table.rows {
-        let first = *seen.entry((row.trial(), row.metric)).or_insert(row.line);
-        if first != row.line {
-            let text = format!(
-                "same trial and metric as in line {first} ({}, {}); remove a row or use another replicate",
-                trial_words(table, row),
-                quoted(&table.metrics.all[row.metric].name),
-            );
-            mistakes.at(&header.cell(row.line, header.replicate.unwrap_or(0), ""), &text);
-        }
+    for [first, row] in repeated(&table.rows, |row| Some((row.trial(), row.metric))) {
+        let text = format!(
+            "same trial and metric as in line {} ({}, {}); remove a row or use another replicate",
+            first.line,
+            trial_words(table, row),
+            quoted(&table.metrics.all[row.metric as usize].name),
+        );
+        mistakes.at(&header.cell(row.line as usize, header.replicate.unwrap_or(0), ""), &text);
     }
 }
 
 /// Reports two trials at one position in time. The metrics of one trial share its position.
 fn clashes(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
     let Some(column) = header.order else { return };
-    let mut taken: HashMap<u32, &TrialLine> = HashMap::new();
     let mut told = HashSet::new();
-    for row in &table.rows {
-        let Some(order) = row.order else { continue };
-        let first = *taken.entry(order).or_insert(row);
-        if first.trial() != row.trial() && told.insert((order, row.trial())) {
+    for [first, row] in repeated(&table.rows, |row| row.order) {
+        if first.trial() != row.trial() && told.insert((row.order, row.trial())) {
             let text = format!(
-                "position {order} is already used in line {} ({}); number all trials of the file \
+                "position {} is already used in line {} ({}); number all trials of the file \
                  1, 2, 3, ... in run order, or remove the column",
+                row.order.unwrap_or_default(),
                 first.line,
                 trial_words(table, first),
             );
-            mistakes.at(&header.cell(row.line, column, ""), &text);
+            mistakes.at(&header.cell(row.line as usize, column, ""), &text);
         }
     }
 }
 
 /// A trial in words: `random-write, filesystem=ext4, replicate 2`.
 fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
-    let workload = quoted(&table.workloads.all[row.workload]);
-    let levels = table.factors.iter().zip(&table.arms.all[row.arm]);
+    let workload = quoted(&table.workloads.all[row.workload as usize]);
+    let levels = table.factors.iter().zip(&table.arms.all[row.arm as usize]);
     let levels = levels.map(|(factor, &level)| {
         format!(", {}={}", quoted(&factor.name), quoted(&factor.levels.all[level]))
     });
@@ -79,7 +88,7 @@ fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
 fn below_zero(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
-        let metric = &table.metrics.all[row.metric];
+        let metric = &table.metrics.all[row.metric as usize];
         let Some(value) = row.value.filter(|&value| value < 0.0) else { continue };
         if metric.scale() == Scale::Ratio {
             let text = format!(
@@ -87,7 +96,7 @@ fn below_zero(header: &CsvHeader, table: &TrialTable, mistakes: &mut CsvMistakes
                  differences, or correct the value",
                 quoted(&metric.by_difference())
             );
-            mistakes.at(&header.cell(row.line, column, ""), &text);
+            mistakes.at(&header.cell(row.line as usize, column, ""), &text);
         }
     }
 }

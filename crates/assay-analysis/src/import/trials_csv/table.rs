@@ -59,20 +59,20 @@ pub(super) struct FactorColumn {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TrialLine {
-    pub line: usize,
+    pub line: u32,
     pub replicate: u32,
     pub order: Option<u32>,
-    pub workload: usize,
-    pub arm: usize,
-    pub metric: usize,
+    pub workload: u32,
+    pub arm: u32,
+    pub metric: u32,
     pub value: Option<f64>,
     pub status: Status,
-    pub reason: Option<String>,
+    pub reason: Option<Box<str>>,
 }
 
 impl TrialLine {
     /// Identifies a trial, whatever its metric.
-    pub(super) fn trial(&self) -> (usize, usize, u32, bool) {
+    pub(super) fn trial(&self) -> (u32, u32, u32, bool) {
         (self.workload, self.arm, self.replicate, self.status == Status::Warmup)
     }
 }
@@ -163,17 +163,17 @@ impl TrialTable {
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
-        let reason = reason.map(|column| splitter.field(column).to_owned());
+        let reason = reason.map(|column| splitter.field(column).into());
         Some(TrialLine {
-            line,
+            line: line as u32,
             replicate: replicate?,
             order: order?,
-            workload: workload?,
-            arm: arm?,
-            metric: metric?,
+            workload: workload? as u32,
+            arm: arm? as u32,
+            metric: metric? as u32,
             value: value?,
             status,
-            reason: reason.filter(|reason| !reason.is_empty()),
+            reason: reason.filter(|reason: &Box<str>| !reason.is_empty()),
         })
     }
 

@@ -97,7 +97,9 @@ fn table(text: &str) -> LabeledResult {
     let bytes = text.as_bytes().to_vec();
     let name = "t.csv".to_owned();
     let files = [import::ImportedFile { name, bytes, ..import::ImportedFile::default() }];
-    let imported = import::read(import::of_text(text), &files, &Options::default()).unwrap();
+    let imported =
+        import::read(import::of_bytes("", text.as_bytes()).unwrap(), &files, &Options::default())
+            .unwrap();
     let mut findings = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1]).findings();
     findings.environment.unknown = Unknown::ALL.to_vec();
     findings.study.id = "table".to_owned();

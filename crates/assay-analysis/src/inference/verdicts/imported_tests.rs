@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::import::{self, IMPORTERS, ImportedFile, Importer, Options, Reads, of_text};
+use crate::import::{self, Brought, IMPORTERS, Importer, Options, Reads, of_bytes};
 use assay_core::quantity::Better;
 use assay_core::stats::{Sample, welch};
 use assay_study::findings::{Comparison, Findings, Kind, Measurement, Verdict};
@@ -57,7 +57,7 @@ fn judged(importer: &Importer, files: &[ImportedFile], options: &Options) -> Fin
 }
 
 fn of_two(texts: [String; 2]) -> Findings {
-    let importer = of_text(&texts[0]);
+    let importer = of_bytes("", texts[0].as_bytes()).unwrap();
     let [old, new] = texts;
     judged(importer, &[brought("old", old), brought("new", new)], &Options::default())
 }
@@ -65,7 +65,7 @@ fn of_two(texts: [String; 2]) -> Findings {
 fn of_table(text: &str, options: &Options) -> Findings {
     let bytes = text.as_bytes().to_vec();
     let file = ImportedFile { name: "t.csv".to_owned(), bytes, ..ImportedFile::default() };
-    judged(of_text(text), &[file], options)
+    judged(of_bytes("", text.as_bytes()).unwrap(), &[file], options)
 }
 
 fn cell<'f>(found: &'f Findings, side: &str) -> &'f Measurement {
@@ -182,7 +182,7 @@ fn commands_in_lumps_are_not_paired() {
         {"command": "b", "times": [1338.569, 1369.92, 1322.303], "parameters": {"side": "head"}}]}"#;
     let file =
         ImportedFile { name: "h.json".to_owned(), bytes: text.into(), ..ImportedFile::default() };
-    let found = judged(of_text(text), &[file], &Options::default());
+    let found = judged(of_bytes("", text.as_bytes()).unwrap(), &[file], &Options::default());
     let one = &found.comparisons[0];
     assert_eq!(
         (one.configuration["side"].as_str(), one.verdict),
@@ -204,7 +204,7 @@ fn runs_in_turn_are_paired() {
         bytes: lines.clone().into(),
         ..ImportedFile::default()
     };
-    let found = judged(of_text(&lines), &[file], &Options::default());
+    let found = judged(of_bytes("", lines.as_bytes()).unwrap(), &[file], &Options::default());
     assert_eq!(found.comparisons[0].kind, Kind::Paired);
     assert_eq!(found.comparisons[0].verdict, Some(Verdict::Worse));
 }
