@@ -1,14 +1,15 @@
 //! Reads the trials of a bundle by workload, because all of them may not fit into memory.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use assay_core::failure::{Failure, Outcome};
-use assay_machine::system::{Caching, FileKind, System};
+use assay_machine::system::stream::Stream;
+use assay_machine::system::{Caching, System};
 use serde::Deserialize;
 
-use super::bundle::{read_latencies, record};
+use super::bundle::{read_latencies, record, size_bytes};
 use super::cut;
 use super::plan::Plan;
 use super::record::Trial;
@@ -16,9 +17,7 @@ use super::record::Trial;
 /// Bytes read at once; a line may be longer.
 const PART_BYTES: usize = 1 << 20;
 /// Maximum length of a line, bytes; trials have some thousands.
-const LONGEST_LINE: usize = 4 << 20;
-/// Maximum size of a file to read; far above that of any study.
-const LARGEST_FILE_BYTES: u64 = 1 << 30;
+const LONGEST_LINE: u64 = 4 << 20;
 
 /// Position of a trial in the file, with its identity.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +41,12 @@ pub struct Trials<'a> {
 impl<'a> Trials<'a> {
     /// Indexes the trials of each workload. A truncated last line is ignored.
     pub fn open(system: &'a dyn System, directory: &'a Path, plan: &Plan) -> Outcome<Self> {
-        let mut trials = Self::none(system, directory);
-        trials.own.resize(plan.workloads.len(), Vec::new());
+        let (places, own) = (Vec::new(), vec![Vec::new(); plan.workloads.len()]);
+        let mut trials = Self { system, directory, file: None, places, own };
         let opened = trials.opened().map_err(|error| trials.unreadable(&error))?;
         if let Some((file, bytes)) = opened {
-            trials.look(&file, bytes)?;
+            let own = file.try_clone().map_err(|error| trials.unreadable(&error))?;
+            trials.look(own, bytes)?;
             trials.file = Some(file);
         }
         Ok(trials)
@@ -67,54 +67,38 @@ impl<'a> Trials<'a> {
         self.places.iter().map(|place| self.read(place)).collect()
     }
 
-    fn none(system: &'a dyn System, directory: &'a Path) -> Self {
-        let (places, own) = (Vec::new(), Vec::new());
-        Self { system, directory, file: None, places, own }
-    }
-
     fn path(&self) -> PathBuf {
         self.directory.join("trials.jsonl")
     }
 
-    /// The file and its bytes. A pipe, a device or a giant in its place is not waited for.
+    /// The file and its bytes.
     fn opened(&self) -> io::Result<Option<(File, u64)>> {
         let path = self.path();
-        let found = match self.system.status(&path) {
+        let bytes = match size_bytes(self.system, &path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a result file"));
-        }
-        let file = self.system.open_for_reading(&path, Caching::Buffered)?;
-        Ok(Some((file, found.size_bytes)))
+        Ok(Some((self.system.open_for_reading(&path, Caching::Buffered)?, bytes)))
     }
 
-    /// Finds all lines, a part of the file after the other.
-    fn look(&mut self, file: &File, bytes: u64) -> Outcome<()> {
-        let (mut rest, mut at, mut line) = (Vec::new(), 0_u64, 0);
-        loop {
-            let known = rest.len();
-            let wanted = PART_BYTES.min((bytes - at - known as u64) as usize);
-            rest.resize(known + wanted, 0);
-            let read = filled(self.system, file, at + known as u64, &mut rest[known..]);
-            let read = read.map_err(|error| self.unreadable(&error))?;
-            rest.truncate(known + read);
-            let is_end = read == 0;
-            let mut begin = 0;
-            while let Some(length) = rest[begin..].iter().position(|byte| *byte == b'\n') {
-                self.add(&rest[begin..begin + length], at + begin as u64, line, true)?;
-                (begin, line) = (begin + length + 1, line + 1);
+    fn look(&mut self, file: File, bytes: u64) -> Outcome<()> {
+        let stream = Stream::new(self.system, file).take(bytes);
+        let mut stream = BufReader::with_capacity(PART_BYTES, stream);
+        let (mut at, mut text) = (0, Vec::new());
+        for line in 0.. {
+            text.clear();
+            let read = stream.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text);
+            let count = read.map_err(|error| self.unreadable(&error))? as u64;
+            match text.strip_suffix(b"\n") {
+                _ if count == 0 => break,
+                None if count == LONGEST_LINE => {
+                    return Err(self.damaged(line, "the line is too long"));
+                }
+                own => self.add(own.unwrap_or(&text), at, line, own.is_some())?,
             }
-            rest.drain(..begin);
-            at += begin as u64;
-            if rest.len() > LONGEST_LINE {
-                return Err(self.damaged(line, "the line is too long"));
-            }
-            if is_end {
-                return if rest.is_empty() { Ok(()) } else { self.add(&rest, at, line, false) };
-            }
+            at += count;
         }
+        Ok(())
     }
 
     fn add(&mut self, bytes: &[u8], at: u64, line: usize, whole: bool) -> Outcome<()> {
@@ -170,21 +154,6 @@ impl<'a> Trials<'a> {
     fn unreadable(&self, error: &io::Error) -> Failure {
         Failure::refused(format!("cannot read {}: {error}", self.path().display()))
     }
-}
-
-/// Counts the lines of the trials file in a directory, without parsing them.
-pub(super) fn count(system: &dyn System, directory: &Path) -> io::Result<usize> {
-    let Some((file, bytes)) = Trials::none(system, directory).opened()? else { return Ok(0) };
-    let mut part = vec![0; PART_BYTES.min(bytes as usize)];
-    let (mut at, mut lines, mut is_whole) = (0, 0, true);
-    while at < bytes {
-        let read = filled(system, &file, at, &mut part)?;
-        let Some(last) = part[..read].last() else { break };
-        is_whole = *last == b'\n';
-        lines += part[..read].split(|byte| *byte == b'\n').count() - 1;
-        at += read as u64;
-    }
-    Ok(lines + usize::from(!is_whole))
 }
 
 /// Reads until the bytes are full or the file ends; how many there were.
