@@ -15,18 +15,19 @@ use assay_machine::system::{FileKind, HoldError, Locking, OwnFile, System};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
+use super::cache::{self, Cache};
 use super::course;
 use super::cut;
 use super::environment::Environment;
 use super::foreign;
 use super::headline::{self, Headline};
 use super::histogram;
-use super::imported::{self, StoredImport};
+use super::imported;
 use super::log::{self, ENDED, Entry};
 use super::plan::{Arm, Plan};
 use super::record::Trial;
 use super::series::SeriesRow;
-use super::trials::{self, Trials};
+use super::trials::Trials;
 use crate::file::{self, Study};
 
 pub use assay_workloads::Histograms;
@@ -34,6 +35,8 @@ pub use assay_workloads::Histograms;
 /// The plan: a directory with this file is a bundle, and a process that works on the bundle locks the file.
 const PLAN: &str = "plan.json";
 const TRIALS: &str = "trials.jsonl";
+/// The cache of a results directory.
+const LIST: &str = ".list.json";
 /// Maximum size of a file to read; far above that of any study.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 const MOST_NOTES: usize = 100;
@@ -234,19 +237,6 @@ impl Stored {
     }
 }
 
-#[derive(Clone, Debug)]
-pub enum Kept {
-    Study(Box<Stored>),
-    Import(Box<StoredImport>),
-}
-
-pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
-    if imported::is_one(system, directory) {
-        return imported::read(system, directory).map(|import| Kept::Import(Box::new(import)));
-    }
-    read(system, directory).map(|study| Kept::Study(Box::new(study)))
-}
-
 pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
     system.status(&directory.join(PLAN)).is_ok() || imported::is_one(system, directory)
 }
@@ -445,11 +435,15 @@ pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
 
 /// Text of a file of a bundle. A pipe, a device or a giant in its place is not waited for.
 pub(super) fn content(system: &dyn System, path: &Path) -> io::Result<String> {
+    size_bytes(system, path).and_then(|_| system.read_text(path))
+}
+
+pub(super) fn size_bytes(system: &dyn System, path: &Path) -> io::Result<u64> {
     let found = system.status(path)?;
     if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a result file"));
     }
-    system.read_text(path)
+    Ok(found.size_bytes)
 }
 
 pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
@@ -489,7 +483,7 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
     Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
     pub id: String,
     pub title: String,
@@ -510,14 +504,16 @@ pub struct Listed {
 
 /// All bundles of a results directory, newest first, and a warning for each unreadable one.
 pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
-    let (mut entries, mut warnings) = (Vec::new(), Vec::new());
+    let (mut cache, mut warnings) = (Cache::open(system, &results.join(LIST)), Vec::new());
     for id in ids(system, results) {
-        match listed(system, &results.join(&id)) {
-            Ok(entry) => entries.push(entry),
-            Err(failure) => warnings.push(failure.message),
-        }
+        let directory = results.join(&id);
+        // A lock changes no file.
+        let is_running = u64::from(is_running(system, &directory));
+        let stamp = cache::stamp_below(system, &directory, "").wrapping_add(is_running);
+        let added = cache.add(id, stamp, || listed(system, &directory));
+        warnings.extend(added.err().map(|failure| failure.message));
     }
-    (entries, warnings)
+    (cache.keep().rev().collect(), warnings)
 }
 
 pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
@@ -544,8 +540,8 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
     let drives = environment.drives();
-    let (trials, planned) =
-        (trials::count(system, directory).unwrap_or_default(), plan.trials.len());
+    let trials = content(system, &directory.join(TRIALS)).unwrap_or_default().lines().count();
+    let planned = plan.trials.len();
     let gone = || ended(system, directory).is_none() && !is_running(system, directory);
     Ok(Listed {
         kind: study.kind().to_owned(),

@@ -2,6 +2,7 @@
 
 mod buckets;
 pub mod bundle;
+pub mod cache;
 pub mod course;
 pub mod cut;
 pub mod design;

@@ -16,7 +16,8 @@ use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Comparison, Effect, Measurement, SentenceRole, Trust, Verdict,
 };
-use assay_study::results::bundle::{self, Kept, Stored};
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::imported;
 
 /// Recommend settings; confirm, apply and undo them
 ///
@@ -71,14 +72,12 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())
         .map_err(|failure| near(failure, arguments.result.as_deref()))?;
     let findings = store::findings_at(system, &directory)?;
-    let stored = match bundle::open(system, &directory)? {
-        Kept::Study(stored) => Some(stored),
-        Kept::Import(_) => None,
-    };
+    let is_import = imported::is_one(system, &directory);
+    let stored = (!is_import).then(|| bundle::read(system, &directory)).transpose()?;
     let entries: Vec<AdviceEntry<'_>> = findings
         .advice
         .iter()
-        .map(|advice| entry(system, stored.as_deref(), &findings, advice))
+        .map(|advice| entry(system, stored.as_ref(), &findings, advice))
         .collect();
     if arguments.json {
         output::json(&advised::AdviceDocument {

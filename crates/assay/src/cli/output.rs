@@ -52,7 +52,11 @@ pub fn text(text: &str) {
 }
 
 pub fn result(system: &dyn System, findings: &Findings, detail: Detail) {
-    painted(&assay_report::screen::screen(findings, detail, columns(system), colour(system)));
+    painted(&screen(system, findings, detail));
+}
+
+pub fn screen(system: &dyn System, findings: &Findings, detail: Detail) -> String {
+    assay_report::screen::screen(findings, detail, columns(system), colour(system))
 }
 
 pub fn painted(text: &str) {

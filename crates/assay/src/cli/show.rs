@@ -1,12 +1,16 @@
 //! `assay show`: a stored result as a table or as JSON.
 
+use std::path::Path;
+
 use clap::Args;
 
 use super::output;
 use crate::store;
 use assay_core::failure::Outcome;
-use assay_machine::system::System;
+use assay_machine::system::{System, identity};
 use assay_report::document::Detail;
+use assay_study::results::cache::{self, Cache};
+use assay_study::results::imported::{self, SCREEN};
 
 /// Show a result (default: the latest)
 #[derive(Debug, Args)]
@@ -35,16 +39,33 @@ pub struct ShowArguments {
 
 pub fn run(system: &dyn System, arguments: &ShowArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
-    let findings = store::findings_at(system, &directory)?;
+    let findings = || store::findings_at(system, &directory);
     if arguments.json {
-        output::document(&assay_report::json(&findings));
-        return Ok(());
+        output::document(&assay_report::json(&findings()?));
+    } else if arguments.forum {
+        output::text(&assay_report::text::forum(&findings()?));
+    } else {
+        let detail = if arguments.full { Detail::Full } else { Detail::Usual };
+        let make = || Ok(output::screen(system, &findings()?, detail));
+        output::painted(&stored(system, &directory, detail, make)?);
     }
-    if arguments.forum {
-        output::text(&assay_report::text::forum(&findings));
-        return Ok(());
-    }
-    let detail = if arguments.full { Detail::Full } else { Detail::Usual };
-    output::result(system, &findings, detail);
     Ok(())
+}
+
+/// What a terminal shows of a result. Reading a large table takes seconds, so Assay stores this text with an import.
+pub(super) fn stored(
+    system: &dyn System,
+    directory: &Path,
+    detail: Detail,
+    make: impl FnOnce() -> Outcome<String>,
+) -> Outcome<String> {
+    // Assay writes nothing next to files at other paths.
+    let is_kept = identity::results_directory(system).is_ok_and(|own| directory.starts_with(own));
+    if !is_kept || !imported::is_one(system, directory) {
+        return make();
+    }
+    let mut cache = Cache::open(system, &directory.join(SCREEN));
+    let how = format!("{detail:?} {} {}", output::columns(system), output::colour(system));
+    cache.add(how, cache::stamp_below(system, directory, SCREEN), make)?;
+    Ok(cache.keep().collect())
 }

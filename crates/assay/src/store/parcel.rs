@@ -24,6 +24,7 @@ use assay_machine::system::stream::Stream;
 use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_study::results::bundle;
 use assay_study::results::foreign::{self, Mark, Place};
+use assay_study::results::imported::SCREEN;
 
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
@@ -124,7 +125,7 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
     let listed = |path: &Path| {
         system.list(path).map_err(|error| refused!("cannot read {}: {error}", path.display()))
     };
-    let not_handed_on = [foreign::FILE, "headline.json"];
+    let not_handed_on = [foreign::FILE, "headline.json", SCREEN];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for name in listed(directory)? {
         if DIRECTORIES.iter().any(|(own, _)| *own == name) {
@@ -211,11 +212,8 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
         return true;
     }
     let is_file = system.status(path).is_ok_and(|status| status.kind == FileKind::File);
-    let Some(file) =
-        is_file.then(|| system.open_for_reading(path, Caching::Buffered).ok()).flatten()
-    else {
-        return false;
-    };
+    let file = is_file.then(|| system.open_for_reading(path, Caching::Buffered).ok());
+    let Some(file) = file.flatten() else { return false };
     let unpacked = Limited { from: GzDecoder::new(Stream::new(system, file)), left: HEADS_BYTES };
     let mut archive = Archive::new(unpacked);
     let first = archive.entries().ok().and_then(|entries| entries.raw(true).next());
