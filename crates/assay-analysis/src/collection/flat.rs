@@ -5,11 +5,12 @@ use crate::inference::claims::{self, Numbers};
 use assay_core::lines;
 use assay_study::file::printed::Claim;
 use assay_study::findings::Trust;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::CollectionRow;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Flat {
     /// File name below the rows, or the article of a published row.
     pub file: String,
@@ -30,6 +31,18 @@ pub struct Flat {
     pub machine: String,
     pub filesystem: String,
     pub by: String,
+}
+
+/// Serialized as a list: an index has many rows.
+impl Serialize for Flat {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[rustfmt::skip]
+        let fields = (
+            &self.file, &self.device, self.capacity_gb, &self.claimed, &self.reached, self.numbers, self.energy_j_per_gib,
+            self.price_per_gb, &self.currency, &self.trust, &self.date, &self.machine, &self.filesystem, &self.by,
+        );
+        fields.serialize(to)
+    }
 }
 
 /// [`Flat::trust`] of published rows.

@@ -108,36 +108,24 @@ mod tests {
     use super::*;
     use crate::collection::flat::Flat;
 
-    fn row(price: Option<&str>, capacity_bytes: Option<u64>) -> CollectionRow {
-        CollectionRow {
-            price: price.map(str::to_owned),
-            capacity_bytes,
-            ..CollectionRow::default()
-        }
-    }
-
     #[test]
-    fn the_price_of_a_gigabyte_is_that_of_all_of_them_over_their_number() {
-        let of = |price, bytes| row(Some(price), Some(bytes)).price_per_gb();
-        assert_eq!(of("12.50 GBP", 64_000_000_000), Some((0.195_312_5, "GBP".to_owned())));
-        assert_eq!(of("3 EUR", 500_000_000), Some((6.0, "EUR".to_owned())), "of half a gigabyte");
-        let flat = Flat::of("file", &row(Some("12.50 GBP"), Some(64_000_000_000)));
-        assert_eq!((flat.price_per_gb, flat.currency.as_str()), (Some(0.195_312_5), "GBP"));
-    }
-
-    #[test]
-    fn without_a_price_or_a_size_there_is_no_price_of_a_gigabyte() {
+    fn price_per_gb_needs_a_price_with_a_currency_and_a_size() {
         let cases = [
-            (None, Some(64_000_000_000)),
-            (Some("12.50 GBP"), None),
-            (Some("12.50 GBP"), Some(0)),
-            (Some("12.50"), Some(64_000_000_000)),
+            (Some("12.50 GBP"), Some(64_000_000_000), Some((0.195_312_5, "GBP"))),
+            (Some("3 EUR"), Some(500_000_000), Some((6.0, "EUR"))),
+            (None, Some(64_000_000_000), None),
+            (Some("12.50 GBP"), None, None),
+            (Some("12.50 GBP"), Some(0), None),
+            (Some("12.50"), Some(64_000_000_000), None),
         ];
-        for (price, bytes) in cases {
-            let row = row(price, bytes);
-            assert_eq!(row.price_per_gb(), None, "{price:?} {bytes:?}");
+        for (price, capacity_bytes, expected) in cases {
+            let price = price.map(str::to_owned);
+            let row = CollectionRow { price, capacity_bytes, ..CollectionRow::default() };
+            let expected = expected.map(|(per, currency)| (per, currency.to_owned()));
+            assert_eq!(row.price_per_gb(), expected, "{row:?}");
             let flat = Flat::of("file", &row);
-            assert_eq!((flat.price_per_gb, flat.currency.as_str()), (None, ""));
+            let (per, currency) = expected.unzip();
+            assert_eq!((flat.price_per_gb, flat.currency), (per, currency.unwrap_or_default()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of one device, side by side with their spread and never averaged.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::flat::Flat;
 use super::numbers::NUMBERS;
@@ -26,14 +26,15 @@ impl Spread {
 
 /// Groups rows of one device: by its name, regardless of spelling, and its size.
 pub fn key(device: &str, capacity_gb: Option<f64>) -> String {
-    let words: Vec<String> = device.split_whitespace().map(str::to_lowercase).collect();
+    let device = device.to_lowercase();
+    let words: Vec<&str> = device.split_whitespace().collect();
     let size = capacity_gb.map(|gb| format!(" {gb:.0} GB")).unwrap_or_default();
     words.join(" ") + &size
 }
 
 /// Groups rows by device, in the order of first appearance.
 pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<DeviceRows<'a>> {
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<DeviceRows<'a>> = Vec::new();
     for row in rows {
         let at = *known.entry(key(&row.device, row.capacity_gb)).or_insert_with(|| {

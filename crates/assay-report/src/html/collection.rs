@@ -44,20 +44,25 @@ type PagePart = (&'static str, &'static str, Markup);
 /// rest.
 pub fn page(contents: &Contents<'_>) -> String {
     let all: Vec<&Flat> = contents.rows.iter().collect();
+    let devices = groups(contents.rows);
+    let count = devices.len();
     if contents.rows.len() <= MOST_TOLD.min(contents.whole.len()) {
         let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
         let table = ("table", "Table", listed::rows(&all, &link));
         let evidence = ("evidence", "Evidence", evidence::devices(contents.whole));
-        return whole(contents, &html! {}, vec![table, evidence]);
+        return whole(contents, count, &html! {}, vec![table, evidence]);
     }
     let more = html! {
         p { "The evidence does not fit on one page. To write one page per device, run "
             code { "assay collection build -o FOLDER" } "." }
     };
-    let devices = groups(all.iter().copied());
-    let count = devices.len();
     if contents.rows.len() <= MOST_ROWS {
-        return whole(contents, &more, vec![("table", "Table", listed::rows(&all, &|_| None))]);
+        return whole(
+            contents,
+            count,
+            &more,
+            vec![("table", "Table", listed::rows(&all, &|_| None))],
+        );
     }
     let most = most_known(devices);
     let more = html! {
@@ -67,7 +72,7 @@ pub fn page(contents: &Contents<'_>) -> String {
                 " devices with the most rows. The pages in a folder cover all devices." }
         }
     };
-    whole(contents, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
+    whole(contents, count, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
 }
 
 /// The devices with the most rows, for a page that cannot have all.
@@ -80,20 +85,21 @@ fn most_known(mut devices: Vec<DeviceRows<'_>>) -> Vec<DeviceRows<'_>> {
 /// The pages that list a collection in a folder, by name: the first one is `index.html`.
 pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
     let all: Vec<&Flat> = contents.rows.iter().collect();
-    let devices = groups(all.iter().copied());
+    let devices = groups(contents.rows);
+    let count = devices.len();
     let of_device = |device: &DeviceRows<'_>| Some(device_page(device, 0));
     if all.len() <= MOST_ROWS {
         let places = places(&devices);
         let of_row = |row: &Flat| places.get(row.file.as_str()).cloned();
         let rows = ("table", "Table", listed::rows(&all, &of_row));
         let devices = ("devices", "Devices", listed::devices(&devices, &of_device));
-        return vec![(listing_name(0), whole(contents, &html! {}, vec![rows, devices]))];
+        return vec![(listing_name(0), whole(contents, count, &html! {}, vec![rows, devices]))];
     }
     let parts: Vec<&[DeviceRows<'_>]> = devices.chunks(MOST_DEVICES).collect();
     let page = |(index, own): (usize, &&[DeviceRows<'_>])| {
         let steps = steps(index, parts.len(), &listing_name);
         let table = ("table", "Table", listed::devices(own, &of_device));
-        (listing_name(index), whole(contents, &steps, vec![table]))
+        (listing_name(index), whole(contents, count, &steps, vec![table]))
     };
     parts.iter().enumerate().map(page).collect()
 }
@@ -130,14 +136,19 @@ pub fn device(
         }
         section id="evidence" aria-labelledby="evidence-h" {
             h2 id="evidence-h" { "Evidence" }
-            @for (flat, row) in evidence { (evidence::row(flat, row)) }
+            @for (flat, row) in evidence { (evidence::row(flat, row, false)) }
         }
     };
     let names = [("#table".to_owned(), "Rows"), ("#evidence".to_owned(), "Evidence")];
     (device_page(device, index), shell(&title, &names, &body))
 }
 
-fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<PagePart>) -> String {
+fn whole(
+    contents: &Contents<'_>,
+    devices: usize,
+    before: &Markup,
+    mut parts: Vec<PagePart>,
+) -> String {
     if contents.refused_in_all > 0 {
         parts.push(("left-out", "Skipped", refused(contents)));
     }
@@ -145,7 +156,7 @@ fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<PagePart>) -> 
         parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
     let body = html! {
         h1 { (TITLE) }
-        p.answer { (counted(contents)) }
+        p.answer { (counted(contents, devices)) }
         p { (HOW) " Rows for one device from several people are listed with their spread and not averaged." }
         (before)
         @for (id, name, markup) in &parts {
@@ -155,10 +166,9 @@ fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<PagePart>) -> 
     shell(TITLE, &names, &body)
 }
 
-fn counted(contents: &Contents<'_>) -> String {
+fn counted(contents: &Contents<'_>, devices: usize) -> String {
     let rows = contents.rows;
     let published = rows.iter().filter(|row| row.trust == PUBLISHED).count();
-    let devices = groups(rows).len();
     let told = |count: usize, one: &str| {
         let several = if count == 1 { "" } else { "s" };
         format!("{} {one}{several}", show::count(count as u64))

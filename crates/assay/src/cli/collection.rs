@@ -52,8 +52,8 @@ pub fn run(system: &dyn System, arguments: &CollectionArguments) -> Outcome<()> 
 }
 
 fn tell_refused(index: &Index) {
-    for one in &index.refused {
-        output::message(&format!("skipped {}: {}", one.file, one.why));
+    for (file, why) in &index.refused {
+        output::message(&format!("skipped {file}: {why}"));
     }
     let more = index.refused_in_all - index.refused.len();
     if more > 0 {

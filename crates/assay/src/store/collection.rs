@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use assay_analysis::collection::flat::Flat;
 use assay_analysis::collection::{CollectionRow, file, published};
+use assay_core::digest::{hexadecimal, sha256};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{FileKind, System, identity};
+use assay_study::results::cache::{self, Cache};
 
 const ABOUT: &str = "collection.json";
 const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";
@@ -24,19 +26,12 @@ const MOST_ROWS: usize = 1_000_000;
 /// Maximum number of invalid files listed; further ones are only counted.
 const MOST_NAMED: usize = 100;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    pub file: String,
-    /// Reason, as the end of a sentence.
-    pub why: String,
-}
-
 /// All rows with one line each, published ones first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
     pub rows: Vec<Flat>,
-    /// Invalid files, as far as listed.
-    pub refused: Vec<Refused>,
+    /// Files that are not rows, as far as they are named, and why.
+    pub refused: Vec<(String, String)>,
     pub refused_in_all: usize,
 }
 
@@ -59,6 +54,10 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
     refused!("cannot write {}: {error}", path.display())
+}
+
+fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
+    system.write_whole(path, text.as_bytes()).map_err(|error| unwritable(path, &error))
 }
 
 /// Checks that a folder is a collection of this format. Accepts the user's default folder before it exists: published
@@ -101,10 +100,7 @@ pub fn add(
     if system.status(&folder.join(ABOUT)).is_err() {
         system.create_directory(folder).map_err(|error| unwritable(folder, &error))?;
         for (name, text) in [(ATTRIBUTES, ATTRIBUTES_TEXT), (ABOUT, ABOUT_TEXT)] {
-            let path = folder.join(name);
-            system
-                .write_whole(&path, text.as_bytes())
-                .map_err(|error| unwritable(&path, &error))?;
+            write(system, &folder.join(name), text)?;
         }
     }
     known(system, folder)?;
@@ -115,50 +111,11 @@ pub fn add(
         if !was_there {
             let directory = path.parent().unwrap_or(folder);
             system.create_directory(directory).map_err(|error| unwritable(directory, &error))?;
-            system
-                .write_whole(&path, text.as_bytes())
-                .map_err(|error| unwritable(&path, &error))?;
+            write(system, &path, &text)?;
         }
         Ok((format!("{ROWS}/{name}"), was_there))
     };
     rows.iter().map(one).collect()
-}
-
-/// Reads all row files, calls a function with each row, and lists invalid ones.
-pub fn each(
-    system: &dyn System,
-    folder: &Path,
-    take: &mut dyn FnMut(String, CollectionRow),
-) -> Outcome<(Vec<Refused>, usize)> {
-    let (mut refused, mut in_all, mut count) = (Vec::new(), 0, 0_usize);
-    let mut refuse = |file: String, why: String| {
-        in_all += 1;
-        if refused.len() < MOST_NAMED {
-            refused.push(Refused { file: outside::spelled(&file).into_owned(), why });
-        }
-    };
-    for name in shelves(system, folder)? {
-        let shelf = folder.join(ROWS).join(&name);
-        let files = match shelf_files(system, &shelf) {
-            Ok(files) => files,
-            Err(why) => {
-                refuse(format!("{ROWS}/{name}"), why);
-                continue;
-            }
-        };
-        for file in files {
-            let path = format!("{name}/{file}");
-            match row(system, &folder.join(ROWS).join(&path), &path) {
-                Ok(row) => take(format!("{ROWS}/{path}"), row),
-                Err(why) => refuse(format!("{ROWS}/{path}"), why),
-            }
-            count += 1;
-            if count > MOST_ROWS {
-                return Err(refused!("{} has more than {MOST_ROWS} files", folder.display()));
-            }
-        }
-    }
-    Ok((refused, in_all))
 }
 
 /// Returns the names below the rows; empty before the first row.
@@ -203,25 +160,52 @@ pub fn sent(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
     read.map_err(|why| mistake!("{}: {why}", path.display()))
 }
 
-/// Builds the index of all files, and checks each row.
-pub fn build(
-    system: &dyn System,
-    folder: &Path,
-    look: &mut dyn FnMut(&Flat, CollectionRow),
-) -> Outcome<Index> {
+/// Makes the index of every file. Files that have not changed since the last index are not read.
+pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
     known(system, folder)?;
-    let mut rows = Vec::new();
-    for (file, row) in first() {
-        let flat = Flat::of(&file, &row);
-        look(&flat, row);
-        rows.push(flat);
+    let mut cache = Cache::open(system, &cache_of(system, folder).unwrap_or_default());
+    let (mut refused, mut refused_in_all, mut count) = (Vec::new(), 0, 0_usize);
+    let mut refuse = |file: String, why: String| {
+        refused_in_all += 1;
+        if refused.len() < MOST_NAMED {
+            refused.push((outside::spelled(&file).into_owned(), why));
+        }
+    };
+    for shelf in shelves(system, folder)? {
+        let files = match shelf_files(system, &folder.join(ROWS).join(&shelf)) {
+            Ok(files) => files,
+            Err(why) => {
+                refuse(format!("{ROWS}/{shelf}"), why);
+                continue;
+            }
+        };
+        for file in files {
+            let name = format!("{shelf}/{file}");
+            let place = format!("{ROWS}/{name}");
+            let path = folder.join(&place);
+            let read = || {
+                let row = row(system, &path, &name).map_err(Failure::mistake)?;
+                Ok(Flat::of(&place, &row))
+            };
+            let stamp = cache::stamp(system, [&path]);
+            if let Err(failure) = cache.add(name.clone(), stamp, read) {
+                refuse(place, failure.message);
+            }
+            count += 1;
+            if count > MOST_ROWS {
+                return Err(refused!("{} has more than {MOST_ROWS} files", folder.display()));
+            }
+        }
     }
-    let (refused, refused_in_all) = each(system, folder, &mut |file, row| {
-        let flat = Flat::of(&file, &row);
-        look(&flat, row);
-        rows.push(flat);
-    })?;
-    Ok(Index { rows, refused, refused_in_all })
+    let published = first().map(|(file, row)| Flat::of(&file, &row));
+    Ok(Index { rows: published.chain(cache.keep()).collect(), refused, refused_in_all })
+}
+
+/// Where the index of a folder is stored: not in the folder, which may be under version control.
+fn cache_of(system: &dyn System, folder: &Path) -> Option<PathBuf> {
+    let hash = sha256(system.canonical(folder).ok()?.as_os_str().as_encoded_bytes());
+    let name = format!("collection-{}.json", &hexadecimal(&hash)[..16]);
+    Some(identity::results_directory(system).ok()?.with_file_name(name))
 }
 
 fn first() -> impl Iterator<Item = (String, CollectionRow)> {

@@ -9,7 +9,7 @@ use crate::document::NONE;
 use crate::figures::percentiles::curves;
 use assay_analysis::collection::flat::{Flat, held};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
-use assay_analysis::collection::{CollectionRow, DeviceRows, RowValue, groups};
+use assay_analysis::collection::{CollectionRow, Number, groups};
 use assay_analysis::rules::RULES;
 use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
@@ -25,22 +25,17 @@ pub(super) fn anchor(row: &Flat) -> String {
 
 pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
     let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
-    let device = |device: &DeviceRows<'_>| {
-        html! {
+    html! {
+        @for device in &groups(rows.iter().map(|(flat, _)| flat)) {
             h3 { (listed::name(device.rows[0])) }
             @if device.rows.len() > 1 { (listed::spread(device)) }
-            @for (flat, row) in device.rows.iter().filter_map(|flat| whole(flat)) { (own(flat, row, true)) }
+            @for (flat, row) in device.rows.iter().filter_map(|flat| whole(flat)) { (self::row(flat, row, true)) }
         }
-    };
-    html! { @for one in &groups(rows.iter().map(|(flat, _)| flat)) { (device(one)) } }
-}
-
-pub(super) fn row(flat: &Flat, row: &CollectionRow) -> Markup {
-    own(flat, row, false)
+    }
 }
 
 /// `below`: a heading of the device precedes it.
-fn own(flat: &Flat, row: &CollectionRow, below: bool) -> Markup {
+pub(super) fn row(flat: &Flat, row: &CollectionRow, below: bool) -> Markup {
     let id = anchor(flat);
     let title = title(flat, row);
     html! {
@@ -66,12 +61,8 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
-    let claims = held(row).into_iter();
-    let claims: Vec<String> = if row.measured.is_empty() {
-        row.claimed.clone()
-    } else {
-        claims.map(|one| one.text).collect()
-    };
+    let held = || held(row).into_iter().map(|one| one.text).collect();
+    let claims = if row.measured.is_empty() { row.claimed.clone() } else { held() };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {
         Some((per, currency)) => format!("{price}, {} {currency} per GB", show::three_digits(per)),

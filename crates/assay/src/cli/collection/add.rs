@@ -92,15 +92,11 @@ fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Coll
             of_result(system, &added.id, extra)
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
-        _ if is_other_file(system, path) => {
+        _ if system.status(path).is_ok_and(|status| status.kind != FileKind::Directory) => {
             Err(mistake!("{source} is not a result, a bundle (.assay) or a row (.json)"))
         }
         _ => of_result(system, source, extra),
     }
-}
-
-fn is_other_file(system: &dyn System, path: &Path) -> bool {
-    system.status(path).is_ok_and(|status| status.kind != FileKind::Directory)
 }
 
 fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<CollectionRow>> {

@@ -32,25 +32,22 @@ pub(super) fn run(
     folder: &Path,
     arguments: &CollectionBuildArguments,
 ) -> Outcome<()> {
-    let mut whole: Vec<(Flat, CollectionRow)> = Vec::new();
     let output = &arguments.output;
     let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm")
         || output.as_path() == Path::new("-");
     if !is_page {
         output::may_be_folder(system, output)?;
     }
-    let index = collection::build(system, folder, &mut |flat, row| {
-        if whole.len() < MOST_TOLD {
-            whole.push((flat.clone(), row));
-        }
-    })?;
+    let index = collection::build(system, folder)?;
+    let whole = |flat: &Flat| Some((flat.clone(), collection::whole(system, folder, flat)?));
+    // A page of more rows has no evidence.
+    let told = index.rows.iter().filter(|_| index.rows.len() <= MOST_TOLD);
+    let whole: Vec<(Flat, CollectionRow)> = told.filter_map(whole).collect();
     super::tell_refused(&index);
-    let refused: Vec<(String, String)> =
-        index.refused.iter().map(|one| (one.file.clone(), one.why.clone())).collect();
     let contents = Contents {
         rows: &index.rows,
         whole: &whole,
-        refused: &refused,
+        refused: &index.refused,
         refused_in_all: index.refused_in_all,
     };
     if is_page {

@@ -1,10 +1,9 @@
 //! `assay collection export`: rows as tables for people and programs.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::super::output;
 use crate::store::collection;
@@ -48,7 +47,7 @@ pub(super) fn run(
     if output.as_path() != Path::new("-") {
         output::may_be_written(system, output)?;
     }
-    let index = collection::build(system, folder, &mut |_, _| ())?;
+    let index = collection::build(system, folder)?;
     super::tell_refused(&index);
     let text = match arguments.format {
         TableFormat::Csv => flat::table(&index.rows),
@@ -60,32 +59,17 @@ pub(super) fn run(
     output::page(system, output, &text)
 }
 
-#[derive(Serialize)]
-struct CollectionDocument {
-    format: &'static str,
-    /// Fields of each row by column name; absent fields are omitted.
-    rows: Vec<BTreeMap<String, Field>>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Field {
-    /// Value in a numeric column; null if it is not a number.
-    Number(Option<f64>),
-    Text(String),
-}
-
-fn document(rows: &[Flat]) -> CollectionDocument {
+/// The fields of each row by the names of their columns, without empty ones.
+fn document(rows: &[Flat]) -> Value {
     let columns = flat::columns();
-    let item = |row: &Flat| {
+    let item = |row: &Flat| -> Value {
         let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
         let told = fields.map(|(column, field)| {
-            let is_number = flat::is_number(column);
-            let told =
-                if is_number { Field::Number(field.parse().ok()) } else { Field::Text(field) };
-            ((*column).to_owned(), told)
+            let number = || field.parse().map_or(Value::Null, |number: f64| json!(number));
+            ((*column).to_owned(), if flat::is_number(column) { number() } else { json!(field) })
         });
-        told.collect()
+        Value::Object(told.collect())
     };
-    CollectionDocument { format: "assay-collection-rows/1", rows: rows.iter().map(item).collect() }
+    let rows: Vec<Value> = rows.iter().map(item).collect();
+    json!({ "format": "assay-collection-rows/1", "rows": rows })
 }
