@@ -183,9 +183,13 @@ pub fn parse(
 
 /// Returns the parsed arguments, or the text to print, in the given width.
 fn read(words: &[OsString], columns: usize) -> Result<CommandLine, clap::Error> {
-    let mut command = whole(columns);
-    let matches = command.try_get_matches_from_mut(words)?;
-    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    // Only help and mistakes need the pages of all commands.
+    let arranged = |error: clap::Error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _ => whole(columns).try_get_matches_from(words),
+    };
+    let matches = CommandLine::command().try_get_matches_from(words).or_else(arranged)?;
+    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut whole(columns)))
 }
 
 /// Returns the command-line definition, with help in the given width.
