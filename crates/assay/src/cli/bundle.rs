@@ -1,21 +1,15 @@
 //! A whole result as one file: `assay export --format bundle`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::export::ExportArguments;
 use super::output;
 use crate::store::{self, parcel};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
 
-pub struct BundleArguments {
-    /// Id, the beginning of one, or the path of a result; the newest by default
-    pub(super) result: Option<String>,
-    /// File to write
-    pub(super) output: Option<PathBuf>,
-}
-
-pub fn run(system: &dyn System, arguments: &BundleArguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));
     let is_piped = path == Path::new("-");

@@ -30,13 +30,13 @@ Examples:
   assay export 20261120-1031 -o card.assay        complete result")]
 pub struct ExportArguments {
     #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
-    result: Option<String>,
+    pub(super) result: Option<String>,
     /// Choose the format (assay list exporters); .assay files are bundles
     #[arg(long, value_name = "FORMAT", value_parser = names(), required_unless_present = "output")]
     format: Option<String>,
     /// Write to this file; - for standard output (bundles: a file by default)
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 fn names() -> PossibleValuesParser {
@@ -58,8 +58,7 @@ fn format(arguments: &ExportArguments) -> Outcome<&str> {
 pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let format = format(arguments)?;
     if format == parcel::ENTRY.name {
-        let (result, output) = (arguments.result.clone(), arguments.output.clone());
-        return bundle::run(system, &bundle::BundleArguments { result, output });
+        return bundle::run(system, arguments);
     }
     if format == iolog::ENTRY.name {
         return requests(system, arguments);

@@ -13,7 +13,7 @@ use assay_report::evidence::Evidence;
 use assay_report::html::site::{self, SiteEntry};
 use assay_report::html::{self, Place};
 use assay_report::markdown;
-use assay_study::results::bundle::{self, Listed};
+use assay_study::results::bundle;
 
 /// Write results as HTML or Markdown pages
 ///
@@ -111,13 +111,20 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
         if entries.last().is_some_and(|last| last.id == id) {
             continue;
         }
-        let listed = match read(system, &directory) {
-            Ok(one) => {
-                output::page_below(system, folder, &site::page_name(&id), &one.page)?;
-                if let Some(trials) = one.trials {
+        let read = || -> Outcome<_> {
+            let evidence = store::evidence_at(system, &directory)?;
+            let is_large = html::is_large(&evidence.findings);
+            // The page does not contain the values of every trial if there are many.
+            let trials = is_large.then(|| store::every_trial(system, &evidence)).transpose()?;
+            Ok((bundle::listed(system, &directory)?, html::page(&evidence, Place::Site), trials))
+        };
+        let listed = match read() {
+            Ok((listed, page, trials)) => {
+                output::page_below(system, folder, &site::page_name(&id), &page)?;
+                if let Some(trials) = trials {
                     output::page_below(system, folder, &site::trials_name(&id), &trials)?;
                 }
-                Ok(one.listed)
+                Ok(listed)
             }
             Err(failure) => {
                 output::message(&failure.message);
@@ -133,23 +140,6 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     output::page_below(system, folder, site::INDEX, &site::index(&entries))?;
     output::text(&folder.join(site::INDEX).display().to_string());
     Ok(())
-}
-
-struct SiteResult {
-    listed: Listed,
-    page: String,
-    /// Values of every trial if the page does not contain them.
-    trials: Option<String>,
-}
-
-fn read(system: &dyn System, directory: &Path) -> Outcome<SiteResult> {
-    let listed = bundle::listed(system, directory)?;
-    let evidence = store::evidence_at(system, directory)?;
-    let mut trials = None;
-    if html::is_large(&evidence.findings) {
-        trials = Some(store::every_trial(system, &evidence)?);
-    }
-    Ok(SiteResult { listed, page: html::page(&evidence, Place::Site), trials })
 }
 
 /// Returns the requested results; several of them with their comparison first.
