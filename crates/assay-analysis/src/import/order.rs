@@ -55,7 +55,7 @@ pub(super) fn unvaried(trials: &[OrderedTrial]) -> Vec<usize> {
 
 /// Runs of the workloads with more than one arm. A trial with several metrics is one trial.
 fn runs(trials: &[OrderedTrial]) -> BTreeMap<usize, Run> {
-    let mut in_time: Vec<&Placed> = trials.iter().filter(|trial| !trial.lead_in).collect();
+    let mut in_time: Vec<&OrderedTrial> = trials.iter().filter(|trial| !trial.lead_in).collect();
     in_time.sort_by_key(|trial| trial.order);
     in_time.dedup_by_key(|trial| trial.order);
     let mut runs: BTreeMap<usize, Run> = BTreeMap::new();
@@ -85,8 +85,8 @@ fn passes(run: &Run) -> Option<Vec<Pass<'_>>> {
     (is_whole && lumps.iter().all(|lump| lump.len() == arms(lump).len())).then_some(lumps)
 }
 
-fn is_led(trials: &[Placed]) -> bool {
-    let mut trials: Vec<&Placed> = trials.iter().collect();
+fn is_led(trials: &[OrderedTrial]) -> bool {
+    let mut trials: Vec<&OrderedTrial> = trials.iter().collect();
     trials.sort_by_key(|trial| (trial.replicate, trial.order));
     let mut replicates = trials.chunk_by(|one, next| one.replicate == next.replicate);
     !trials.is_empty() && replicates.all(|replicate| replicate[0].lead_in)

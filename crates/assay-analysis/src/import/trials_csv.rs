@@ -76,7 +76,7 @@ mod tests {
     use assay_core::failure::Outcome;
     use assay_study::results::plan::Arm;
 
-    use super::super::{Brought, Imported, Options, of_bytes, read};
+    use super::super::{Imported, ImportedFile, Options, of_bytes, read};
 
     /// Imports two arms that differ in both factors.
     fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
@@ -92,7 +92,7 @@ mod tests {
         let options = Options { baseline: named.collect::<Arm>(), ..Options::default() };
         read(
             of_bytes("", text.as_bytes()).unwrap(),
-            &[Brought { name, bytes, ..Brought::default() }],
+            &[ImportedFile { name, bytes, ..ImportedFile::default() }],
             &options,
         )
     }

@@ -227,7 +227,7 @@ fn read_import(about: &Import, contents: Vec<Vec<u8>>, name: &str) -> Outcome<Im
             bytes,
         }
     };
-    let files: Vec<Brought> = contents.into_iter().enumerate().map(brought).collect();
+    let files: Vec<ImportedFile> = contents.into_iter().enumerate().map(brought).collect();
     import::read(importer, &files, &import::Options::of(about))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::import::{self, Brought, IMPORTERS, Importer, Options, Reads, of_bytes};
+use crate::import::{self, IMPORTERS, ImportedFile, Importer, Options, Reads, of_bytes};
 use assay_core::quantity::Better;
 use assay_core::stats::{Sample, welch};
 use assay_study::findings::{Comparison, Findings, Kind, Measurement, Verdict};

@@ -9,7 +9,7 @@ use crate::document::NONE;
 use crate::figures::percentiles::curves;
 use assay_analysis::collection::flat::{Flat, held};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
-use assay_analysis::collection::{CollectionRow, Number, groups};
+use assay_analysis::collection::{CollectionRow, RowValue, groups};
 use assay_analysis::rules::RULES;
 use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
