@@ -63,7 +63,7 @@ fn row(
     let mut measured: BTreeMap<String, RowValue> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
     for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
-        let kind = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth));
+        let kind = workload.io.as_ref().and_then(|io| numbers::kind_for(io, workload.queue_depth));
         let Some(kind) = kind else { continue };
         let Some(number) = number(findings, workload, kind.metric) else { continue };
         if !arms.contains(&&workload.configuration) {

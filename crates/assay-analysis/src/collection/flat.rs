@@ -62,7 +62,7 @@ pub fn is_number(column: &str) -> bool {
 }
 
 impl Flat {
-    pub fn of(file: &str, row: &CollectionRow) -> Self {
+    pub fn new(file: &str, row: &CollectionRow) -> Self {
         let shown =
             |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
         let mut numbers = [None; NUMBERS.len()];

@@ -80,7 +80,7 @@ pub fn find(name: &str) -> Option<&'static NumberKind> {
 }
 
 /// The kind that a workload measures; `None` for mixed block sizes or a distribution of offsets.
-pub fn of(io: &IoFacts, depth: u32) -> Option<&'static NumberKind> {
+pub fn kind_for(io: &IoFacts, depth: u32) -> Option<&'static NumberKind> {
     // A rate-limited or paused workload does not show what a device can do.
     NUMBERS.iter().find(|kind| !io.rate_limited && !io.shaped && (kind.fits)(io, depth))
 }
@@ -121,15 +121,15 @@ mod tests {
             (random, writes, 8192, true, 1, ""),
         ] {
             let io = IoFacts { pattern, mix, size_bytes, data_sync, ..plain };
-            let found = of(&io, depth).map_or("", |kind| kind.name);
+            let found = kind_for(&io, depth).map_or("", |kind| kind.name);
             assert_eq!(found, name, "{io:?} {depth}");
-            assert!(of(&IoFacts { rate_limited: true, ..io }, depth).is_none());
-            assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
+            assert!(kind_for(&IoFacts { rate_limited: true, ..io }, depth).is_none());
+            assert!(kind_for(&IoFacts { shaped: true, ..io }, depth).is_none());
         }
         let trims = "trim".parse().unwrap();
         for (mix, partly_synced) in [(trims, false), (writes, true)] {
             let io = IoFacts { pattern: random, mix, partly_synced, ..plain };
-            assert!(of(&io, 1).is_none(), "{io:?}");
+            assert!(kind_for(&io, 1).is_none(), "{io:?}");
         }
         for kind in &NUMBERS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind));

@@ -123,7 +123,7 @@ mod tests {
             let row = CollectionRow { price, capacity_bytes, ..CollectionRow::default() };
             let expected = expected.map(|(per, currency)| (per, currency.to_owned()));
             assert_eq!(row.price_per_gb(), expected, "{row:?}");
-            let flat = Flat::of("file", &row);
+            let flat = Flat::new("file", &row);
             let (per, currency) = expected.unzip();
             assert_eq!((flat.price_per_gb, flat.currency), (per, currency.unwrap_or_default()));
         }

@@ -20,7 +20,7 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
 const BLKTRACE: &str = "a binary blktrace file of one CPU; join the files of all CPUs (NAME.blktrace.0, \
                         NAME.blktrace.1, ...) with blkparse -i NAME -o trace.txt, and import trace.txt";
 
-pub(super) fn of(text: &str) -> &str {
+pub(super) fn beginning(text: &str) -> &str {
     let mut end = text.len().min(HEAD_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;

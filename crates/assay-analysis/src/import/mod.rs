@@ -206,7 +206,7 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
 
 fn recognised(text: &str) -> Option<&'static Importer> {
-    let head = head::of(text);
+    let head = head::beginning(text);
     IMPORTERS.iter().find(|importer| (importer.recognises)(head))
 }
 

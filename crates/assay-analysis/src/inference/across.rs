@@ -60,7 +60,7 @@ pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
 /// Compares later results with the first, given the spread between days.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     let unit = SampleUnit::OneDay(days);
-    if let Some(seen) = windows::of(first, later) {
+    if let Some(seen) = windows::new(first, later) {
         let [before, after] = windows::doubted(&seen, [first, &later[0]]);
         let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
         windows::tell(&seen, [&before, &after], &mut found);

@@ -18,7 +18,7 @@ const ENOUGH: usize = 3;
 pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     let baselines = baselines(design, &series);
     let cells = series.into_iter().enumerate();
-    cells.map(|(at, series)| of(series, baselines.get(&at).map(Vec::as_slice))).collect()
+    cells.map(|(at, series)| measurement(series, baselines.get(&at).map(Vec::as_slice))).collect()
 }
 
 /// The number of a row from its trials of a ratio metric; `baseline` are the trials of its baseline.
@@ -54,10 +54,10 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValu
 }
 
 pub(super) fn cell(series: Series) -> Measurement {
-    of(series, None)
+    measurement(series, None)
 }
 
-fn of(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
+fn measurement(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
     let counted = summed_up(&series.trials, baseline);
     let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();

@@ -38,7 +38,7 @@ fn against(claim: &Claim, numbers: &Numbers) -> (RatingResult, String) {
         Claim::Class(class) => return (standing(class, numbers), needs(class)),
     };
     let number = numbers.get(name);
-    (at_least(number, *limit), told(what, number, shown))
+    (at_least(number, *limit), claim_text(what, number, shown))
 }
 
 /// For each family of classes: the highest one that is reached, else the first undetermined one, else the lowest.
@@ -106,7 +106,7 @@ fn at_least(number: Option<&CardNumber>, limit: f64) -> RatingResult {
     }
 }
 
-fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {
+fn claim_text(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {
     let doubt = number.map_or("", CardNumber::doubt);
     match number {
         None => format!("{what}: not measured"),

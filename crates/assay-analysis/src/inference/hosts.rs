@@ -138,7 +138,7 @@ impl HostRates {
     }
 
     /// All facts; `None` if one host ran the study.
-    pub fn told(mut self, fleet: Option<&Fleet>) -> Option<Hosts> {
+    pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<Hosts> {
         let fleet = of_all(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
             let mut paces = self.paces.remove(&host.rank).unwrap_or_default();

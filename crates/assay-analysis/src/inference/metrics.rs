@@ -151,7 +151,7 @@ pub(super) fn value(
         }
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
-        _ if is_told(metric) => told(metric, measured),
+        _ if is_told(metric) => reported(metric, measured),
         _ if is_of_energy(metric) => energy(metric, row, trial),
         _ if is_sync(metric) => sync(metric, record),
         _ => kinds::as_judged(metric, row, measured)
@@ -234,7 +234,7 @@ fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &MeasuredTrial<'_>) -> Result
 pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
-fn told(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {
+fn reported(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {
     measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
 }
 

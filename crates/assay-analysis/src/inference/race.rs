@@ -139,13 +139,13 @@ fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
 }
 
 impl Teller<'_> {
-    fn of(&self, difference: f64) -> f64 {
+    fn ratio_for(&self, difference: f64) -> f64 {
         ratio_of(self.better, difference)
     }
 
     fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
         let difference = self.race.logs.beside(arm, other, self.race.standing.replicates)?;
-        Some(self.of(difference))
+        Some(self.ratio_for(difference))
     }
 
     fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
@@ -153,7 +153,7 @@ impl Teller<'_> {
         Runner {
             configuration: self.plan.workloads[index].arm.clone(),
             n,
-            mean: mean.map(|mean| self.of(mean)),
+            mean: mean.map(|mean| self.ratio_for(mean)),
             ratio_to_winner: leader.and_then(|leader| self.ratio(index, leader)),
             eliminated: self.race.standing.left[index].map(|left| self.departure(left)),
         }
@@ -170,7 +170,7 @@ impl Teller<'_> {
             Why::Behind { leader, by, width } => {
                 let ends = ends_of(self.better, by, width);
                 let leader = self.plan.workloads[leader].arm.clone();
-                Some(Behind { leader, ratio: self.of(by), ends })
+                Some(Behind { leader, ratio: self.ratio_for(by), ends })
             }
         };
         let harmed = left.why == Why::Harmed;

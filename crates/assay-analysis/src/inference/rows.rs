@@ -128,7 +128,7 @@ impl<'a> WorkloadTrials<'a> {
         self.site.is_some_and(|site| site.drives.iter().any(rules::hides_its_cache))
     }
 
-    pub fn told(&self) -> Vec<&OwnMetric> {
+    pub fn own_metrics(&self) -> Vec<&OwnMetric> {
         let mut found: Vec<&OwnMetric> = Vec::new();
         let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
         for own in measured.flat_map(|measured| measured.detail.own_metrics()) {

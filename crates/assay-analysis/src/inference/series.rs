@@ -26,7 +26,7 @@ impl<'m> SeriesMetric<'m> {
         Self { metric: name, better, nature, scale, side: metric.side() }
     }
 
-    fn told(own: &'m OwnMetric) -> Self {
+    fn from_own(own: &'m OwnMetric) -> Self {
         let OwnMetric { name, better, .. } = own;
         let (nature, side) = (nature(name), side(name));
         Self { metric: name, better: *better, nature, scale: Scale::Ratio, side }
@@ -40,7 +40,7 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     if row.trials.is_empty() {
         return (series, absent);
     }
-    let told = row.told().into_iter().map(SeriesMetric::told);
+    let told = row.own_metrics().into_iter().map(SeriesMetric::from_own);
     let known = of_work().filter(|metric| metrics::applies(metric.name, row));
     for what in told.chain(known.map(SeriesMetric::known)) {
         match one(design, row, &what) {
@@ -139,6 +139,6 @@ pub(super) fn cell_trial(trial: &MeasuredTrial<'_>, value: Option<f64>) -> Trial
 /// The default primary metric of a row: the first that its programs report, else the default of its kind.
 pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
-    let told = row.told().into_iter().next();
+    let told = row.own_metrics().into_iter().next();
     told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())
 }

@@ -92,7 +92,7 @@ impl CostSums {
         }
     }
 
-    pub fn told(self) -> Vec<ProbeCost> {
+    pub fn into_costs(self) -> Vec<ProbeCost> {
         let told = self.0.into_iter().map(|(probe, cost)| ProbeCost {
             probe,
             n: cost.n,

@@ -43,7 +43,7 @@ pub struct ResultWindow {
 }
 
 /// Before and after, if exactly two windows are compared.
-pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
+pub(super) fn new(first: &Findings, later: &[Findings]) -> Option<Windows> {
     let [other] = later else { return None };
     let [before, after] = [window(first)?, window(other)?];
     let shares = before.cpu_pressure.zip(after.cpu_pressure);

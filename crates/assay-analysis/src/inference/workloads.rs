@@ -151,9 +151,9 @@ impl<'a> Analysis<'a> {
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
         found.exhibits.extend(card::exhibit(&cards));
-        found.environment.activity.probes = trials.costs.told();
+        found.environment.activity.probes = trials.costs.into_costs();
         surroundings::finish(&mut found.environment.activity, environment);
-        found.environment.hosts = own.hosts.told(environment.fleet.as_ref());
+        found.environment.hosts = own.hosts.finish(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
         told.extend(own.rollbacks);

@@ -65,7 +65,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     // An emulator's times do not describe a medium.
     let times = WriteTimes::new(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
     let needed = NeededTime::new(&case.site.drives, io)?;
-    let (mean, [low, high]) = times.told()?;
+    let (mean, [low, high]) = times.mean_ci95()?;
     (high < SURELY * needed.least_ns).then(|| {
         RuleRemark::note(format!(
             "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
@@ -179,7 +179,7 @@ impl WriteTimes {
     }
 
     /// The mean with its 95% CI; `None` below three trials.
-    fn told(&self) -> Option<(f64, [f64; 2])> {
+    fn mean_ci95(&self) -> Option<(f64, [f64; 2])> {
         let centre = geometric_mean(&self.each_ns)?;
         Some((centre.mean, centre.ci95?))
     }
@@ -214,8 +214,8 @@ pub fn with_a_cache(site: &Site) -> Option<&Drive> {
 
 /// Judges the same writes with and without syncs.
 pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<RuleRemark> {
-    let (mean, [_, high]) = synced.told()?;
-    bare.told()?;
+    let (mean, [_, high]) = synced.mean_ci95()?;
+    bare.mean_ci95()?;
     let apart = welch(&bare.logarithms()?, &synced.logarithms()?)?;
     let ends = apart.interval(ALPHA)?.map(f64::exp);
     if high >= SURELY * PROGRAM_NS || ends[1] > COSTLESS {

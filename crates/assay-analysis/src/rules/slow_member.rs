@@ -58,7 +58,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<RuleRemark> {
     let first = named.first()?;
     Some(RuleRemark::note(format!(
         "{} is the slow member of {}: {} per request, {} times the median of the others ({}), in {} of {} trials",
-        told(case, &first.device),
+        describe_member(case, &first.device),
         array.words(),
         show::duration(middle(|one| one.mean_ns)),
         show::three_digits(middle(|one| one.ratio)),
@@ -115,7 +115,7 @@ fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
 }
 
 /// A member with its drive's model, if one drive is below it.
-fn told(case: &Case<'_>, name: &str) -> String {
+fn describe_member(case: &Case<'_>, name: &str) -> String {
     let mut at = name;
     while let Some(layer) = case.site.layers.iter().find(|layer| layer.name == at) {
         match layer.below.as_slice() {

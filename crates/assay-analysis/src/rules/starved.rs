@@ -48,7 +48,7 @@ pub static RULE: Rule = Rule {
 
 fn blinds(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let wait = starved(case, trial)?;
-    Some(told(&[wait], None))
+    Some(describe_waits(&[wait], None))
 }
 
 fn judge(case: &Case<'_>) -> Option<RuleRemark> {
@@ -71,7 +71,7 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     let are_left_out =
         are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
     let others: Vec<WaitShare> = others.into_iter().map(|(_, wait)| wait).collect();
-    let text = told(&others, Some(case));
+    let text = describe_waits(&others, Some(case));
     if are_left_out {
         let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
         return Some(RuleRemark::note(format!("{text}; {which} excluded")));
@@ -94,7 +94,7 @@ fn starved(case: &Case<'_>, trial: &Trial) -> Option<WaitShare> {
 }
 
 /// The message on trials that waited for others; with `of`, in how many of its trials.
-fn told(waits: &[WaitShare], of: Option<&Case<'_>>) -> String {
+fn describe_waits(waits: &[WaitShare], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
     let share = |of: fn(&WaitShare) -> f64| most(waits, of).unwrap_or_default();
     format!(

@@ -378,7 +378,7 @@ fn read_row(bytes: &[u8]) -> bool {
     let Ok(row) = row_file::read(&String::from_utf8_lossy(bytes)) else { return false };
     let (name, text) = row_file::write(&row).unwrap_or_default();
     assert_eq!(row_file::read_named(&name, &text).as_ref(), Ok(&row));
-    let line = Flat::of(&name, &row);
+    let line = Flat::new(&name, &row);
     assert_eq!(flat::table(&[line]).lines().count(), 2);
     true
 }

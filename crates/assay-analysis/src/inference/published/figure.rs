@@ -36,7 +36,7 @@ fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
         if let Some(mine) = line.own {
             let name = format!("here: {}", short(&line.own_name));
             let told = Point::new(rows.add(&name), unit, &name, mine.value, mine.interval);
-            let label = Some(group.told(mine.value));
+            let label = Some(group.format(mine.value));
             own.push(Point { label, ..mark_trust(told, mine.rating.map(|own| own.trust)) });
         }
         let Some(one) = line.published else { continue };

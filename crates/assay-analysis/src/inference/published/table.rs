@@ -160,7 +160,7 @@ impl PublishedGroup<'_> {
         units.all(|unit| unit == first).then_some(first)
     }
 
-    pub fn told(&self, value: f64) -> String {
+    pub fn format(&self, value: f64) -> String {
         match (self.ratio, self.unit()) {
             (None, Some(unit)) => format!("{} {}", self.bare(value), unit.name),
             _ => self.bare(value),
@@ -207,7 +207,7 @@ fn table(group: &PublishedGroup<'_>) -> Table {
     };
     let lines = &group.lines;
     let mut table = Table::new(group.title());
-    table.add(Column::key("article"), lines, PublishedLine::of);
+    table.add(Column::key("article"), lines, PublishedLine::published_unit_of);
     table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
     table.add(Column::key("here"), lines, PublishedLine::here);
     table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
@@ -220,7 +220,7 @@ fn table(group: &PublishedGroup<'_>) -> Table {
         line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.rating))
     });
     for (row, line) in table.rows.iter_mut().zip(lines) {
-        let name = [line.of(), line.here()].join(" ");
+        let name = [line.published_unit_of(), line.here()].join(" ");
         row.name = format!("{}: {}", group.title(), name.trim());
         // Doubts about a published number are printed below it.
         row.notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
@@ -229,7 +229,7 @@ fn table(group: &PublishedGroup<'_>) -> Table {
 }
 
 impl PublishedLine<'_> {
-    fn of(&self) -> &str {
+    fn published_unit_of(&self) -> &str {
         self.published.map_or("", |one| &one.of)
     }
 

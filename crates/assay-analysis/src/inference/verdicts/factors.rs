@@ -8,7 +8,7 @@ use super::arms::Question;
 use super::{is_suspect, words};
 
 /// A sentence per factor with main effects, compared factors first. Factors that change the work are not a choice.
-pub(super) fn told(
+pub(super) fn factor_sentences(
     design: &Design,
     grid: &[&Question<'_>],
     found: &Effects,

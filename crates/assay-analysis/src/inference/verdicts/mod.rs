@@ -134,7 +134,7 @@ pub(super) fn compare(
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
     let mut effects = effects::grid(design, several);
-    let factors = factors::told(design, several, &effects);
+    let factors = factors::factor_sentences(design, several, &effects);
     effects.noise_floor = noise_floor;
     effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     effects.ranks = grid.iter().filter_map(rank).collect();

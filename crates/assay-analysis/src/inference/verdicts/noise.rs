@@ -15,8 +15,10 @@ const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; `None` without a control arm.
 pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
-    let controlled: Vec<(&Question<'_>, Sample)> =
-        questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
+    let controlled: Vec<(&Question<'_>, Sample)> = questions
+        .iter()
+        .filter_map(|question| Some((*question, noise_sample(question)?)))
+        .collect();
     let bound = match design.stopping {
         Stopping::Fixed | Stopping::Race { .. } => {
             ErrorBound::t(bonferroni(ERROR, controlled.len()))
@@ -53,7 +55,7 @@ pub(super) struct Reach {
 
 /// The noise floor of a workload; `None` without a control arm, or with too few pairs for a CI.
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
-    let sample = of(question)?;
+    let sample = noise_sample(question)?;
     let [low, high] = ErrorBound::new(design, 1).interval(&sample)?;
     let apart = ErrorBound::t(ERROR).interval(&sample)?;
     let different = apart[0] > 0.0 || apart[1] < 0.0;
@@ -72,7 +74,7 @@ impl Reach {
     }
 }
 
-fn of(question: &Question<'_>) -> Option<Sample> {
+fn noise_sample(question: &Question<'_>) -> Option<Sample> {
     let control = question.control.as_ref().filter(|_| question.scale == Scale::Ratio)?;
     let first = question.find(control.arm)?;
     let sample = Sample::of(&pairs(first, control).differences())?;

@@ -34,7 +34,7 @@ fn full(index: usize) -> (Flat, CollectionRow) {
         by: Some("b".repeat(120)),
         ..CollectionRow::default()
     };
-    (Flat::of(&format!("rows/{index:02}/{index:032}.json"), &row), row)
+    (Flat::new(&format!("rows/{index:02}/{index:032}.json"), &row), row)
 }
 
 fn contents(whole: &[(Flat, CollectionRow)], told: usize) -> String {
@@ -48,7 +48,7 @@ fn every_row_leads_to_its_evidence_and_ids_are_unique() {
     let mut whole: Vec<(Flat, CollectionRow)> = published::rows()
         .into_iter()
         .enumerate()
-        .map(|(index, row)| (Flat::of(&format!("published row {index}"), &row), row))
+        .map(|(index, row)| (Flat::new(&format!("published row {index}"), &row), row))
         .collect();
     whole.extend((0..3).map(full));
     let text = contents(&whole, whole.len());
@@ -150,8 +150,9 @@ fn mixed() -> Vec<(Flat, CollectionRow)> {
         by: None,
         ..row("Alone & <b>", None, 50.0, None)
     });
-    let flat =
-        |(index, row): (usize, CollectionRow)| (Flat::of(&format!("rows/{index}.json"), &row), row);
+    let flat = |(index, row): (usize, CollectionRow)| {
+        (Flat::new(&format!("rows/{index}.json"), &row), row)
+    };
     rows.into_iter().enumerate().map(flat).collect()
 }
 
