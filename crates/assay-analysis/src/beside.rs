@@ -3,14 +3,14 @@
 use assay_core::failure::{Failure, Outcome};
 use assay_core::reference::Library;
 use assay_core::reference::sheet::SheetRow;
-use assay_study::findings::places::{Beside, BesideRow, Printed};
+use assay_study::findings::places::{BesideRow, Printed, PublishedBeside};
 
 const DATA: &str = "virtualisation.csv";
 const BARE: &str = "bare metal";
 const ARTICLE: &str = "000";
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.
-pub fn beside(name: &str) -> Outcome<Beside> {
+pub fn beside(name: &str) -> Outcome<PublishedBeside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(
             "--published {name}: only article-{ARTICLE} has a table of platforms"
@@ -18,7 +18,7 @@ pub fn beside(name: &str) -> Outcome<Beside> {
     }
     let sheet = Library::shipped().sheet(DATA)?;
     let bare = sheet.one(&[("place", BARE)])?.positive("seconds")?;
-    Ok(Beside {
+    Ok(PublishedBeside {
         source: format!("article {ARTICLE}"),
         title: "Virtual Performance - Or Lack Thereof".to_owned(),
         work: "kernel-compile".to_owned(),

@@ -238,7 +238,7 @@ pub fn make(
     let makes = makes(&standings);
     let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
     let expected = expected(plan, all_ns);
-    let demands = Demands::of(study);
+    let demands = Demands::from_study(study);
     let fills = made.clone().count() + standings.len();
     let mut targets: Vec<String> = sites.iter().map(place).collect();
     targets.dedup();
@@ -318,7 +318,8 @@ pub fn make(
 /// Nanoseconds until a trial's time or work is over; only the ramp if nothing else is known.
 fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
     let workload = plan.work_of(trial);
-    let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
+    let pilot_ns =
+        plan.surveys.get(workload.target).map_or(0, |own| own.pilot.operation_ns(&workload));
     let bound = if is_open_ended(&workload) {
         0
     } else {

@@ -3,12 +3,12 @@
 
 use assay_core::quantity::Better;
 use assay_study::file::limit::Limit;
-use assay_study::file::limit::bracket::Seen;
+use assay_study::file::limit::bracket::RateSample;
 use assay_study::file::{LeadIn, Order};
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::most_load::MostLoad;
-use assay_study::plan::most_load::{self, Aim, End, RATE_METRIC, Ran};
+use assay_study::plan::most_load::{self, Aim, RATE_METRIC, RateTrial, SearchEnd};
 use assay_study::plan::order::Rules;
 use assay_study::results::course;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
@@ -66,7 +66,7 @@ struct SearchTrial {
     order: u32,
     rate: f64,
     status: Status,
-    seen: Seen,
+    seen: RateSample,
 }
 
 fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Conclusions> {
@@ -89,23 +89,23 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Conclusions> 
 fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<SearchTrial>, usize)> {
     let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64, at_random: true };
     let rules = Rules { order: Order::Random, lead_in: LeadIn::Half, compared: true };
-    let (mut ran, mut trials): (Vec<Ran>, Vec<SearchTrial>) = (Vec::new(), Vec::new());
+    let (mut ran, mut trials): (Vec<RateTrial>, Vec<SearchTrial>) = (Vec::new(), Vec::new());
     let mut searched = 0;
     for planned in most_load::trials(rules, REPLICATES, chance.bits()) {
         let rate = match most_load::rate(&ran, &planned, aim) {
             Ok(rate) => rate,
-            Err(End::Whole { .. }) => break,
+            Err(SearchEnd::Whole { .. }) => break,
             Err(end) => return Err(end.to_string()),
         };
         let PlannedTrial { order, replicate, workload, lead_in, .. } = planned;
         let service = SERVICE * (scatter * chance.normal()).exp();
         let seen = match rate {
-            None => Seen { percentile_ns: None, done_per_s: Some(service) },
+            None => RateSample { percentile_ns: None, done_per_s: Some(service) },
             // There is no carry-over here.
-            Some(_) if lead_in => Seen::default(),
+            Some(_) if lead_in => RateSample::default(),
             Some(rate) => queue(chance, rate, service),
         };
-        ran.push(Ran { order, replicate, workload, counts: !planned.is_lead_in(), seen });
+        ran.push(RateTrial { order, replicate, workload, counts: !planned.is_lead_in(), seen });
         let status = if lead_in { Status::Warmup } else { Status::Ok };
         match rate {
             Some(rate) if replicate > 0 => {
@@ -120,7 +120,7 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Sear
 
 /// Simulates a queue that begins empty (Lindley's recursion): the p99 of the response time of all requests that arrive
 /// during the trial, and the completed requests per second.
-pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
+pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> RateSample {
     let (mut now, mut free) = (0.0_f64, 0.0_f64);
     let (mut responses, mut done) = (Vec::with_capacity((rate * TRIAL_S * 1.1) as usize), 0_u32);
     loop {
@@ -135,7 +135,7 @@ pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     responses.sort_by(f64::total_cmp);
     let at = (0.99 * responses.len() as f64).ceil() as usize;
     let percentile = at.checked_sub(1).and_then(|at| responses.get(at));
-    Seen {
+    RateSample {
         percentile_ns: percentile.map(|seconds| seconds * 1e9),
         done_per_s: Some(f64::from(done) / TRIAL_S),
     }
@@ -149,17 +149,18 @@ fn judge(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
         }
     }
     rates.sort_by(f64::total_cmp);
-    let series_of = |rate: f64, metric: &str, better: Better, value: fn(&Seen) -> Option<f64>| {
-        let own = trials.iter().filter(|trial| trial.rate == rate);
-        let cell = |own: &SearchTrial| {
-            TrialValue::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
+    let series_of =
+        |rate: f64, metric: &str, better: Better, value: fn(&RateSample) -> Option<f64>| {
+            let own = trials.iter().filter(|trial| trial.rate == rate);
+            let cell = |own: &SearchTrial| {
+                TrialValue::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
+            };
+            Series {
+                primary: metric == limit.metric(),
+                trials: own.map(cell).collect(),
+                ..Series::bare(WORKLOAD, course::at_rate(rate), metric, better)
+            }
         };
-        Series {
-            primary: metric == limit.metric(),
-            trials: own.map(cell).collect(),
-            ..Series::bare(WORKLOAD, course::at_rate(rate), metric, better)
-        }
-    };
     let series = rates.iter().flat_map(|rate| {
         [
             series_of(*rate, limit.metric(), Better::Lower, |seen| seen.percentile_ns),

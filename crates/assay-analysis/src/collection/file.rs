@@ -3,7 +3,7 @@
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
 use assay_study::file::Price;
-use assay_study::file::printed::Claim;
+use assay_study::file::printed::RatedClaim;
 use assay_study::results::id;
 
 use super::numbers::{self, ENERGY};
@@ -105,7 +105,7 @@ fn checked(row: &CollectionRow) -> Result<(), String> {
         return Err(format!("the row has too many claims ({})", row.claimed.len()));
     }
     row.claimed.iter().chain(&row.price).try_for_each(|text| plain("claim or price", text))?;
-    row.claimed.iter().try_for_each(|text| text.parse::<Claim>().map(drop))?;
+    row.claimed.iter().try_for_each(|text| text.parse::<RatedClaim>().map(drop))?;
     row.price.iter().try_for_each(|text| text.parse::<Price>().map(drop))?;
     row.date.iter().try_for_each(|date| day(date))?;
     for (name, value) in &row.measured {

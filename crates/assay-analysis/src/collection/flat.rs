@@ -3,7 +3,7 @@
 use crate::inference::card::{CardClaim, CardNumber};
 use crate::inference::claims::{self, Numbers};
 use assay_core::lines;
-use assay_study::file::printed::Claim;
+use assay_study::file::printed::RatedClaim;
 use assay_study::findings::Trust;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -136,7 +136,7 @@ fn trust(row: &CollectionRow) -> String {
 }
 
 pub fn held(row: &CollectionRow) -> Vec<CardClaim> {
-    let parsed: Vec<(&str, Claim)> =
+    let parsed: Vec<(&str, RatedClaim)> =
         row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
     let numbers: Numbers = NUMBERS
         .iter()

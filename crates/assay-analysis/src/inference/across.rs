@@ -9,8 +9,8 @@ use assay_core::stats::{
     BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch,
 };
 use assay_study::file::presets;
-use assay_study::findings::facts::{Ordered, Unknown};
-use assay_study::findings::notes::{Note, Side};
+use assay_study::findings::facts::{OrderFacts, Unknown};
+use assay_study::findings::notes::{Note, NoteSide};
 use assay_study::findings::{
     Check, Comparison, EnvironmentFacts, Findings, Kind, Measurement, Sentence, SentenceRole,
     StudyFacts, TargetFacts, TrialValue, Trust, Verdict,
@@ -99,7 +99,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: SampleUnit)
     };
     let activity = Activity::default();
     let environment = EnvironmentFacts { hosts: None, activity, ..last.environment.clone() };
-    let bare = Findings::of(study, environment);
+    let bare = Findings::new(study, environment);
     let mut found = Findings { measurements: cells, comparisons, checks, summary, ..bare };
     found.name_means();
     found
@@ -281,7 +281,7 @@ fn about(ns: u64) -> String {
 /// The order of trials, without the seed, which always differs.
 pub(super) fn order(findings: &Findings) -> String {
     let told = findings.checks.iter().find_map(|check| check.order);
-    told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
+    told.map_or_else(|| "not recorded".to_owned(), OrderFacts::words)
 }
 
 fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
@@ -494,7 +494,7 @@ pub(super) fn comparison(
 
 /// Adds a note for each of the two numbers that is not trusted; `names` are the names of the sides.
 pub(super) fn doubt(found: &mut Comparison, cells: [&Measurement; 2], names: [&str; 2]) {
-    for (of, cell) in [Side::Baseline, Side::Arm].into_iter().zip(cells) {
+    for (of, cell) in [NoteSide::Baseline, NoteSide::Arm].into_iter().zip(cells) {
         if let Some(trust) = cell.trust.filter(|trust| *trust != Trust::Trusted) {
             let note = Note::TrustOfResult { of, trust };
             let words = words::note(&note, names);

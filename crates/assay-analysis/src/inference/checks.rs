@@ -2,7 +2,7 @@
 
 use assay_core::quantity::units::show;
 use assay_study::findings::Check;
-use assay_study::findings::facts::Ordered;
+use assay_study::findings::facts::OrderFacts;
 use assay_study::results::course;
 use assay_study::results::design::{Fresh, Order, Stopping};
 use assay_study::results::plan::Plan;
@@ -177,7 +177,7 @@ fn screened(passes: u32) -> String {
 fn order(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
     let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
-    let order = Ordered { replicates, order: plan.design.order, warmups: lead_ins };
+    let order = OrderFacts { replicates, order: plan.design.order, warmups: lead_ins };
     let text = format!("{}, seed {}", order.words(), plan.seed);
     Check { order: Some(order), ..Check::new("order", text) }
 }

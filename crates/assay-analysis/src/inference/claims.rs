@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 
 use super::card::{CardClaim, CardNumber, RatingResult};
 use assay_core::quantity::units::show;
-use assay_study::file::printed::{Claim, Class, FAMILIES};
+use assay_study::file::printed::{FAMILIES, RatedClaim, SpeedClass};
 use assay_study::findings::Trust;
 
 /// Numbers by name: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `queued_read_iops` and so on.
 pub type Numbers = BTreeMap<&'static str, CardNumber>;
 
 pub fn held<'a>(
-    claims: impl IntoIterator<Item = (&'a str, &'a Claim)>,
+    claims: impl IntoIterator<Item = (&'a str, &'a RatedClaim)>,
     numbers: &Numbers,
 ) -> Vec<CardClaim> {
-    let one = |(rating, claim): (&str, &Claim)| {
+    let one = |(rating, claim): (&str, &RatedClaim)| {
         let (outcome, because) = against(claim, numbers);
         let text = format!("{rating}: {} ({because})", outcome.word());
         CardClaim { rating: rating.to_owned(), outcome, text }
@@ -24,18 +24,18 @@ pub fn held<'a>(
     claims.into_iter().map(one).collect()
 }
 
-fn against(claim: &Claim, numbers: &Numbers) -> (RatingResult, String) {
+fn against(claim: &RatedClaim, numbers: &Numbers) -> (RatingResult, String) {
     let operations: fn(f64) -> String = |value| format!("{} IOPS", show::per_second(value));
     let mb: fn(f64) -> String = |value| format!("{} MB/s", show::mb_per_s(value));
     let (name, what, limit, shown) = match claim {
-        Claim::Rate(rate) => ("read_mb_s", "sequential reads", rate, mb),
-        Claim::Operations { iops, writes: true } => {
+        RatedClaim::Rate(rate) => ("read_mb_s", "sequential reads", rate, mb),
+        RatedClaim::Operations { iops, writes: true } => {
             ("write_iops", "random writes", iops, operations)
         }
-        Claim::Operations { iops, writes: false } => {
+        RatedClaim::Operations { iops, writes: false } => {
             ("read_iops", "random reads", iops, operations)
         }
-        Claim::Class(class) => return (standing(class, numbers), needs(class)),
+        RatedClaim::Class(class) => return (standing(class, numbers), needs(class)),
     };
     let number = numbers.get(name);
     (at_least(number, *limit), claim_text(what, number, shown))
@@ -67,7 +67,7 @@ fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
     found.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
+fn limits<'n>(class: &SpeedClass, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
     let mut all = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
     if class.iops[0] > 0.0 {
         all.push((best(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
@@ -77,14 +77,14 @@ fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber
 }
 
 /// Outcome of a class: all limits must be reached; one missed limit is enough to fail.
-fn standing(class: &Class, numbers: &Numbers) -> RatingResult {
+fn standing(class: &SpeedClass, numbers: &Numbers) -> RatingResult {
     let limits = limits(class, numbers).into_iter();
     let all: Vec<RatingResult> = limits.map(|(number, limit)| at_least(number, limit)).collect();
     let worst = |wanted| all.contains(&wanted).then_some(wanted);
     worst(RatingResult::Below).or(worst(RatingResult::Open)).unwrap_or(RatingResult::Above)
 }
 
-fn needs(class: &Class) -> String {
+fn needs(class: &SpeedClass) -> String {
     let linear = format!("{} MB/s of sequential writes", class.write_mb_s);
     match class.iops {
         [0.0, _] => format!("at least {linear}"),

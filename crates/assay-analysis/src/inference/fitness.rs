@@ -25,7 +25,7 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let asked = design.questions.iter().enumerate();
     let bounds =
         asked.map(|(at, ask)| bound(seen, ask, purpose, seen.answers.all.get(at))).collect();
-    let told = Fitness::of(purpose.clone(), bounds);
+    let told = Fitness::new(purpose.clone(), bounds);
     let about = told.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
     let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&told.text));
     found.summary.insert(0, Sentence { about, ..answer });

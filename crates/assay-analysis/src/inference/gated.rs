@@ -9,7 +9,7 @@ use assay_core::stats::{
     FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile,
 };
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::gate::{Amount, Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated};
+use assay_study::findings::gate::{Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated, LossAmount};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
     AbsentCell, Comparison, Findings, Measurement, Sentence, SentenceRole, TrialValue, Trust,
@@ -81,7 +81,7 @@ fn answer(
     let missing = missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm));
     let rows = judged.chain(missing).collect();
     let replicates = asked.until_decided.then_some(replicates);
-    let answer = GateAnswer::of(most, must_detect, asked.allow_inconclusive, rows);
+    let answer = GateAnswer::new(most, must_detect, asked.allow_inconclusive, rows);
     answer.of_study(asked.metric.clone(), asked.more, replicates)
 }
 
@@ -288,7 +288,7 @@ impl GateJudge<'_> {
             Ended::Inconclusive(UNDECIDED.to_owned())
         };
         let surely = if ended == Ended::Fail { loss - bound } else { loss + bound };
-        Gated { amount: Some(Amount { loss, bound95: surely }), ..Gated::bare(name, ended) }
+        Gated { amount: Some(LossAmount { loss, bound95: surely }), ..Gated::bare(name, ended) }
     }
 
     /// Distances of a mean from the limit beyond which it is significant, and beyond which a loss is detected.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_machine::system::site::Site;
-use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
+use assay_study::findings::hosts::{HostFindings, HostRange, HostRow};
 use assay_study::findings::{Check, Trust};
 use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
@@ -138,7 +138,7 @@ impl HostRates {
     }
 
     /// All facts; `None` if one host ran the study.
-    pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<Hosts> {
+    pub fn finish(mut self, fleet: Option<&Fleet>) -> Option<HostFindings> {
         let fleet = of_all(fleet)?;
         let row = |host: &assay_study::results::fleet::Host| {
             let mut paces = self.paces.remove(&host.rank).unwrap_or_default();
@@ -156,7 +156,7 @@ impl HostRates {
         let rows: Vec<HostRow> = fleet.hosts.iter().map(row).collect();
         self.starts_ns.sort_unstable();
         let median = self.starts_ns.get(self.starts_ns.len() / 2).copied();
-        Some(Hosts {
+        Some(HostFindings {
             started: fleet.ranks,
             finished: rows.iter().filter(|row| row.lost.is_none()).count() as u32,
             order_sha256: fleet.order_sha256.clone(),
@@ -170,7 +170,7 @@ impl HostRates {
     }
 }
 
-pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check> {
+pub(super) fn checks(hosts: Option<&HostFindings>, fleet: Option<&Fleet>) -> Vec<Check> {
     let Some(hosts) = hosts else {
         let own = fleet.and_then(|fleet| Some((fleet, fleet.rank?)));
         let alone = own.map(|(fleet, rank)| {

@@ -144,7 +144,7 @@ pub fn judge(
     mut measured: Measurements,
 ) -> Findings {
     let stage = stage(&study);
-    let mut found = Findings::of(study, environment);
+    let mut found = Findings::new(study, environment);
     found.summary = judged(&mut found, stage, &mut measured);
     let rows = gated::measured(&found);
     decide(&mut found, &measured, &rows);

@@ -7,7 +7,7 @@ use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };
 use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
-use assay_study::plan::race::screen::Level;
+use assay_study::plan::race::screen::ScreenLevel;
 use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
@@ -57,7 +57,7 @@ impl RaceRuns {
             return;
         }
         let told = measured(plan, environment, trial);
-        self.runs.push(Run::of(trial, told.as_ref().map(|(.., log)| *log)));
+        self.runs.push(Run::new(trial, told.as_ref().map(|(.., log)| *log)));
         if self.metric.is_none() {
             self.metric = told.map(|(metric, better, _)| (metric, better));
         }
@@ -303,7 +303,7 @@ fn screen_answer(plan: &Plan, race: &Race, better: Better) -> Option<ScreenAnswe
         let mut arms = plan.workloads.iter().map(|planned| &planned.arm);
         arms.any(|arm| arm.get(&own.factor) == Some(&own.level))
     };
-    let told = |own: &Level| {
+    let told = |own: &ScreenLevel| {
         // The plan reports levels that are unavailable here.
         let DroppedLevel { factor, level } =
             dropped_level(plan, own.factor, own.level).filter(is_there)?;

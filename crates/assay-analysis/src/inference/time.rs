@@ -54,7 +54,7 @@ impl TrialTime {
 
 #[cfg(test)]
 mod tests {
-    use assay_study::results::record::Spent;
+    use assay_study::results::record::TrialTimes;
 
     use super::*;
     use crate::rules::testing;
@@ -67,7 +67,7 @@ mod tests {
             let mut trial = testing::trial(&testing::workload("read", 100), 1);
             trial.status = status;
             trial.spent =
-                Some(Spent { before_ns: 100_000_000, trial_ns: 900_000_000, made_ns: None });
+                Some(TrialTimes { before_ns: 100_000_000, trial_ns: 900_000_000, made_ns: None });
             let measured = testing::measured(&mut trial);
             (measured.window_ns, measured.elapsed_ns) = (600_000_000, 700_000_000);
             trial.evidence.disk = assay_core::presence::Presence::absent("a test");

@@ -73,7 +73,7 @@ struct RowRules {
 
 impl<'a> Analysis<'a> {
     pub fn new(study: StudyFacts, plan: &'a Plan, environment: &'a Environment) -> Self {
-        let found = Findings::of(study, facts::environment(plan, environment));
+        let found = Findings::new(study, facts::environment(plan, environment));
         Self { plan, environment, design: design(plan), found, of_rows: OfRows::default() }
     }
 

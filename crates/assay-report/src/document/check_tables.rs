@@ -104,7 +104,7 @@ fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Optio
     ];
     cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
     let judged = of(RESPONSE_P99).filter(|own| own.primary).unwrap_or(iops);
-    cells.extend([spread(judged).into(), Rating::cell(Rating::of(judged))]);
+    cells.extend([spread(judged).into(), Rating::cell(Rating::from_cell(judged))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
     Some(Row { name, notes, ..Row::new(cells) })
 }
@@ -179,8 +179,9 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
             beside(findings, side.cell?, "machine_cpu_s_per_gib")
         });
     }
-    table
-        .add(Column::verdict("trust"), &sides, |side| Rating::cell(side.cell.and_then(Rating::of)));
+    table.add(Column::verdict("trust"), &sides, |side| {
+        Rating::cell(side.cell.and_then(Rating::from_cell))
+    });
     for (row, side) in table.rows.iter_mut().zip(&sides) {
         row.notes = side.notes();
     }

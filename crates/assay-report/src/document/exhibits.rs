@@ -109,7 +109,9 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
     let trust = |of: &Subject| {
-        Rating::cell(cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Rating::of(cell)))
+        Rating::cell(
+            cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Rating::from_cell(cell)),
+        )
     };
     Some(section(&exhibit, keys, table, trust))
 }
@@ -164,7 +166,7 @@ fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measurement| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.measurements.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
-    Rating::cell(known.and_then(Rating::of))
+    Rating::cell(known.and_then(Rating::from_cell))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
         table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
     }
-    table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::of(cell)));
+    table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
         // Whether its tree differs from the requested one, and why.
         let facts = findings.workload(&cell.workload, &cell.configuration);

@@ -4,7 +4,7 @@ use super::{Block, Column, Section, Table};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
-use assay_study::findings::hosts::{HostRow, Hosts};
+use assay_study::findings::hosts::{HostFindings, HostRow};
 use assay_study::results::fleet::words;
 use assay_study::results::plan::arm_in_words;
 
@@ -65,7 +65,7 @@ fn rows(told: &[&HostRow]) -> Table {
     table
 }
 
-fn ranges(hosts: &Hosts) -> Table {
+fn ranges(hosts: &HostFindings) -> Table {
     let name_of = |rank: u32| {
         let own = hosts.rows.iter().find(|row| row.rank == rank);
         words(rank, own.map_or("", |row| row.name.as_str()))
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use assay_study::findings::hosts::HostRange;
 
-    fn hosts(count: u32) -> Hosts {
+    fn hosts(count: u32) -> HostFindings {
         let row = |rank: u32| HostRow {
             rank,
             name: format!("n{rank}"),
@@ -105,7 +105,7 @@ mod tests {
             fastest_per_s: 1100.0,
             fastest_rank: 0,
         };
-        Hosts {
+        HostFindings {
             started: count,
             finished: count - 1,
             order_sha256: "0123456789abcdef".to_owned(),

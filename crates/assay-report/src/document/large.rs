@@ -77,7 +77,7 @@ fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no CI", cell.n)),
         wide: cell.is_wide(),
-        stands: Rating::of(cell)?,
+        stands: Rating::from_cell(cell)?,
         io: findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io),
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         .add(Column::right("operations/s"), &cells, |cell| text_beside(findings, cell, MICRO_RATE));
     table.add(Column::right("95% CI"), &cells, |cell| span(MICRO_RATE, cell.ci95));
     table.add(Column::right("each"), &cells, |cell| text_beside(findings, cell, COST));
-    table.add(Column::verdict("trust"), &cells, |cell| Rating::cell(Rating::of(cell)));
+    table.add(Column::verdict("trust"), &cells, |cell| Rating::cell(Rating::from_cell(cell)));
     let legend = "Operations run one at a time in one thread; each: time per operation.";
     table.notes.push(legend.to_owned());
     (!cells.is_empty()).then(|| Section::from(table))

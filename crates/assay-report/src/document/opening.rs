@@ -183,7 +183,7 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let others = others(findings);
     let count = |stands: Rating| {
-        let own = cells().filter_map(Rating::of).chain(others.iter().copied());
+        let own = cells().filter_map(Rating::from_cell).chain(others.iter().copied());
         (stands, own.filter(|own| *own == stands).count())
     };
     let [trusted, suspect, invalid] = [Trust::Trusted, Trust::Suspect, Trust::Invalid]
@@ -215,7 +215,8 @@ fn others(findings: &Findings) -> Vec<Rating> {
         |cell: &Measurement| (cell.workload.clone(), cell.configuration.clone(), cell.control);
     let mut known: BTreeSet<_> =
         findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
-    let rest = findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::of(cell)?)));
+    let rest =
+        findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::from_cell(cell)?)));
     rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
 }
 

@@ -10,7 +10,7 @@ use super::{
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, printed};
 use assay_study::findings::facts::PlaceFacts;
-use assay_study::findings::places::{Beside, PlaceRow, Placed, Places, Unit};
+use assay_study::findings::places::{PlaceRow, Placed, Places, PlatformUnit, PublishedBeside};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
@@ -123,7 +123,7 @@ fn heading(metric: &str) -> String {
 pub(crate) fn value(row: &PlaceRow) -> String {
     let Some(value) = row.value else { return NONE.to_owned() };
     match row.metric.as_str() {
-        "duration_s" if row.n == 1 && row.unit == Unit::Trials => format!("{value} s"),
+        "duration_s" if row.n == 1 && row.unit == PlatformUnit::Trials => format!("{value} s"),
         metric => numbers::under_heading(metric, value),
     }
 }
@@ -135,9 +135,9 @@ fn count(row: &PlaceRow) -> String {
         row.n.to_string()
     };
     match row.unit {
-        Unit::Sessions if row.n == 1 => "1 result".to_owned(),
-        Unit::Sessions => format!("{} results", row.n),
-        Unit::Trials | Unit::TrialsOfResults => lost,
+        PlatformUnit::Sessions if row.n == 1 => "1 result".to_owned(),
+        PlatformUnit::Sessions => format!("{} results", row.n),
+        PlatformUnit::Trials | PlatformUnit::TrialsOfResults => lost,
     }
 }
 
@@ -181,7 +181,7 @@ fn legend(places: &Places) -> Vec<String> {
          another."
             .to_owned()
     }));
-    let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == Unit::Trials);
+    let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == PlatformUnit::Trials);
     told.extend(
         (alone && !families)
             .then(|| "With one number per platform, there is no CI and no verdict.".to_owned()),
@@ -189,7 +189,7 @@ fn legend(places: &Places) -> Vec<String> {
     told
 }
 
-fn beside(table: &Beside) -> Section {
+fn beside(table: &PublishedBeside) -> Section {
     let text = format!(
         "Published in {}: {}; {}. Percentages are relative to the article's own {} result.",
         table.title, table.work, table.statistic, table.baseline

@@ -10,7 +10,7 @@ use assay_analysis::inference::note_words;
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
 use assay_study::findings::notes::Note;
-use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank, Verdict};
+use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Rank, RankRange, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
@@ -106,7 +106,7 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
         };
         rank.ranks.len().min(most)
     };
-    let mut places: Vec<(&Rank, &Place)> = Vec::new();
+    let mut places: Vec<(&Rank, &RankRange)> = Vec::new();
     for rank in ranks {
         places.extend(rank.ranks.iter().take(told(rank)).map(|place| (rank, place)));
     }
@@ -136,7 +136,7 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
 }
 
 /// `2`, or `2-5`.
-fn at(place: &Place) -> String {
+fn at(place: &RankRange) -> String {
     match place.rank_range {
         [from, to] if from == to => from.to_string(),
         [from, to] => format!("{from}-{to}"),
@@ -248,7 +248,7 @@ fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
     let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
-    let needed = Needed::of(open.iter().map(|(count, _)| *count), margin)?;
+    let needed = Needed::from_counts(open.iter().map(|(count, _)| *count), margin)?;
     let text = format!("inconclusive; {}", needed.words());
     let differ = show::about(least) != show::about(most);
     let rows = if differ && page.full() {

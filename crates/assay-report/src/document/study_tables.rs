@@ -199,7 +199,9 @@ pub(super) fn table(
         });
     }
     if !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()) {
-        table.add(Column::verdict("trust"), &lines, |line| Rating::cell(Rating::of(line.cell)));
+        table.add(Column::verdict("trust"), &lines, |line| {
+            Rating::cell(Rating::from_cell(line.cell))
+        });
     }
     table.columns[details].breaks = true;
     for (row, line) in table.rows.iter_mut().zip(&lines) {

@@ -152,7 +152,7 @@ mod tests {
 
     fn gated(rows: Vec<Gated>) -> Findings {
         let mut findings = fixture("study-commands");
-        findings.answers.gate = Some(GateAnswer::of(0.05, 0.3, false, rows));
+        findings.answers.gate = Some(GateAnswer::new(0.05, 0.3, false, rows));
         findings
     }
 

@@ -71,7 +71,7 @@ fn rough() -> Findings {
     findings.measurements = vec![first, second, lone, control];
     let lost = Gated { loss: Some(0.25), ..Gated::bare("lone <1>".to_owned(), Ended::Fail) };
     let blind = Gated::silent("build (a \"b\")".to_owned(), "others, \"loud\"\nwrote".to_owned());
-    findings.answers.gate = Some(GateAnswer::of(0.05, 0.3, false, vec![lost, blind]));
+    findings.answers.gate = Some(GateAnswer::new(0.05, 0.3, false, vec![lost, blind]));
     findings
 }
 

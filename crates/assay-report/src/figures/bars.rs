@@ -31,7 +31,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if !sweep::factors(findings).is_empty() {
         return Vec::new();
     }
-    of_metric(findings, &Names::of(findings), &subjects(findings), BARS.about.name)
+    of_metric(findings, &Names::from_findings(findings), &subjects(findings), BARS.about.name)
 }
 
 /// Bars of workloads, each on its metric; `kind` begins the ids of the figures.

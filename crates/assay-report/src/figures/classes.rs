@@ -32,7 +32,7 @@ const MOST_FIGURES: usize = 6;
 type Bucket = (u64, u64, u64);
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let own = || evidence.latencies.iter().filter(|own| !own.control);
     let mut known: BTreeMap<(&str, &str, &Arm), &Latencies> = BTreeMap::new();
     for one in own() {

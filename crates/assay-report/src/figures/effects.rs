@@ -74,7 +74,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let lines: Vec<EffectRow> = if effects {
         findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
     } else {
-        let names = Names::of(findings);
+        let names = Names::from_findings(findings);
         let shared = Shared::new(&compared);
         compared
             .iter()
@@ -109,7 +109,7 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
     let first = compared.first().map(|found| &found.baseline);
     match first {
         Some(base) if compared.iter().all(|found| found.baseline == *base) && !base.is_empty() => {
-            format!("Configurations against {}", Names::of(findings).arm(base))
+            format!("Configurations against {}", Names::from_findings(findings).arm(base))
         }
         _ => "Configurations against their baseline".to_owned(),
     }

@@ -26,7 +26,7 @@ const METRIC: &str = "energy_j";
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    bars::of_metric(findings, &Names::of(findings), &subjects(findings), "energy")
+    bars::of_metric(findings, &Names::from_findings(findings), &subjects(findings), "energy")
 }
 
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {

@@ -39,7 +39,7 @@ const STEPS_BY_NAME: [(Colour, &str); 7] = [
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    let names = Names::of(findings);
+    let names = Names::from_findings(findings);
     let [first, second] = names.varied() else { return Vec::new() };
     let figures = subjects(findings).into_iter().filter_map(|subject| {
         let cells = primary(findings, subject);

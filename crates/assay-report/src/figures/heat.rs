@@ -44,7 +44,7 @@ const MANY: usize = 12;
 const MOST_TILES: usize = 320;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let mut found: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
     for ((workload, arm), own) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];

@@ -11,7 +11,7 @@ use assay_core::exhibit::figure::{
 };
 use assay_core::exhibit::parts::{merged_point, trials_per_point};
 use assay_core::quantity::units::show;
-use assay_study::findings::hosts::Hosts;
+use assay_study::findings::hosts::HostFindings;
 use assay_study::findings::shown::Names;
 use assay_study::results::fleet::words;
 use assay_study::results::record::Status;
@@ -51,7 +51,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if by_rank.len() < 2 || trials < 2 {
         return Vec::new();
     }
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let (alone, rest) = split(&by_rank);
     let own = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
     let mut series = Series::each(alone.iter().map(own), Mark::Points);
@@ -101,7 +101,7 @@ fn median(shares: &[&Share<'_>]) -> f64 {
     paces[paces.len() / 2]
 }
 
-fn name(hosts: &Hosts, rank: u32) -> String {
+fn name(hosts: &HostFindings, rank: u32) -> String {
     let own = hosts.rows.iter().find(|row| row.rank == rank);
     short(&words(rank, own.map_or("", |row| row.name.as_str())))
 }

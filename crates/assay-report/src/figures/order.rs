@@ -37,7 +37,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if evidence.findings.study.kind == "compare" {
         return Vec::new();
     }
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let subjects = subjects(&evidence.findings);
     if names.varied().is_empty() {
         return figure(evidence, &names, &subjects).into_iter().collect();

@@ -46,7 +46,7 @@ const MOST_TOGETHER: usize = 8;
 const MOST_FIGURES: usize = 4;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let figures =
         if names.varied().is_empty() { together(evidence) } else { by_workload(evidence, &names) };
     at_most(figures, MOST_FIGURES, "workload")

@@ -35,7 +35,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if findings.study.kind == "compare" {
         return Vec::new();
     }
-    let names = Names::of(findings);
+    let names = Names::from_findings(findings);
     if names.varied().is_empty() {
         return Vec::new();
     }

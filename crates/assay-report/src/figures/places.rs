@@ -9,7 +9,7 @@ use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
 use assay_core::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
 use assay_core::quantity::units::show;
-use assay_study::findings::places::{Beside, PlaceRow, Places};
+use assay_study::findings::places::{PlaceRow, Places, PublishedBeside};
 use assay_study::findings::shown::{mark_trust, metric_title};
 use assay_study::results::plan::Arm;
 
@@ -132,7 +132,7 @@ fn looking(row: &PlaceRow, point: Point) -> Point {
 }
 
 /// The rows of a published table, with the printed digits.
-fn published(bars: &mut Bars, table: &Beside) {
+fn published(bars: &mut Bars, table: &PublishedBeside) {
     let heading = format!("{}: {}, as published", table.source, table.work);
     bars.rows.heading(&short(&heading));
     for row in &table.rows {

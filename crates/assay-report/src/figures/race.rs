@@ -30,7 +30,7 @@ const MOST_SETTINGS: usize = 600;
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(race) = &findings.race else { return Vec::new() };
-    let names = Names::of(findings);
+    let names = Names::from_findings(findings);
     let mut drawn: Vec<(Outcome, Point)> =
         race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
     // Stable sort: the order of the plan remains within a replicate.

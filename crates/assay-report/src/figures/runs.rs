@@ -34,7 +34,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if evidence.trials.iter().all(|trial| trial.runs_ns.is_empty()) {
         return Vec::new();
     }
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let all = subjects(&evidence.findings).into_iter();
     let figures = all.filter_map(|one| {
         let cells = primary(&evidence.findings, one);

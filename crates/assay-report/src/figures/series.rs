@@ -36,7 +36,7 @@ const LONGEST_TRIAL: usize = 86_400;
 const FEWEST_SECONDS: usize = 3;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let names = Names::of(&evidence.findings);
+    let names = Names::from_findings(&evidence.findings);
     let mut figures = Vec::new();
     // Seconds of phases have a separate figure.
     let of_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);

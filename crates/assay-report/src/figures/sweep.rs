@@ -41,7 +41,7 @@ const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Measurement> = findings.measurements.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
-    for name in Names::of(findings).varied() {
+    for name in Names::from_findings(findings).varied() {
         let levels = bars::levels(findings, &cells, name);
         if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| level_number(level).is_some())
         {
@@ -55,7 +55,7 @@ pub(super) fn factors(findings: &Findings) -> Vec<String> {
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(factor) = factors(findings).into_iter().next() else { return Vec::new() };
-    let names = Names::of(findings);
+    let names = Names::from_findings(findings);
     let levels = Levels::new(findings, &factor);
     let mut figures = Vec::new();
     for subject in subjects(findings) {

@@ -29,7 +29,7 @@ impl Draws for OwnFigure {
 
     fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
         let findings = &evidence.findings;
-        let names = Names::of(findings);
+        let names = Names::from_findings(findings);
         let own =
             subjects(findings).into_iter().filter(|subject| is_of(self, findings, subject.name));
         let all = own.flat_map(|subject| {

@@ -6,7 +6,7 @@ use super::super::{figures, text};
 use super::fixture;
 use assay_core::exhibit::figure::{Figure, Look};
 use assay_core::quantity::Better;
-use assay_study::findings::places::{PlaceRow, Places, Printed, Unit};
+use assay_study::findings::places::{PlaceRow, Places, PlatformUnit, Printed};
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::Arm;
 
@@ -40,7 +40,7 @@ fn figure(change: impl FnOnce(&mut Places), id: &str) -> Option<Figure> {
 fn alone(places: &mut Places) {
     places.rows.truncate(2);
     for row in &mut places.rows {
-        (row.n, row.unit, row.ci95) = (1, Unit::Trials, None);
+        (row.n, row.unit, row.ci95) = (1, PlatformUnit::Trials, None);
         (row.percent_ci95, row.percent_ci95_simultaneous, row.trust) = (None, None, None);
     }
     (places.rows[0].value, places.rows[1].value) = (Some(1042.523), Some(1691.849));
@@ -110,7 +110,7 @@ fn a_number_that_stands_alone_has_the_digits_that_were_printed() {
     };
     assert_eq!(result(|_| ()), "1042.523 s");
     assert_eq!(result(|row| row.n = 2), "17.4 min");
-    assert_eq!(result(|row| row.unit = Unit::Sessions), "17.4 min");
+    assert_eq!(result(|row| row.unit = PlatformUnit::Sessions), "17.4 min");
     assert_eq!(result(|row| row.metric = "iops".to_owned()), "1,040");
     assert_eq!(result(|row| row.value = None), "-");
 }
@@ -123,9 +123,9 @@ fn counts_say_what_they_are_of_and_what_was_lost() {
     };
     assert_eq!(count(|_| ()), "4");
     assert_eq!(count(|row| row.failed = 1), "4/5");
-    assert_eq!(count(|row| (row.unit, row.failed) = (Unit::TrialsOfResults, 2)), "4/6");
-    assert_eq!(count(|row| row.unit = Unit::Sessions), "4 results");
-    assert_eq!(count(|row| (row.unit, row.n) = (Unit::Sessions, 1)), "1 result");
+    assert_eq!(count(|row| (row.unit, row.failed) = (PlatformUnit::TrialsOfResults, 2)), "4/6");
+    assert_eq!(count(|row| row.unit = PlatformUnit::Sessions), "4 results");
+    assert_eq!(count(|row| (row.unit, row.n) = (PlatformUnit::Sessions, 1)), "1 result");
 }
 
 #[test]
@@ -164,10 +164,11 @@ fn a_page_says_how_its_numbers_are_to_be_read() {
     assert_eq!(told(&two), [false, false, false]);
     let result = page(|places| {
         alone(places);
-        places.rows.iter_mut().for_each(|row| row.unit = Unit::Sessions);
+        places.rows.iter_mut().for_each(|row| row.unit = PlatformUnit::Sessions);
     });
     assert_eq!(told(&result), [false, false, false], "a result is several trials");
-    let alone_among = page(|places| (places.rows[4].n, places.rows[4].unit) = (1, Unit::Trials));
+    let alone_among =
+        page(|places| (places.rows[4].n, places.rows[4].unit) = (1, PlatformUnit::Trials));
     assert_eq!(told(&alone_among), [true, false, true], "the others have intervals");
 }
 

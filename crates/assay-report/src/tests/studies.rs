@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::directory;
 use assay_analysis::inference;
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
+use assay_study::findings::facts::{FilesystemFacts, OrderFacts, Unknown};
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
     AbsentCell, Because, Check, EnvironmentFacts, Findings, Sentence, SentenceRole, StudyFacts,
@@ -207,7 +207,7 @@ impl Bench {
             Order::Sequential => self.order,
             _ => Order::Chained,
         };
-        let order = Ordered { replicates: self.replicates, order, warmups: false };
+        let order = OrderFacts { replicates: self.replicates, order, warmups: false };
         let text = format!("{}, seed {}", order.words(), self.seed);
         found.checks.insert(0, Check { order: Some(order), ..Check::new("order", text) });
         for work in &self.workloads {

@@ -13,7 +13,7 @@ use assay_machine::probes::{Asked, energy};
 use assay_machine::system::network::lab;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
-use assay_study::plan::design::{Demands, Ground, ResolvedDesign, Varied};
+use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
 /// Rejects a study that writes to protected paths unless the command line allows these paths.
@@ -23,7 +23,10 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     if demands.watches() {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
-    if demands.made.any && !demands.made.on_device && matches!(demands.ground, Ground::Own { .. }) {
+    if demands.made.any
+        && !demands.made.on_device
+        && matches!(demands.ground, TargetGround::Own { .. })
+    {
         return Err(Failure::mistake(format!(
             "--scratch: Assay creates {} next to a directory; give a directory on a disk",
             layers::one(demands.made.noun)
@@ -90,7 +93,7 @@ pub fn resume_options<'s>(
 
 pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();
-    if let Ground::Own { size, members } = demands.ground {
+    if let TargetGround::Own { size, members } = demands.ground {
         told.push(match members {
             1 => format!("creates a loop device on a file of {size} and removes both afterwards"),
             _ => format!(

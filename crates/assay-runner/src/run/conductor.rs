@@ -20,14 +20,14 @@ use assay_machine::system::{System, beside};
 use assay_study::file::Study;
 use assay_study::plan;
 use assay_study::plan::design::Demands;
-use assay_study::plan::pace::Pace;
-use assay_study::plan::repeats::Ran;
+use assay_study::plan::pace::TrialPace;
+use assay_study::plan::repeats::RanTrial;
 use assay_study::results::bundle::Bundle;
 use assay_study::results::course;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::ENDED;
 use assay_study::results::plan::{Plan, PlannedTrial};
-use assay_study::results::record::{Spent, Trial};
+use assay_study::results::record::{Trial, TrialTimes};
 
 pub struct Conductor<'a> {
     pub system: &'a dyn System,
@@ -51,7 +51,7 @@ pub struct Conductor<'a> {
 #[derive(Default)]
 pub struct Progress {
     probes: Probes,
-    pace: Pace,
+    pace: TrialPace,
     /// End of the time covered by the records of trials.
     told_ns: u64,
     readings_ns: u64,
@@ -203,7 +203,7 @@ impl Conductor<'_> {
         let back = if hurt { self.bed.settings_back() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
         // Simulated trials take no time.
-        done.trial.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
+        done.trial.spent = (site.kind != TargetKind::Simulated).then(|| TrialTimes {
             before_ns: began_ns.saturating_sub(self.progress.told_ns),
             trial_ns: ended_ns.saturating_sub(began_ns),
             made_ns,
@@ -318,8 +318,8 @@ impl Conductor<'_> {
     }
 
     /// The trials that determine repeats: on rank 0, those of all hosts.
-    pub(super) fn deciding_trials(&self) -> Vec<Ran> {
-        let ran = |trials: &[Trial]| trials.iter().map(Ran::from).collect();
+    pub(super) fn deciding_trials(&self) -> Vec<RanTrial> {
+        let ran = |trials: &[Trial]| trials.iter().map(RanTrial::from).collect();
         match self.fleet.as_ref().map(RefCell::borrow) {
             Some(fleet) if fleet.leads() => ran(fleet.trials()),
             _ => ran(&self.trials),
@@ -335,7 +335,7 @@ impl Conductor<'_> {
         let planned = silent.filter_map(|trial| self.plan.trials.get(trial.order as usize));
         let expected: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
         self.began_ns = self.began_ns.saturating_sub(told + expected);
-        self.progress.pace = Pace::of(&self.plan, &self.trials);
+        self.progress.pace = TrialPace::from_trials(&self.plan, &self.trials);
     }
 
     pub(super) fn elapsed_ns(&self) -> u64 {

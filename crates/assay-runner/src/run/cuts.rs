@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_machine::system::System;
 use assay_study::results::bundle;
-use assay_study::results::log::Entry;
+use assay_study::results::log::LogEntry;
 use assay_study::results::plan::Plan;
 use assay_workloads::durability::plug;
 
@@ -29,7 +29,7 @@ impl plug::NoteStore for Notes<'_> {
     }
 
     fn last(&self) -> Option<String> {
-        let own = |entry: Entry| {
+        let own = |entry: LogEntry| {
             let (trial, note) = entry.text.split_once(' ')?;
             let is_own = entry.event == EVENT && trial.parse() == Ok(self.trial);
             is_own.then(|| note.to_owned())
@@ -38,7 +38,7 @@ impl plug::NoteStore for Notes<'_> {
     }
 
     fn add(&self, text: &str) -> io::Result<()> {
-        let entry = Entry::new(self.system, EVENT, &format!("{} {text}", self.trial));
+        let entry = LogEntry::new(self.system, EVENT, &format!("{} {text}", self.trial));
         bundle::add_to_log(self.system, self.directory, &entry)?;
         // Also the names of the result and its directory.
         self.system.mains()?.settle(self.directory)

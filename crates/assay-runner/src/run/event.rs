@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
-use assay_study::results::plan::Turn;
+use assay_study::results::plan::PlanTurn;
 
 /// Context of every step of a run: the machine, the stop flag, and a receiver of events.
 pub struct Context<'a> {
@@ -69,7 +69,7 @@ pub enum Event {
         index: usize,
         workload: String,
         target: String,
-        turn: Turn,
+        turn: PlanTurn,
         remaining_ns: u64,
     },
     TrialEnded {

@@ -142,9 +142,9 @@ mod tests {
         let site = resolved(&machine(), "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
         let found = if lab {
-            wanted(&Demands::of(&study.in_lab()), &[])
+            wanted(&Demands::from_study(&study.in_lab()), &[])
         } else {
-            wanted(&Demands::of(&study), &places)
+            wanted(&Demands::from_study(&study), &places)
         };
         found.into_iter().map(|wanted| wanted.name).collect()
     }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_link_that_is_made_for_it_is_used_by_one_at_a_time() {
-        let mut demands = Demands::of(&presets::find("stack-size").unwrap().unwrap());
+        let mut demands = Demands::from_study(&presets::find("stack-size").unwrap().unwrap());
         assert!(wanted(&demands, &[]).is_empty());
         demands.network.makes_link = true;
         let found: Vec<String> = wanted(&demands, &[]).into_iter().map(|own| own.name).collect();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn held(fake: &Fake, wait: Duration, stop: bool) -> (Outcome<Vec<Hold>>, Vec<Event>) {
-        let demands = Demands::of(&presets::find("queue-depth").unwrap().unwrap());
+        let demands = Demands::from_study(&presets::find("queue-depth").unwrap().unwrap());
         let site = resolved(fake, "/home/me").unwrap();
         let places = [Place { site, law: None, consent: None, others: Vec::new() }];
         let (stop, mut told) = (AtomicBool::new(stop), Vec::new());

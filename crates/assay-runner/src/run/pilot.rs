@@ -160,7 +160,9 @@ pub fn scatter(
     // Trims leave less data for each further sample.
     let lasts =
         |one: &&PlannedWorkload| io::IoPlan::of(&one.work).is_none_or(|own| !own.mix.clears());
-    let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
+    let fast = |one: &&PlannedWorkload| {
+        pilot.operation_ns(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK
+    };
     for workload in workloads.iter().filter(plain).filter(lasts).filter(fast) {
         let mut groups = Vec::with_capacity(GROUPS);
         for group in 0..GROUPS as u64 {

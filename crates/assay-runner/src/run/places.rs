@@ -7,7 +7,7 @@ use assay_machine::factors::layers::{self, Base, Extent};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Consent, System, devices, identity, resolve};
 use assay_study::file::simulated;
-use assay_study::plan::design::{Demands, Ground, Varied};
+use assay_study::plan::design::{Demands, TargetGround, Varied};
 
 pub struct Place {
     pub site: Site,
@@ -57,7 +57,7 @@ pub fn places_of(
     targets: &[String],
     destroy: &[String],
 ) -> Outcome<Vec<Place>> {
-    let Ground::Together(paths) = &demands.ground else {
+    let TargetGround::Together(paths) = &demands.ground else {
         return places(system, targets, destroy);
     };
     let devices = places(system, paths, destroy)?;

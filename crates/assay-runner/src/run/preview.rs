@@ -13,7 +13,7 @@ use assay_machine::system::site::Site;
 use assay_study::file::Study;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
-use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
+use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, Survey};
 
@@ -34,7 +34,7 @@ pub fn preview(
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
     let study = now::resolved(system, study, targets)?;
-    let demands = Demands::of(&study);
+    let demands = Demands::from_study(&study);
     let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
     seen.changes = changes::wanting(system, &demands, &places);
     seen.changes.extend(changes::changes(system, &demands, &places));
@@ -139,8 +139,10 @@ fn estimated(
 ) -> Outcome<(Preview, Vec<Place>)> {
     changes::permitted(demands, allowed)?;
     let places = match demands.ground {
-        Ground::Own { size, members } => vec![Place::to_be(size, members)],
-        Ground::Named | Ground::Together(_) => places_of(system, demands, targets, destroy)?,
+        TargetGround::Own { size, members } => vec![Place::to_be(size, members)],
+        TargetGround::Named | TargetGround::Together(_) => {
+            places_of(system, demands, targets, destroy)?
+        }
     };
     others::there(demands, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));

@@ -21,7 +21,7 @@ use assay_study::file::Study;
 use assay_study::plan::recorded as planned;
 use assay_study::results::bundle::{self, Bundle, Stored};
 use assay_study::results::id::{self, entropy};
-use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::log::{ENDED, LogEntry};
 
 pub const UNIT: &str = "assay-reboots.service";
 /// Target that starts it: early, to record a boot that is interrupted later.
@@ -287,7 +287,7 @@ fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
     }
     let unwritable =
         |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
-    let mut line = serde_json::to_vec(&Entry::new(system, BEGUN, &id))
+    let mut line = serde_json::to_vec(&LogEntry::new(system, BEGUN, &id))
         .map_err(|error| unwritable(error.into()))?;
     line.push(b'\n');
     system.append(&directory.join("log.jsonl"), &line).map_err(unwritable)

@@ -11,7 +11,7 @@ use assay_machine::system::journal::{self, Mark};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::file::{Study, Target, simulated};
-use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
+use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
@@ -60,7 +60,7 @@ pub fn targets<'a>(
     }
     let watchdog = guard.as_ref().and(others::watched(system, demands, id)?);
     let own = match (&demands.ground, &mut guard) {
-        (Ground::Own { size, members }, Some(guard)) => {
+        (TargetGround::Own { size, members }, Some(guard)) => {
             let devices = (0..*members).map(|_| own_target(guard, size.0));
             devices.collect::<Outcome<Vec<_>>>()?
         }
@@ -128,7 +128,7 @@ pub(super) fn design<'d>(
     places: &[Place],
 ) -> ResolvedDesign<'d> {
     let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
-    ResolvedDesign::of(study, demands, &targets)
+    ResolvedDesign::new(study, demands, &targets)
 }
 
 pub(super) fn set_targets(study: &mut Study, places: &[Place], seed: u64) {

@@ -7,10 +7,10 @@ use super::cuts;
 use super::event::{Context, Event};
 use assay_core::quantity::units::show;
 use assay_machine::system::site::TargetKind;
-use assay_study::file::limit::bracket::Seen;
+use assay_study::file::limit::bracket::RateSample;
 use assay_study::plan::most_load;
 use assay_study::plan::race::{self, Over, Race, Run};
-use assay_study::plan::repeats::{self, Ran};
+use assay_study::plan::repeats::{self, RanTrial};
 use assay_study::results::course;
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::{Plan, PlannedTrial};
@@ -151,7 +151,7 @@ impl RaceSchedule {
         let Conductor { plan, environment, looks, trials, .. } = &*conductor;
         for trial in &trials[self.runs.len()..] {
             let log = looks.log.and_then(|log| log(plan, environment, trial));
-            self.runs.push(Run::of(trial, log));
+            self.runs.push(Run::new(trial, log));
         }
         if self.queue.is_empty() {
             self.start_replicate(conductor, context)?;
@@ -212,11 +212,11 @@ impl Conductor<'_> {
             // A failed trial has no number.
             let read =
                 |metric: &str| self.looks.read?(&self.plan, &self.environment, trial, metric).ok();
-            let seen = Seen {
+            let seen = RateSample {
                 percentile_ns: read(limit.metric()),
                 done_per_s: read(most_load::RATE_METRIC),
             };
-            most_load::Ran::of(trial, seen)
+            most_load::RateTrial::new(trial, seen)
         });
         let ran: Vec<_> = ran.collect();
         most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
@@ -317,7 +317,7 @@ impl Conductor<'_> {
     /// unless the next trial is a lead-in.
     fn lead_in_again(&mut self, context: &mut Context<'_>) {
         let trials = &self.trials;
-        let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
+        let ran: Vec<RanTrial> = trials.iter().map(RanTrial::from).collect();
         let repeats = repeats::repeats(&self.plan, &ran);
         // A study that ended early has repeats after a part of its plan.
         let first = ran.iter().filter(|record| record.repeats.is_none()).count();

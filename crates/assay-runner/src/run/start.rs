@@ -66,14 +66,14 @@ fn begin<'a>(
     let targets = &request.targets;
     let consented = &request.consented;
     let runs_as = consented.runs_as(system);
-    let demands = Demands::of(&request.study);
+    let demands = Demands::from_study(&request.study);
     let mut context = Context { system, runs_as, stop, tell };
     let resolved = resolve::targets(&mut context, &demands, targets, consented, &id)?;
     // Another study, which has ended, may have changed the levels.
     if let Some(study) = now::again(system, asked, targets, &request.study) {
         request.study = study;
     }
-    let demands = Demands::of(&request.study);
+    let demands = Demands::from_study(&request.study);
     now::tell(&mut context, &request.study);
     let mut bed = TestBed::new(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
@@ -297,7 +297,7 @@ pub fn resume(
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
-    let demands = Demands::of(&study);
+    let demands = Demands::from_study(&study);
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
     let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;
     let mut bed = TestBed::new(system, &demands, resolved, plan.seed);

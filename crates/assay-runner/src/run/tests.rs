@@ -675,7 +675,7 @@ fn every_preset_dry_runs() {
             let Preview { study, plan, .. } =
                 preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
             let all = without::grid(&study.factors);
-            let constraints = without::of(&study);
+            let constraints = without::constraints(&study);
             let (arms, left_out) = without::left(all, &constraints, &study.baseline);
             let arms = if looks { assay_study::results::course::STEPS } else { arms.len() };
             let cells = arms * study.workload.len();

@@ -14,7 +14,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 use assay_study::file::Target;
-use assay_study::plan::repeats::{self, Ran};
+use assay_study::plan::repeats::{self, RanTrial};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, Trial};
@@ -240,7 +240,7 @@ struct Known {
 fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -> Outcome<Known> {
     let (mut last, mut ran) = (None, Vec::new());
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
-        ran.push(Ran::from(&record));
+        ran.push(RanTrial::from(&record));
         let is_there = stored.plan.workloads.get(record.workload).map(|own| own.target == place);
         let detail = record.measured.as_ref().and_then(io::IoDetail::of);
         let written = detail.and_then(|own| own.written.clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::event::Event;
 use assay_machine::system::System;
 use assay_study::results::bundle::{Bundle, Histograms};
-use assay_study::results::log::Entry;
+use assay_study::results::log::LogEntry;
 use assay_study::results::record::Trial;
 use assay_study::results::series::SeriesRow;
 
@@ -27,7 +27,7 @@ impl<'a> ResultWriter<'a> {
 
     pub fn log(&self, system: &dyn System, event: &str, text: &str) {
         if let Some(bundle) = &self.bundle {
-            let _ = bundle.log(&Entry::new(system, event, text));
+            let _ = bundle.log(&LogEntry::new(system, event, text));
         }
     }
 

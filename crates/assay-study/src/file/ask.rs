@@ -141,7 +141,7 @@ impl Amount {
     }
 
     /// Returns the amount in the unit of a metric; seconds if the metric is in seconds.
-    pub fn of(&self, metric: &str) -> f64 {
+    pub fn in_unit_of(&self, metric: &str) -> f64 {
         let is_time = self.text.parse::<Time>().is_ok();
         if Unit::of_metric(metric) == Unit::Seconds && is_time {
             self.value / 1e9

@@ -10,9 +10,9 @@ use assay_workloads::{Complaints, InStudy, metrics};
 
 use super::fields::TARGET_FACTOR;
 use super::levels::{self, filled, judged, same};
-use super::text::mistakes::{Mistakes, Places};
+use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::text::reader;
-use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, without, words};
+use super::{DEFAULT_REPLICATES, GateKeys, Order, Stop, StopRule, Study, without, words};
 
 const BLOCK_LATENCY: &str = "block-latency";
 
@@ -20,7 +20,7 @@ const BLOCK_LATENCY: &str = "block-latency";
 const MOST_ARMS: usize = 1000;
 
 /// Judges a study; levels of baseline and arms become the factors' own words for them.
-pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
+pub fn check(study: &mut Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
     checker.stop(&study.stop, study.replicates);
     checker.gate(study);
@@ -44,17 +44,17 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
 }
 
 struct Checker<'a> {
-    places: &'a Places,
+    places: &'a ValuePlaces,
     mistakes: &'a mut Mistakes,
 }
 
 impl Checker<'_> {
     fn value(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
-        self.mistakes.add(path, self.places.of(path).value, message, hint);
+        self.mistakes.add(path, self.places.find(path).value, message, hint);
     }
 
     fn key(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
-        self.mistakes.add(path, self.places.of(path).key, message, hint);
+        self.mistakes.add(path, self.places.find(path).key, message, hint);
     }
 
     fn stop(&mut self, stop: &Stop, replicates: u32) {
@@ -131,7 +131,7 @@ impl Checker<'_> {
     }
 
     /// Metrics that may be zero need an absolute limit; metrics compared by ratios need a share.
-    fn allowance(&mut self, study: &Study, gate: &Gate) {
+    fn allowance(&mut self, study: &Study, gate: &GateKeys) {
         if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
             return;
         }
@@ -388,7 +388,7 @@ impl Checker<'_> {
         let has_budget = study.budget.is_some();
         let finds_rate = study.finds_rate();
         let around = InStudy { area, has_budget, finds_rate, ..InStudy::new(&study.factors) };
-        self.told(study);
+        self.check_primary_metric(study);
         for (index, workload) in study.workload.iter().enumerate() {
             let path = format!("workload/{index}/{}", workload.work.kind().about.name);
             workload.work.complain(&path, &around, self);
@@ -410,7 +410,7 @@ impl Checker<'_> {
 
 impl Checker<'_> {
     /// A primary metric that is not built in must be reported by a command.
-    fn told(&mut self, study: &Study) {
+    fn check_primary_metric(&mut self, study: &Study) {
         let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name))
         else {
             return;
@@ -459,7 +459,7 @@ impl Complaints for Checker<'_> {
 
 /// Number of combinations left by the constraints of a study; all if there are too many to check.
 fn left_of(study: &Study, all: usize) -> usize {
-    let constraints = without::of(study);
+    let constraints = without::constraints(study);
     if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
         return all;
     }

@@ -5,10 +5,10 @@ use assay_workloads::{io, metrics};
 
 use super::fields::TARGET_FACTOR;
 use super::limit::Limit;
-use super::text::mistakes::{Mistakes, Places};
+use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::{Ask, AskKind, Order, StopRule, Study, words};
 
-pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}");
         if ["kind", "workloads", "min", "max", "slo"]
@@ -18,9 +18,9 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
             continue;
         }
         if let Some((key, message, hint)) = mistake(study, ask) {
-            let place = places.of(&path);
+            let place = places.find(&path);
             let path = if key.is_empty() { path } else { format!("{path}/{key}") };
-            let span = if key.is_empty() { place.key } else { places.of(&path).value };
+            let span = if key.is_empty() { place.key } else { places.find(&path).value };
             mistakes.add(&path, span, message, hint);
         }
     }
@@ -30,18 +30,18 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
 }
 
 /// Requirements need questions of kind bound, and no other kind.
-fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+fn bounds(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     if study.question.is_empty() && !mistakes.is_wrong("question") {
         let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
         let message = "requirements: the study has no question of kind bound".to_owned();
-        mistakes.add("requirements", places.of("requirements").key, message, Some(hint));
+        mistakes.add("requirements", places.find("requirements").key, message, Some(hint));
     }
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}/kind");
         if ask.kind != AskKind::Bound && !mistakes.is_wrong(&path) {
             let message = "requirements need kind = \"bound\" in each question".to_owned();
             let hint = "write kind = \"bound\", or remove requirements".to_owned();
-            mistakes.add(&path, places.of(&path).value, message, Some(hint));
+            mistakes.add(&path, places.find(&path).value, message, Some(hint));
         }
     }
 }

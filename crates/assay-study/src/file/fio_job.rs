@@ -30,21 +30,21 @@ pub struct Translated {
 }
 
 #[derive(Clone, Copy)]
-pub struct Way<'a> {
+pub struct PortOptions<'a> {
     /// Skips unsupported keys and jobs with a remark; otherwise they are errors.
     pub partly: bool,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 #[derive(Clone, Debug)]
-struct Setting {
+struct FioSetting {
     value: String,
     line: usize,
     written: String,
     unknown: Option<String>,
 }
 
-type Settings = BTreeMap<String, Setting>;
+type Settings = BTreeMap<String, FioSetting>;
 
 /// A job that trims, in words of fio and of a study.
 const TRIM: &str = "trim";
@@ -58,7 +58,7 @@ struct Job {
     alone: bool,
 }
 
-struct Work {
+struct FioWork {
     name: String,
     line: usize,
     pattern: &'static str,
@@ -89,13 +89,13 @@ struct Work {
 }
 
 #[derive(Default)]
-struct Told {
+struct PortNotes {
     refused: Vec<(usize, String)>,
     remarks: Vec<String>,
     partly: bool,
 }
 
-impl Told {
+impl PortNotes {
     fn refuse(&mut self, line: usize, text: impl Into<String>) {
         let entry = (line, text.into());
         if !self.refused.contains(&entry) {
@@ -127,14 +127,14 @@ impl Told {
 }
 
 /// Translates a job file; `name` is used in messages. Fails with a line for each unsupported key.
-pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
-    let mut told = Told { partly: way.partly, ..Told::default() };
+pub fn translate(name: &str, text: &str, way: PortOptions<'_>) -> Outcome<Translated> {
+    let mut told = PortNotes { partly: way.partly, ..PortNotes::default() };
     let jobs = sections::jobs(text, way, &mut told);
     if jobs.is_empty() && told.refused.is_empty() {
         told.refuse(1, "the file has no job; add a section such as [read]");
     }
     let mut first = None;
-    let works: Vec<Vec<Work>> = together::groups(&jobs, &mut told)
+    let works: Vec<Vec<FioWork>> = together::groups(&jobs, &mut told)
         .into_iter()
         .map(|group| at_once(group, &mut first, &mut told))
         .filter(|group| !group.is_empty())
@@ -158,12 +158,12 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
 fn at_once<'j>(
     group: Vec<&'j Job>,
     first: &mut Option<(&'j Job, String)>,
-    told: &mut Told,
-) -> Vec<Work> {
+    told: &mut PortNotes,
+) -> Vec<FioWork> {
     let mut works = Vec::new();
     for job in group {
         // A skipped job causes no further remarks.
-        let mut own = Told { partly: told.partly, ..Told::default() };
+        let mut own = PortNotes { partly: told.partly, ..PortNotes::default() };
         if let Some(work) = work_in_place(job, first, &mut own) {
             own.remarks.into_iter().for_each(|remark| told.remark(remark));
             works.push(work);
@@ -192,8 +192,8 @@ fn at_once<'j>(
 fn work_in_place<'j>(
     job: &'j Job,
     first: &mut Option<(&'j Job, String)>,
-    told: &mut Told,
-) -> Option<Work> {
+    told: &mut PortNotes,
+) -> Option<FioWork> {
     for setting in job.settings.values() {
         if let Some(why) = &setting.unknown {
             told.refuse(setting.line, why.clone());
@@ -213,7 +213,7 @@ fn work_in_place<'j>(
     told.refused.is_empty().then_some(work)
 }
 
-fn work(job: &Job, told: &mut Told) -> Work {
+fn work(job: &Job, told: &mut PortNotes) -> FioWork {
     let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
     let Direction { mut pattern, mix, gap } = direction(job, told);
     let writes = mix != "read";
@@ -272,7 +272,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
         );
         ramp = 0;
     }
-    Work {
+    FioWork {
         name: plain_name(&job.name),
         line: job.line,
         pattern,
@@ -301,7 +301,7 @@ fn work(job: &Job, told: &mut Told) -> Work {
 }
 
 /// Bytes that a job covers; `None` for a whole device.
-fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
+fn span(job: &Job, is_device: bool, told: &mut PortNotes) -> Option<u64> {
     let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
     if is_device && is_whole {
         return None;
@@ -319,7 +319,7 @@ struct Once {
 }
 
 /// Operations per thread before it ends; `None` if only its time ends it.
-fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Option<u64> {
+fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut PortNotes) -> Option<u64> {
     if once.time.is_some() && is_on(job, "time_based") {
         return None;
     }
@@ -336,7 +336,7 @@ fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Opti
     least.map(|operations| operations.saturating_mul(rounds))
 }
 
-fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
+fn rounds(job: &Job, drops_cache: bool, told: &mut PortNotes) -> u64 {
     let rounds = number(job, "loops", told).unwrap_or(1);
     let why = match rounds {
         0 => "loops: 0 never runs the job; remove loops",
@@ -358,7 +358,7 @@ fn is_on(job: &Job, flag: &str) -> bool {
     job.settings.get(flag).is_some_and(|setting| setting.value != "0")
 }
 
-fn content(job: &Job, told: &mut Told) -> Option<String> {
+fn content(job: &Job, told: &mut PortNotes) -> Option<String> {
     let share = percent(job, "buffer_compress_percentage", told).unwrap_or(0);
     let share = if is_on(job, "zero_buffers") { 100 } else { share };
     match share {
@@ -394,7 +394,7 @@ fn verify(
     writes: bool,
     bare: Option<&'static str>,
     is_on_sectors: bool,
-    told: &mut Told,
+    told: &mut PortNotes,
 ) -> bool {
     let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
     let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
@@ -421,7 +421,7 @@ fn verify(
 }
 
 /// Without a size fio uses a whole device, but not a file.
-fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
+fn unsized_area(job: &Job, is_device: bool, told: &mut PortNotes) {
     if is_device {
         return told.remark(format!(
             "[{}]: fio would use the whole device; Assay uses its default test area; add size= to change the area",
@@ -446,7 +446,7 @@ fn tell_differences(
     is_uniform: bool,
     threads: u64,
     own_files: bool,
-    told: &mut Told,
+    told: &mut PortNotes,
 ) {
     // With a nonuniform distribution fio has no block map either.
     if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
@@ -479,7 +479,7 @@ fn reads(mix: &str) -> u64 {
     }
 }
 
-fn direction(job: &Job, told: &mut Told) -> Direction {
+fn direction(job: &Job, told: &mut PortNotes) -> Direction {
     let setting = job.settings.get("rw");
     let whole = setting.map_or("read", |setting| setting.value.as_str());
     let parted = whole.split_once(':').map(|(word, step)| (word, Some(step)));
@@ -531,7 +531,7 @@ fn mix_of(read: u64) -> String {
     }
 }
 
-fn engine(job: &Job, told: &mut Told) -> &'static str {
+fn engine(job: &Job, told: &mut PortNotes) -> &'static str {
     let setting = job.settings.get("ioengine");
     match setting.map_or("psync", |setting| setting.value.as_str()) {
         "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "psync",
@@ -549,7 +549,7 @@ fn engine(job: &Job, told: &mut Told) -> &'static str {
     }
 }
 
-fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
+fn place(job: &Job, writes: bool, told: &mut PortNotes) -> (String, bool) {
     let directory = job.settings.get("directory");
     let Some(file) = job.settings.get("filename") else {
         let place = directory.map_or(".", |setting| setting.value.as_str());
@@ -584,7 +584,7 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
     (format!("directory = {}", quoted(folder)), false)
 }
 
-fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
+fn elsewhere(job: &Job, first: &Job, told: &mut PortNotes) {
     let line = job.settings.get("filename").or(job.settings.get("directory"));
     told.refuse(
         line.map_or(job.line, |setting| setting.line),
@@ -595,8 +595,8 @@ fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
     );
 }
 
-fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
-    let all: Vec<&Work> = works.iter().flatten().collect();
+fn study(name: &str, works: &[Vec<FioWork>], told: &mut PortNotes) -> String {
+    let all: Vec<&FioWork> = works.iter().flatten().collect();
     let area = area(&all, told);
     told.remark("fio runs each job once; a study runs each workload once per replicate");
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -653,7 +653,7 @@ fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
 }
 
 /// Returns the line of the area, which all jobs share; empty for the default area.
-fn area(all: &[&Work], told: &mut Told) -> String {
+fn area(all: &[&FioWork], told: &mut PortNotes) -> String {
     let asked = all.iter().map(|work| work.area).max().flatten();
     if all.iter().any(|work| work.area != asked) {
         told.remark("all jobs share one test area, as large as the largest job needs");
@@ -670,7 +670,7 @@ fn area(all: &[&Work], told: &mut Told) -> String {
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
-fn words(work: &Work) -> String {
+fn words(work: &FioWork) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \
          engine = \"{}\"",

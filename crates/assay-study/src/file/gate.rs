@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Gate {
+pub struct GateKeys {
     pub max_regression: Loss,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_detect: Option<Percent>,

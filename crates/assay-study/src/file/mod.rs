@@ -36,10 +36,10 @@ use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use check::is_taken;
-pub use gate::Gate;
+pub use gate::GateKeys;
 pub use levels::levels_in;
 pub use order::{LeadIn, Order};
-pub use prepare::{AreaRequest, Cache, Fresh, Precondition, Start};
+pub use prepare::{AreaKeys, Cache, Fresh, Precondition, Start};
 pub use published::Pointer;
 pub use schema::schema;
 
@@ -98,7 +98,7 @@ pub struct Study {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<u32>,
     #[serde(default)]
-    pub area: AreaRequest,
+    pub area: AreaKeys,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<Precondition>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -112,7 +112,7 @@ pub struct Study {
     #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Gate>,
+    pub gate: Option<GateKeys>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub baseline: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AreaRequest {
+pub struct AreaKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub struct AreaRequest {
 
 const ALIGN: Bytes = Bytes(1 << 20);
 
-impl AreaRequest {
+impl AreaKeys {
     pub fn first_byte(&self, device_bytes: u64) -> u64 {
         let start = match self.offset {
             None => return 0,
@@ -100,14 +100,14 @@ mod tests {
 
     #[test]
     fn half_a_card_begins_at_an_aligned_byte() {
-        let area = AreaRequest {
+        let area = AreaKeys {
             offset: Some("50%".parse().unwrap()),
             align: Some("2 MiB".parse().unwrap()),
             size: None,
         };
         assert_eq!(area.first_byte(1001 << 20), 502 << 20);
-        assert_eq!(AreaRequest::default().first_byte(1 << 40), 0);
-        let at = AreaRequest { offset: Some("3 MiB".parse().unwrap()), ..AreaRequest::default() };
+        assert_eq!(AreaKeys::default().first_byte(1 << 40), 0);
+        let at = AreaKeys { offset: Some("3 MiB".parse().unwrap()), ..AreaKeys::default() };
         assert_eq!(at.first_byte(1 << 40), 3 << 20);
     }
 

@@ -3,7 +3,7 @@
 use assay_core::failure::Outcome;
 use assay_workloads::check_option;
 
-use super::printed::{Class, FAMILIES};
+use super::printed::{FAMILIES, SpeedClass};
 use super::{Study, text};
 
 struct Preset {
@@ -80,14 +80,14 @@ pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     files.chain(named_classes().map(|(name, class)| (name, of_class(name, class))))
 }
 
-fn named_classes() -> impl Iterator<Item = (&'static str, &'static Class)> {
+fn named_classes() -> impl Iterator<Item = (&'static str, &'static SpeedClass)> {
     let classes = || FAMILIES.iter().copied().flatten();
     let (name, class) = BOOT_DRIVE;
     let boot = classes().filter(move |own| own.name == class).map(move |own| (name, own));
     boot.chain(classes().map(|own| (own.name, own)))
 }
 
-fn of_class(name: &'static str, class: &'static Class) -> Outcome<Study> {
+fn of_class(name: &'static str, class: &'static SpeedClass) -> Outcome<Study> {
     let [reads, writes] = class.iops;
     let depth = if class.name == "A2" { 32 } else { 1 };
     let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();

@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use super::ask::Amount;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Claim {
+pub enum RatedClaim {
     /// Bytes per second without a direction; compared with reads.
     Rate(f64),
     Operations {
         iops: f64,
         writes: bool,
     },
-    Class(&'static Class),
+    Class(&'static SpeedClass),
 }
 
 #[derive(Debug, PartialEq)]
-pub struct Class {
+pub struct SpeedClass {
     pub name: &'static str,
     /// Lowest rate of linear writing, MB/s.
     pub write_mb_s: f64,
@@ -30,7 +30,7 @@ pub struct Class {
     pub iops: [f64; 2],
 }
 
-impl Class {
+impl SpeedClass {
     pub fn source(&self) -> &'static str {
         if self.iops[0] > 0.0 {
             "https://www.sdcard.org/developers/sd-standard-overview/application-performance-class/"
@@ -40,11 +40,11 @@ impl Class {
     }
 }
 
-const fn writes(name: &'static str, write_mb_s: f64) -> Class {
-    Class { name, write_mb_s, iops: [0.0; 2] }
+const fn writes(name: &'static str, write_mb_s: f64) -> SpeedClass {
+    SpeedClass { name, write_mb_s, iops: [0.0; 2] }
 }
 
-pub static FAMILIES: [&[Class]; 4] = [
+pub static FAMILIES: [&[SpeedClass]; 4] = [
     &[writes("C2", 2.0), writes("C4", 4.0), writes("C6", 6.0), writes("C10", 10.0)],
     &[writes("U1", 10.0), writes("U3", 30.0)],
     &[
@@ -55,12 +55,12 @@ pub static FAMILIES: [&[Class]; 4] = [
         writes("V90", 90.0),
     ],
     &[
-        Class { name: "A1", write_mb_s: 10.0, iops: [1500.0, 500.0] },
-        Class { name: "A2", write_mb_s: 10.0, iops: [4000.0, 2000.0] },
+        SpeedClass { name: "A1", write_mb_s: 10.0, iops: [1500.0, 500.0] },
+        SpeedClass { name: "A2", write_mb_s: 10.0, iops: [4000.0, 2000.0] },
     ],
 ];
 
-impl FromStr for Claim {
+impl FromStr for RatedClaim {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -94,14 +94,14 @@ impl FromStr for Claim {
 #[serde(try_from = "String", into = "String")]
 pub struct Claimed {
     pub text: String,
-    pub claims: Vec<(String, Claim)>,
+    pub claims: Vec<(String, RatedClaim)>,
 }
 
 impl Claimed {
     /// The printed rate, bytes per second.
     pub fn rate(&self) -> Option<f64> {
         self.claims.iter().find_map(|(_, claim)| match claim {
-            Claim::Rate(rate) => Some(*rate),
+            RatedClaim::Rate(rate) => Some(*rate),
             _ => None,
         })
     }
@@ -131,12 +131,15 @@ mod tests {
 
     #[test]
     fn claims_are_rates_operations_and_classes() {
-        assert_eq!("95 MB/s".parse(), Ok(Claim::Rate(95e6)));
-        assert_eq!("1440 IOPS".parse(), Ok(Claim::Operations { iops: 1440.0, writes: false }));
-        assert_eq!("30 IOPS write".parse(), Ok(Claim::Operations { iops: 30.0, writes: true }));
-        assert!(matches!("v30".parse(), Ok(Claim::Class(class)) if class.name == "V30"));
+        assert_eq!("95 MB/s".parse(), Ok(RatedClaim::Rate(95e6)));
+        assert_eq!("1440 IOPS".parse(), Ok(RatedClaim::Operations { iops: 1440.0, writes: false }));
+        assert_eq!(
+            "30 IOPS write".parse(),
+            Ok(RatedClaim::Operations { iops: 30.0, writes: true })
+        );
+        assert!(matches!("v30".parse(), Ok(RatedClaim::Class(class)) if class.name == "V30"));
         for wrong in ["fast", "V31", "95", "100 us", "95 MB/s write", "-1 IOPS", ""] {
-            assert!(wrong.parse::<Claim>().is_err(), "{wrong}");
+            assert!(wrong.parse::<RatedClaim>().is_err(), "{wrong}");
         }
         let several: Claimed = "V30, 95 MB/s,A1".parse().unwrap();
         assert_eq!((several.rate(), several.claims.len()), (Some(95e6), 3));

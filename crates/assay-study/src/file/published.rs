@@ -9,7 +9,7 @@ use assay_core::reference::sheet::{Sheet, SheetRow};
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
-use super::text::mistakes::{Mistakes, Places};
+use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::{Study, words};
 
 /// Reference to numbers of a published table, and the workload to compare.
@@ -68,7 +68,7 @@ impl Pointer {
             return None;
         }
         let one = format!("1 {unit}");
-        let amount = || one.parse::<Amount>().ok().map(|amount| amount.of(&self.metric));
+        let amount = || one.parse::<Amount>().ok().map(|amount| amount.in_unit_of(&self.metric));
         let bytes = || one.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
         amount().or_else(bytes)
     }
@@ -83,7 +83,7 @@ impl Pointer {
     }
 }
 
-pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     let library = Library::shipped();
     for (index, pointer) in study.published.iter().enumerate() {
         let path = format!("published/{index}");
@@ -93,7 +93,7 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
         }
         if let Some((key, message, hint)) = mistake(study, pointer, &library) {
             let path = format!("{path}/{key}");
-            let span = places.of(&path).value;
+            let span = places.find(&path).value;
             mistakes.add(&path, span, message, hint);
         }
     }

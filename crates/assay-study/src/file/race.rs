@@ -2,7 +2,7 @@
 
 use assay_core::quantity::metric::{Statistic, class};
 
-use super::text::mistakes::{Mistakes, Places};
+use super::text::mistakes::{Mistakes, ValuePlaces};
 use super::{Order, Stop, StopRule, Study};
 
 /// Minimum number of replicates before an arm may leave.
@@ -19,7 +19,7 @@ pub const MOST_UNSCREENED: usize = 40;
 /// Default metric of a race under a production workload: readers wait for their data.
 pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
-pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+pub fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/indifference_zone") {
         return;
     }
@@ -35,7 +35,7 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
         keys.into_iter().find(|(_, is_set)| *is_set).map(|(path, _)| of_races_only(path))
     };
     if let Some((path, message, hint)) = found.filter(|(path, ..)| !mistakes.is_wrong(path)) {
-        mistakes.add(path, places.of(path).value, message, Some(hint));
+        mistakes.add(path, places.find(path).value, message, Some(hint));
     }
 }
 

@@ -57,7 +57,7 @@ fn table(fields: &Fields) -> Value {
     let mut schema = json!({
         "type": "object",
         "additionalProperties": false,
-        "properties": properties(fields.rows.iter().map(|field| (field.name, of(field)))),
+        "properties": properties(fields.rows.iter().map(|field| (field.name, field_schema(field)))),
     });
     if !required.is_empty() {
         schema["required"] = json!(required);
@@ -74,7 +74,7 @@ fn properties<'n>(rows: impl Iterator<Item = (&'n str, Value)>) -> Value {
     Value::Object(rows.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
-fn of(field: &Field) -> Value {
+fn field_schema(field: &Field) -> Value {
     let mut schema = of_form(&field.form);
     let unless = if field.need == Need::UnlessFactor {
         "; required unless a factor has this name"

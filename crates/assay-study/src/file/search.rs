@@ -72,7 +72,7 @@ fn up(first: f64, last: f64, next: impl Fn(f64) -> f64) -> Option<Vec<f64>> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+enum ValueUnit {
     Number,
     /// Operations or bytes a second: `8000/s`.
     PerSecond,
@@ -81,9 +81,10 @@ enum Unit {
     Share,
 }
 
-const UNITS: [Unit; 5] = [Unit::Number, Unit::PerSecond, Unit::Bytes, Unit::Time, Unit::Share];
+const UNITS: [ValueUnit; 5] =
+    [ValueUnit::Number, ValueUnit::PerSecond, ValueUnit::Bytes, ValueUnit::Time, ValueUnit::Share];
 
-impl Unit {
+impl ValueUnit {
     fn read(self, text: &str) -> Option<f64> {
         match self {
             Self::Number => text.parse::<u64>().ok().map(|number| number as f64),
@@ -111,7 +112,7 @@ impl Unit {
 }
 
 /// Parses `16 KiB .. 4 MiB` into unit and ends.
-fn ends(text: &str) -> Option<(Unit, f64, f64)> {
+fn ends(text: &str) -> Option<(ValueUnit, f64, f64)> {
     let (first, last) = text.split_once("..")?;
     let (first, last) = (first.trim(), last.trim());
     UNITS.iter().find_map(|unit| Some((*unit, unit.read(first)?, unit.read(last)?)))
@@ -243,8 +244,8 @@ mod tests {
             levels("dirty_ratio", "5% .. 15% in steps of 5%").unwrap(),
             ["5%", "10%", "15%"]
         );
-        let shares = up(1.0, 2.0, |amount| Unit::Share.decimal(amount + 0.2)).unwrap();
-        let shares = shares.into_iter().map(|amount| Unit::Share.written(amount));
+        let shares = up(1.0, 2.0, |amount| ValueUnit::Share.decimal(amount + 0.2)).unwrap();
+        let shares = shares.into_iter().map(|amount| ValueUnit::Share.written(amount));
         assert_eq!(shares.collect::<Vec<_>>(), ["1%", "1.2%", "1.4%", "1.6%", "1.8%", "2%"]);
         assert_eq!(levels("arrival_rate", "1000/s .. 4000/s in doublings").unwrap().len(), 3);
         assert!(!is_range("/mnt/a/../b") && !is_range("none") && is_range("1 .. 8"));

@@ -19,7 +19,7 @@ use toml_parser::lexer::TokenKind;
 use super::{FORMAT, Study, check, search, words};
 use mistakes::Mistakes;
 pub use set::{KeyValue, is_key};
-pub use typed::Typed;
+pub use typed::TypedWords;
 
 pub const EXAMPLE: &str = include_str!("example.toml");
 
@@ -32,7 +32,12 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
 
 /// Applies options of the command line to a study and checks it by the rules of files. Reports all
 /// mistakes at once, each with the option that caused it.
-pub fn changed(name: &str, study: &Study, keys: &[KeyValue], typed: &[Typed]) -> Outcome<Study> {
+pub fn changed(
+    name: &str,
+    study: &Study,
+    keys: &[KeyValue],
+    typed: &[TypedWords],
+) -> Outcome<Study> {
     let text = set::written(study, keys)?;
     read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
 }

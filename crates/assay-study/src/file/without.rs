@@ -10,7 +10,7 @@ use assay_core::quantity::{Percent, Time};
 use super::Study;
 use super::fields::TARGET_FACTOR;
 use super::levels::same;
-use super::text::mistakes::{Mistakes, Places};
+use super::text::mistakes::{Mistakes, ValuePlaces};
 
 type Levels = BTreeMap<String, String>;
 
@@ -30,13 +30,13 @@ pub struct Constraint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Condition {
     factor: String,
-    sign: Sign,
+    sign: Relation,
     /// A level, or another factor.
     than: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+enum Relation {
     Is,
     IsNot,
     Below,
@@ -46,13 +46,13 @@ enum Sign {
 }
 
 /// Two-character operators first, because they contain one-character operators.
-const SIGNS: [(&str, Sign); 6] = [
-    ("!=", Sign::IsNot),
-    ("<=", Sign::AtMost),
-    (">=", Sign::AtLeast),
-    ("=", Sign::Is),
-    ("<", Sign::Below),
-    (">", Sign::Above),
+const SIGNS: [(&str, Relation); 6] = [
+    ("!=", Relation::IsNot),
+    ("<=", Relation::AtMost),
+    (">=", Relation::AtLeast),
+    ("=", Relation::Is),
+    ("<", Relation::Below),
+    (">", Relation::Above),
 ];
 
 impl FromStr for Constraint {
@@ -100,7 +100,7 @@ impl Constraint {
     }
 }
 
-impl Sign {
+impl Relation {
     fn word(self) -> &'static str {
         SIGNS.iter().find(|(_, sign)| *sign == self).map_or("=", |(word, _)| *word)
     }
@@ -113,12 +113,12 @@ impl Condition {
         let is_same = || same(&self.factor, own, than);
         let order = number(own).zip(number(than)).and_then(|(own, than)| own.partial_cmp(&than));
         match self.sign {
-            Sign::Is => is_same(),
-            Sign::IsNot => !is_same(),
-            Sign::Below => order.is_some_and(Ordering::is_lt),
-            Sign::AtMost => order.is_some_and(Ordering::is_le),
-            Sign::Above => order.is_some_and(Ordering::is_gt),
-            Sign::AtLeast => order.is_some_and(Ordering::is_ge),
+            Relation::Is => is_same(),
+            Relation::IsNot => !is_same(),
+            Relation::Below => order.is_some_and(Ordering::is_lt),
+            Relation::AtMost => order.is_some_and(Ordering::is_le),
+            Relation::Above => order.is_some_and(Ordering::is_gt),
+            Relation::AtLeast => order.is_some_and(Ordering::is_ge),
         }
     }
 
@@ -126,7 +126,7 @@ impl Condition {
         if !factors.contains_key(&self.factor) {
             return Some(format!("{} is not a factor of this study", self.factor));
         }
-        let orders = !matches!(self.sign, Sign::Is | Sign::IsNot);
+        let orders = !matches!(self.sign, Relation::Is | Relation::IsNot);
         let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
         (orders && !is_amount)
             .then(|| format!("\"{}\" is neither an amount nor a factor of this study", self.than))
@@ -140,7 +140,7 @@ fn number(level: &str) -> Option<f64> {
 }
 
 /// Constraints of a study; the reader already reported invalid ones.
-pub fn of(study: &Study) -> Vec<Constraint> {
+pub fn constraints(study: &Study) -> Vec<Constraint> {
     study.exclude.iter().filter_map(|text| text.parse().ok()).collect()
 }
 
@@ -182,7 +182,7 @@ fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
 
-pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+pub(super) fn check(study: &Study, places: &ValuePlaces, mistakes: &mut Mistakes) {
     if mistakes.is_wrong("factors") {
         return;
     }
@@ -193,7 +193,7 @@ pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
             Err(message) => Some(message),
         };
         if let Some(message) = wrong {
-            mistakes.add(&path, places.of(&path).value, message, Some(LIKE.to_owned()));
+            mistakes.add(&path, places.find(&path).value, message, Some(LIKE.to_owned()));
         }
     }
 }
@@ -299,7 +299,7 @@ mod tests {
             assert!(message.contains("use the form"), "{message}");
         }
         let fine = text::parse("mine.toml", &text("queue_depth > 1")).unwrap();
-        assert_eq!(of(&fine).len(), 1);
+        assert_eq!(constraints(&fine).len(), 1);
         assert_eq!(text::parse("again", &text::write(&fine).unwrap()).unwrap(), fine);
     }
 }

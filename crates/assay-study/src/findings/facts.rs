@@ -47,7 +47,7 @@ impl IoFacts {
 
 impl Findings {
     /// Findings of a study without results yet.
-    pub fn of(study: StudyFacts, environment: EnvironmentFacts) -> Self {
+    pub fn new(study: StudyFacts, environment: EnvironmentFacts) -> Self {
         Self { format: FORMAT.to_owned(), study, environment, ..Self::default() }
     }
 
@@ -88,7 +88,7 @@ impl TargetFacts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ordered {
+pub struct OrderFacts {
     pub replicates: u32,
     pub order: Order,
     /// Whether each replicate began with a warm-up.
@@ -96,7 +96,7 @@ pub struct Ordered {
     pub warmups: bool,
 }
 
-impl Ordered {
+impl OrderFacts {
     /// Describes the order, without the seed, which differs between studies.
     pub fn words(self) -> String {
         let replicates = match self.replicates {

@@ -61,7 +61,7 @@ pub struct Fitness {
 }
 
 impl Fitness {
-    pub fn of(purpose: String, bounds: Vec<FitBound>) -> Self {
+    pub fn new(purpose: String, bounds: Vec<FitBound>) -> Self {
         let ended = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
         let decided = bounds.iter().filter(|bound| bound.outcome == ended);
         let told: Vec<&str> = decided.filter_map(|bound| bound.first()).collect();
@@ -109,15 +109,15 @@ mod tests {
     #[test]
     fn the_sentence_tells_the_bounds_that_decided_it_and_no_other() {
         let bounds = vec![bound(Fit::Pass, "a is 1 ms."), bound(Fit::Fail, "b is 20 ms.")];
-        let told = Fitness::of("it".to_owned(), bounds);
+        let told = Fitness::new("it".to_owned(), bounds);
         assert_eq!(told.text, "good enough for it: fail (b is 20 ms)");
-        let none = Fitness::of("it".to_owned(), Vec::new());
+        let none = Fitness::new("it".to_owned(), Vec::new());
         assert_eq!(none.text, "good enough for it: inconclusive (nothing was measured)");
     }
 
     #[test]
     fn it_comes_back_from_json() {
-        let told = Fitness::of("it".to_owned(), vec![bound(Fit::Inconclusive, "too few")]);
+        let told = Fitness::new("it".to_owned(), vec![bound(Fit::Inconclusive, "too few")]);
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
             (json["for"].as_str(), json["outcome"].as_str()),

@@ -40,7 +40,7 @@ pub struct Gated {
     pub min_detectable: Option<f64>,
     /// The loss in the unit of the metric, for metrics that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amount: Option<Amount>,
+    pub amount: Option<LossAmount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
     /// ID of the comparison.
@@ -50,7 +50,7 @@ pub struct Gated {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Amount {
+pub struct LossAmount {
     pub loss: f64,
     /// 95% bound of the amount: lower bound if the row failed, else upper bound.
     pub bound95: f64,
@@ -167,7 +167,7 @@ impl GateEnd {
 }
 
 impl GateAnswer {
-    pub fn of(
+    pub fn new(
         max_regression: f64,
         must_detect: f64,
         allow_inconclusive: bool,
@@ -192,13 +192,13 @@ impl GateAnswer {
             text,
             rows,
         }
-        .told()
+        .with_text()
     }
 
     /// Adds the metric, the allowed increase, and the replicates of a gate-driven study.
     #[must_use]
     pub fn of_study(self, metric: Option<String>, more: Option<f64>, count: Option<u32>) -> Self {
-        Self { metric, max_increase: more, replicates: count, ..self }.told()
+        Self { metric, max_increase: more, replicates: count, ..self }.with_text()
     }
 
     /// Formats the limit: `5%`, or `10` in the unit of the metric.
@@ -216,7 +216,7 @@ impl GateAnswer {
         row.outcome == Ended::Pass && is_less
     }
 
-    fn told(mut self) -> Self {
+    fn with_text(mut self) -> Self {
         self.text = format!("{}: {}", self.head(), self.named());
         self
     }
@@ -337,7 +337,7 @@ mod tests {
         let [pass, fail] = [row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)];
         let ended = |allow, rows: &[&Gated]| {
             let rows = rows.iter().map(|row| (*row).clone()).collect();
-            GateAnswer::of(0.05, 0.3, allow, rows).outcome
+            GateAnswer::new(0.05, 0.3, allow, rows).outcome
         };
         assert_eq!(ended(false, &[&pass]), GateEnd::Pass);
         assert_eq!(ended(false, &[&pass, &blind()]), GateEnd::Inconclusive);
@@ -368,11 +368,11 @@ mod tests {
     #[test]
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
-        let told = GateAnswer::of(0.025, 0.3, false, rows).of_study(None, None, Some(12));
+        let told = GateAnswer::new(0.025, 0.3, false, rows).of_study(None, None, Some(12));
         assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it fails"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
-        let told = GateAnswer::of(0.05, 0.3, false, Vec::new()).of_study(named, None, None);
+        let told = GateAnswer::new(0.05, 0.3, false, Vec::new()).of_study(named, None, None);
         assert!(told.text.starts_with("gate inconclusive on "), "{}", told.text);
         assert!(told.text.ends_with(" (limit 5%): nothing to compare"), "{}", told.text);
     }
@@ -380,12 +380,12 @@ mod tests {
     #[test]
     fn of_what_may_be_zero_an_amount_is_told() {
         let of = |ended: Ended, loss: f64, surely: f64| Gated {
-            amount: Some(Amount { loss, bound95: surely }),
+            amount: Some(LossAmount { loss, bound95: surely }),
             ..Gated::bare("it".to_owned(), ended)
         };
         let gate = |row: Gated| {
             let named = Some("major_faults".to_owned());
-            let answer = GateAnswer::of(0.0, 0.3, false, vec![row]);
+            let answer = GateAnswer::new(0.0, 0.3, false, vec![row]);
             answer.of_study(named, Some(10.0), None)
         };
         let failed = gate(of(Ended::Fail, 40.0, 35.0));
@@ -409,7 +409,7 @@ mod tests {
         );
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
         // A gate with a share has no amount.
-        let share = GateAnswer::of(0.05, 0.3, false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
+        let share = GateAnswer::new(0.05, 0.3, false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
         assert!(
             share.is_within(&share.rows[0]) && share.text.starts_with("gate passed (limit 5%)")
         );
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn that_there_is_no_statement_is_said_once() {
         let silent = |name: &str, why: &str| Gated::silent(name.to_owned(), why.to_owned());
-        let of = |rows: Vec<Gated>| GateAnswer::of(0.05, 0.3, false, rows);
+        let of = |rows: Vec<Gated>| GateAnswer::new(0.05, 0.3, false, rows);
         let told = of(vec![
             silent("a", "too few"),
             row(Ended::Pass, 0.0, None),
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!(of(vec![blind()]).lines(), ["inconclusive (b: too few)"]);
         // A passed gate names its inconclusive rows.
         let rows = vec![row(Ended::Pass, 0.0, None), blind()];
-        let passed = GateAnswer::of(0.05, 0.3, true, rows);
+        let passed = GateAnswer::new(0.05, 0.3, true, rows);
         assert!(passed.text.ends_with("; b: inconclusive (too few)"), "{}", passed.text);
         // If all rows are decided, no line mentions inconclusive ones.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
@@ -453,7 +453,7 @@ mod tests {
         pass.comparison = Some("work:iops:setting=b".to_owned());
         pass.metric = Some("iops".to_owned());
         let rows = vec![pass, blind(), row(Ended::Fail, 0.4, None)];
-        let told = GateAnswer::of(0.05, 0.3, false, rows).of_study(None, None, Some(7));
+        let told = GateAnswer::new(0.05, 0.3, false, rows).of_study(None, None, Some(7));
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
             (json["outcome"].as_str(), json["rows"][0]["outcome"].as_str()),

@@ -7,7 +7,7 @@ use crate::results::plan::Arm;
 /// Several hosts that ran a study together: every number covers all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Hosts {
+pub struct HostFindings {
     pub started: u32,
     /// How many were there at its end.
     pub finished: u32,

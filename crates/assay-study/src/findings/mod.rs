@@ -24,7 +24,7 @@ use assay_core::quantity::{Better, Scale};
 use assay_workloads::io::Pace;
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, OrderFacts, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use crate::results::design::tells;
 use crate::results::plan::{Arm, arm_in_words};
@@ -120,7 +120,7 @@ pub struct EnvironmentFacts {
     pub platform: Option<PlaceFacts>,
     pub targets: Vec<TargetFacts>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<hosts::Hosts>,
+    pub hosts: Option<hosts::HostFindings>,
     /// Activity of machine and devices during the trials, and the cost of the probes.
     #[serde(default, skip_serializing_if = "Activity::is_empty")]
     pub activity: Activity,
@@ -460,14 +460,14 @@ pub struct Trend {
 pub struct Rank {
     pub workload: String,
     pub metric: String,
-    pub ranks: Vec<Place>,
+    pub ranks: Vec<RankRange>,
     pub text: String,
 }
 
 /// An arm with the places that it could have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Place {
+pub struct RankRange {
     pub configuration: Arm,
     /// Best and worst possible rank, from 1; unequal if arms are tied.
     pub rank_range: [usize; 2],
@@ -554,7 +554,7 @@ pub struct Check {
     pub text: String,
     /// Order of the trials, for a check of the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Ordered>,
+    pub order: Option<OrderFacts>,
 }
 
 impl Check {

@@ -26,7 +26,7 @@ impl Comparison {
 
 impl Needed {
     /// Range of all counts; `None` if there are none.
-    pub fn of(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
+    pub fn from_counts(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
         let mut found: Option<Self> = None;
         for count in counts {
             let known = found.get_or_insert(Self { least: count, most: count, margin });
@@ -44,7 +44,7 @@ impl Needed {
             Some(count)
         });
         let counts: Vec<u32> = open.collect();
-        Self::of(counts, margin)
+        Self::from_counts(counts, margin)
     }
 
     /// `about 14 to 20 replicates would detect 5%`.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn one_number_is_told_and_typed_and_none_that_is_out_of_reach() {
-        let needed = |counts: &[u32]| Needed::of(counts.iter().copied(), 0.05);
+        let needed = |counts: &[u32]| Needed::from_counts(counts.iter().copied(), 0.05);
         let near = needed(&[20, 14, 16]).unwrap();
         let told = "about 14 to 20 replicates would detect 5%";
         assert_eq!((near.words().as_str(), near.for_all()), (told, Some(20)));
@@ -88,7 +88,7 @@ mod tests {
         let mut open = Comparison::bare(Kind::Paired, "work", "iops", Better::Higher, arms);
         (open.primary, open.verdict) = (true, Some(Verdict::Inconclusive));
         (open.margin, open.replicates_needed) = (Some(0.05), Some(20));
-        assert_eq!(Needed::of_comparisons([&open]), Needed::of([20], 0.05));
+        assert_eq!(Needed::of_comparisons([&open]), Needed::from_counts([20], 0.05));
         let changes: [fn(&mut Comparison); 4] = [
             |one| one.note_facts.push(Note::NoOrder { order: Order::Sequential }),
             |one| one.withheld = true,

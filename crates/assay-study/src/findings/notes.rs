@@ -8,7 +8,7 @@ use crate::results::design::Order;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum NoteSide {
     /// The baseline; for two results the earlier one.
     Baseline,
     /// The compared arm; for two results the later one.
@@ -29,12 +29,12 @@ pub struct Failures {
 pub enum Note {
     /// The number of a side is suspect or invalid.
     Trust {
-        of: Side,
+        of: NoteSide,
         trust: Trust,
     },
     /// The same of a number of another day or machine.
     TrustOfResult {
-        of: Side,
+        of: NoteSide,
         trust: Trust,
     },
     Failed {
@@ -42,7 +42,7 @@ pub enum Note {
         baseline: Failures,
         /// The side that fails more often, if significant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        more: Option<Side>,
+        more: Option<NoteSide>,
     },
     /// The study requests no verdict.
     RatioOnly {
@@ -81,13 +81,13 @@ pub enum Note {
     },
     /// Zero or negative values allow no ratio.
     NoRatio {
-        of: Side,
+        of: NoteSide,
         /// Number of such trials.
         trials: usize,
     },
     /// Trials far off on the bad side.
     FarOff {
-        of: Side,
+        of: NoteSide,
         trials: usize,
         all: usize,
     },

@@ -21,19 +21,19 @@ pub const PUBLISHED: &str = "published";
 pub struct Places {
     /// The place that the others are per cent of.
     pub baseline: String,
-    pub chosen: Chosen,
+    pub chosen: BaselineChoice,
     /// The places: the baseline first, emulated ones last.
     pub platforms: Vec<Placed>,
     /// Each workload in each place, absent ones included.
     pub rows: Vec<PlaceRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<Beside>,
+    pub published: Vec<PublishedBeside>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Chosen {
+pub enum BaselineChoice {
     Asked,
     /// The bare-metal place.
     BareMetal,
@@ -46,7 +46,7 @@ pub enum Chosen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Named {
+pub enum NameSource {
     Given,
     /// Detected during the study.
     Found,
@@ -58,7 +58,7 @@ pub enum Named {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placed {
     pub name: String,
-    pub named: Named,
+    pub named: NameSource,
     /// Kind of place, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PlaceSort>,
@@ -89,7 +89,7 @@ pub struct PlacedResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum PlatformUnit {
     Trials,
     /// Trials of two results, taken together.
     TrialsOfResults,
@@ -106,7 +106,7 @@ pub struct PlaceRow {
     pub platform: String,
     pub metric: String,
     pub better: Better,
-    pub unit: Unit,
+    pub unit: PlatformUnit,
     pub n: usize,
     #[serde(default, skip_serializing_if = "is_default")]
     pub failed: usize,
@@ -156,7 +156,7 @@ pub struct Printed {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Beside {
+pub struct PublishedBeside {
     /// Source: `article 000`.
     pub source: String,
     pub title: String,

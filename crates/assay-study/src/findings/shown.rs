@@ -19,7 +19,7 @@ pub struct Rating {
 
 impl Rating {
     /// Rating of a number; `None` for numbers without a rating, such as imported ones.
-    pub fn of(cell: &super::Measurement) -> Option<Self> {
+    pub fn from_cell(cell: &super::Measurement) -> Option<Self> {
         Some(Self { trust: cell.trust?, is_lent: cell.is_lent() })
     }
 
@@ -62,7 +62,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(findings: &Findings) -> Self {
+    pub fn from_findings(findings: &Findings) -> Self {
         let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let compared =
             findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);

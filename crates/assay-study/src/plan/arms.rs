@@ -26,7 +26,7 @@ pub struct PlannedArm {
 
 /// The comparison of a study, and the layers of its trials; computed once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layout {
+pub struct ArmLayout {
     pub design: Design,
     /// Replicates of the whole plan, including a screen: up to the last interim analysis, if there are any.
     pub replicates: u32,
@@ -44,8 +44,8 @@ pub struct Omitted {
     pub constraint: String,
 }
 
-impl Layout {
-    pub fn of(study: &Study, targets: &[String]) -> Self {
+impl ArmLayout {
+    pub fn new(study: &Study, targets: &[String]) -> Self {
         let limit = most_load::limit(study);
         let factors = match limit {
             Some(_) => vec![most_load::factor()],
@@ -212,7 +212,7 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
 }
 
 fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
-    let (constraints, of) = (without::of(study), all.len());
+    let (constraints, of) = (without::constraints(study), all.len());
     if constraints.is_empty() {
         return (all, Vec::new());
     }

@@ -47,7 +47,7 @@ pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
     let made = made_ns(plan, planned);
-    let operation_ns = survey.pilot.of(&workload);
+    let operation_ns = survey.pilot.operation_ns(&workload);
     // A pass over a whole target has no pending operations at its end.
     let under_way = workload.work.expected_ns(operation_ns).map_or(operation_ns, |_| 0);
     let parts = [run_ns(&workload, survey), under_way, OVERHEAD_NS];
@@ -68,11 +68,13 @@ fn cost_of_making(survey: &Survey) -> u64 {
 /// Nanoseconds of a workload, including ramp; by the pilot's pace if operations are counted.
 fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     let most = workload.ramp_ns.saturating_add(workload.time_ns);
-    if let Some(expected) = workload.expected_ns(survey.pilot.of(workload), most) {
+    if let Some(expected) = workload.expected_ns(survey.pilot.operation_ns(workload), most) {
         return expected;
     }
-    let counted =
-        workload.work.operations().zip(Some(survey.pilot.of(workload)).filter(|cost| *cost > 0));
+    let counted = workload
+        .work
+        .operations()
+        .zip(Some(survey.pilot.operation_ns(workload)).filter(|cost| *cost > 0));
     counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))
 }
 
@@ -176,7 +178,7 @@ fn share_ns(
 }
 
 fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
-    surveys[workload.target].pilot.of(workload)
+    surveys[workload.target].pilot.operation_ns(workload)
 }
 
 /// Nanoseconds per operation of each workload in its slowest arm, to give all arms one depth.

@@ -8,9 +8,9 @@ use assay_machine::factors::{self, Factor, Role};
 use assay_workloads::io::{self, Content, Mix, Poll, poll};
 use assay_workloads::{LinkNeeds, Needs, Touch, Work};
 
-use super::arms::{self, Layout, PlannedArm};
+use super::arms::{self, ArmLayout, PlannedArm};
 use super::{budget, planned_workloads};
-use crate::file::{AreaRequest, Cache, Fresh, Precondition, Study, Target, Workload};
+use crate::file::{AreaKeys, Cache, Fresh, Precondition, Study, Target, Workload};
 use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
 
 const CONTENT: &str = "compressibility";
@@ -24,9 +24,9 @@ pub struct Demands {
     /// Names of all factors that its arms, its baseline and its levels name, in that order.
     pub named: Vec<String>,
     pub varied: Vec<Varied>,
-    pub ground: Ground,
-    pub made: Made,
-    pub area: AreaRequest,
+    pub ground: TargetGround,
+    pub made: MadeLayers,
+    pub area: AreaKeys,
     pub uses: Uses,
     pub filled: Filled,
     pub polls: bool,
@@ -36,7 +36,7 @@ pub struct Demands {
     pub wait_idle: Option<Time>,
     pub fresh: Fresh,
     pub network: Network,
-    pub kept: Kept,
+    pub kept: PermanentChanges,
     pub work: Vec<Workload>,
     pub has_margin: bool,
     pub budget_ns: u64,
@@ -54,7 +54,7 @@ pub struct Varied {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum TargetGround {
     Named,
     /// On several block devices that form one place.
     Together(Vec<String>),
@@ -65,7 +65,7 @@ pub enum Ground {
 }
 
 #[derive(Clone)]
-pub struct Made {
+pub struct MadeLayers {
     pub any: bool,
     /// Whether the layers are on a device, not on a directory.
     pub on_device: bool,
@@ -103,7 +103,7 @@ pub struct Network {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct PermanentChanges {
     /// Settings that the whole machine has once.
     pub settings: bool,
     /// The drives below its targets; drives below created devices stay shared.
@@ -111,22 +111,22 @@ pub struct Kept {
 }
 
 impl Demands {
-    pub fn of(study: &Study) -> Self {
-        let ground = Ground::of(study);
-        let network = Network::of(study.links());
+    pub fn from_study(study: &Study) -> Self {
+        let ground = TargetGround::from_study(study);
+        let network = Network::from_links(study.links());
         let varied: Vec<Varied> =
             study.factors.iter().map(|(name, levels)| Varied::new(name, levels)).collect();
         Self {
             preset: study.preset.clone(),
             named: named(study),
-            kept: Kept::of(study, &ground, &network),
-            made: Made::of(study),
+            kept: PermanentChanges::from_study(study, &ground, &network),
+            made: MadeLayers::from_study(study),
             uses: Uses {
                 area: study.needs_area(),
                 whole: study.needs_whole(),
                 directory: study.works_in_directory(),
             },
-            filled: Filled::of(study),
+            filled: Filled::from_study(study),
             polls: polls(study),
             varied,
             ground,
@@ -154,8 +154,8 @@ impl Demands {
     /// Size of the device that Assay creates as target; `None` for an existing target.
     pub fn own_target(&self) -> Option<Bytes> {
         match self.ground {
-            Ground::Own { size, .. } => Some(size),
-            Ground::Named | Ground::Together(_) => None,
+            TargetGround::Own { size, .. } => Some(size),
+            TargetGround::Named | TargetGround::Together(_) => None,
         }
     }
 
@@ -233,8 +233,8 @@ impl Varied {
     }
 }
 
-impl Ground {
-    fn of(study: &Study) -> Self {
+impl TargetGround {
+    fn from_study(study: &Study) -> Self {
         match &study.target {
             Some(Target::Loop(size)) => Self::Own { size: *size, members: study.loop_devices() },
             Some(Target::Devices(paths)) => Self::Together(paths.clone()),
@@ -243,8 +243,8 @@ impl Ground {
     }
 }
 
-impl Made {
-    fn of(study: &Study) -> Self {
+impl MadeLayers {
+    fn from_study(study: &Study) -> Self {
         Self {
             any: arms::makes_layers(study),
             on_device: arms::makes_on_device(study),
@@ -260,7 +260,7 @@ impl Made {
 }
 
 impl Filled {
-    fn of(study: &Study) -> Self {
+    fn from_study(study: &Study) -> Self {
         let touches = || study.workload.iter().flat_map(Workload::touches);
         let found = touches().find_map(|touch| touch.finds);
         let written = || touches().find_map(|touch| touch.writes);
@@ -275,7 +275,7 @@ impl Filled {
 }
 
 impl Network {
-    fn of(links: impl Iterator<Item = LinkNeeds>) -> Self {
+    fn from_links(links: impl Iterator<Item = LinkNeeds>) -> Self {
         let (mut found, mut is_shaped) = (Self::default(), false);
         for own in links {
             found.makes_link |= own.in_lab;
@@ -293,15 +293,15 @@ impl Network {
     }
 }
 
-impl Kept {
-    fn of(study: &Study, ground: &Ground, network: &Network) -> Self {
+impl PermanentChanges {
+    fn from_study(study: &Study, ground: &TargetGround, network: &Network) -> Self {
         let names = || study.factors.keys().map(String::as_str);
         let works = study.workload.iter().any(|own| {
             let uses = own.work.needs() != Needs::Nothing && !own.work.kind().runs_programs;
             uses || own.background.is_some() || own.work.is_others()
         });
         let touches = works || names().any(factors::is_of_device) || study.precondition.is_some();
-        let is_own = matches!(ground, Ground::Own { .. });
+        let is_own = matches!(ground, TargetGround::Own { .. });
         Self {
             settings: network.changes && !network.makes_link || names().any(factors::is_of_machine),
             drives: !is_own && touches,
@@ -311,12 +311,12 @@ impl Kept {
 
 pub struct ResolvedDesign<'d> {
     pub demands: &'d Demands,
-    pub layout: Layout,
+    pub layout: ArmLayout,
 }
 
 impl<'d> ResolvedDesign<'d> {
-    pub fn of(study: &Study, demands: &'d Demands, targets: &[String]) -> Self {
-        Self { demands, layout: Layout::of(study, targets) }
+    pub fn new(study: &Study, demands: &'d Demands, targets: &[String]) -> Self {
+        Self { demands, layout: ArmLayout::new(study, targets) }
     }
 
     pub fn makes_directory(&self) -> bool {
@@ -353,33 +353,33 @@ mod tests {
 
     #[test]
     fn what_is_made_needs_root_a_journal_and_a_device() {
-        let demands = Demands::of(&preset("filesystems"));
+        let demands = Demands::from_study(&preset("filesystems"));
         assert!(demands.made.any && demands.made.on_device && demands.changes());
         assert!(demands.gives_up_data() && demands.kept.drives);
         assert_eq!(demands.made.noun, "file system");
         assert!(demands.made.least(1 << 30) >= 1 << 30);
-        let in_lab = Demands::of(&preset("filesystems").in_lab());
-        assert!(matches!(in_lab.ground, Ground::Own { members: 1, .. }));
+        let in_lab = Demands::from_study(&preset("filesystems").in_lab());
+        assert!(matches!(in_lab.ground, TargetGround::Own { members: 1, .. }));
         assert!(!in_lab.kept.drives, "what it makes is its own");
         let mut files = preset("small-files");
-        assert!(!Demands::of(&files).needs_root());
+        assert!(!Demands::from_study(&files).needs_root());
         files.factors = [("drop_caches".to_owned(), vec!["true".to_owned()])].into();
-        assert!(Demands::of(&files).needs_root());
+        assert!(Demands::from_study(&files).needs_root());
     }
 
     #[test]
     fn silent_where_work_alone_varies() {
-        let demands = Demands::of(&preset("queue-depth"));
+        let demands = Demands::from_study(&preset("queue-depth"));
         assert!(!demands.changes() && !demands.made.any && !demands.gives_up_data());
         assert!(!demands.watches() && !demands.runs_programs() && !demands.kept.settings);
         assert_eq!(demands.network, Network::default());
-        assert_eq!((&demands.ground, demands.uses.area), (&Ground::Named, true));
+        assert_eq!((&demands.ground, demands.uses.area), (&TargetGround::Named, true));
         assert!(demands.varied.iter().all(|own| own.role().is_none()));
     }
 
     #[test]
     fn others_work_is_watched() {
-        let live = Demands::of(&preset("production"));
+        let live = Demands::from_study(&preset("production"));
         assert!(live.watches() && live.sets() && live.kept.drives && !live.uses.directory);
     }
 
@@ -391,13 +391,13 @@ mod tests {
     fn what_links_ask_is_asked_together_and_each_interface_once() {
         let nobody = LinkNeeds { to_nobody: Some("name one".to_owned()), ..link("eth1") };
         let shaped = LinkNeeds { shaped: true, ..link("eth0") };
-        let found = Network::of([nobody, shaped, link("eth1")].into_iter());
+        let found = Network::from_links([nobody, shaped, link("eth1")].into_iter());
         assert_eq!(found.shaped, ["eth0", "eth1"]);
         assert_eq!(found.to_nobody.as_deref(), Some("name one"));
         assert!(found.changes && !found.makes_link);
-        let plain = Network::of([link("eth0")].into_iter());
+        let plain = Network::from_links([link("eth0")].into_iter());
         assert_eq!(plain, Network { changes: true, ..Network::default() }, "nothing is shaped");
-        assert_eq!(Network::of(std::iter::empty()), Network::default());
+        assert_eq!(Network::from_links(std::iter::empty()), Network::default());
     }
 
     /// A created link cannot disturb others; the host's interface can.
@@ -405,7 +405,12 @@ mod tests {
     fn a_link_of_this_machine_keeps_others_off_its_settings() {
         let depth = preset("queue-depth");
         let kept = |own: LinkNeeds| {
-            Kept::of(&depth, &Ground::Named, &Network::of([own].into_iter())).settings
+            PermanentChanges::from_study(
+                &depth,
+                &TargetGround::Named,
+                &Network::from_links([own].into_iter()),
+            )
+            .settings
         };
         assert!(kept(link("eth0")));
         assert!(!kept(LinkNeeds { in_lab: true, ..link("eth0") }) && !kept(LinkNeeds::default()));
@@ -416,7 +421,7 @@ mod tests {
         let mut study = preset("filesystems");
         study.factors.insert("scheduler".to_owned(), vec!["none".to_owned()]);
         study.factors.insert("dirty_ratio".to_owned(), vec!["5".to_owned()]);
-        let demands = Demands::of(&study);
+        let demands = Demands::from_study(&study);
         let names: Vec<&str> = demands.in_turn().iter().map(|own| own.name.as_str()).collect();
         assert_eq!(names, ["filesystem", "scheduler", "dirty_ratio", "threads"]);
         assert_eq!(demands.varied[0].name, "dirty_ratio", "by name");
@@ -425,22 +430,22 @@ mod tests {
     #[test]
     fn an_area_stays_as_it_is_where_all_work_writes_the_same() {
         let check = preset("check");
-        let filled = Demands::of(&check).filled;
+        let filled = Demands::from_study(&check).filled;
         assert!(filled.stays);
         let mut varied = check;
         varied.factors.insert(CONTENT.to_owned(), vec!["100%".to_owned()]);
-        assert_eq!(Demands::of(&varied).filled, Filled { stays: false, ..filled });
+        assert_eq!(Demands::from_study(&varied).filled, Filled { stays: false, ..filled });
         let mut trimmed = preset("check");
         trimmed.factors.insert(MIX.to_owned(), vec!["read".to_owned(), "trim".to_owned()]);
-        let found = Demands::of(&trimmed).filled;
+        let found = Demands::from_study(&trimmed).filled;
         assert_eq!(found, Filled { stays: false, clears: true, ..filled });
     }
 
     #[test]
     fn each_workload_is_tried_under_each_arm_and_planned_under_the_baseline() {
         let study = preset("filesystems").settled();
-        let demands = Demands::of(&study);
-        let design = ResolvedDesign::of(&study, &demands, &["a".to_owned()]);
+        let demands = Demands::from_study(&study);
+        let design = ResolvedDesign::new(&study, &demands, &["a".to_owned()]);
         assert!(design.makes_directory());
         assert_eq!(design.all_work().len(), study.cells());
         let survey = crate::plan::tests::survey("a", 50_000);

@@ -25,11 +25,11 @@ use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
 
-use arms::{Layout, PlannedArm};
+use arms::{ArmLayout, PlannedArm};
 
 /// Creates the plan of a study for surveyed targets; the same input gives the same plan.
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
-    let layout = Layout::of(study, &arms::targets(&surveys));
+    let layout = ArmLayout::new(study, &arms::targets(&surveys));
     let arms = layout.placed(&surveys);
     let (workloads, mut absent) = planned_workloads(&study.workload, &arms, &surveys);
     absent.extend(not_there(study, &layout));
@@ -133,7 +133,7 @@ fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
     }
 }
 
-fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
+fn not_there(study: &Study, layout: &ArmLayout) -> Vec<AbsentWorkload> {
     let absent = |name: String, reason: String| AbsentWorkload {
         name,
         configuration: Arm::new(),

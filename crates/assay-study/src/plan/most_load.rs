@@ -17,7 +17,7 @@ use super::allocation::Quick;
 use super::order::{self, Rules};
 use crate::file::Study;
 use crate::file::limit::Limit;
-use crate::file::limit::bracket::{self, Bracket, Seen, Standing};
+use crate::file::limit::bracket::{self, Bracket, RateSample, Standing};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
@@ -110,24 +110,24 @@ pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ran {
+pub struct RateTrial {
     pub order: u32,
     pub replicate: u32,
     pub workload: usize,
     /// Whether its number counts: undisturbed, and not a warm-up.
     pub counts: bool,
-    pub seen: Seen,
+    pub seen: RateSample,
 }
 
-impl Ran {
-    pub fn of(record: &Trial, seen: Seen) -> Self {
+impl RateTrial {
+    pub fn new(record: &Trial, seen: RateSample) -> Self {
         let Trial { order, replicate, workload, status, .. } = *record;
         Self { order, replicate, workload, counts: status == Status::Ok, seen }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum SearchEnd {
     NoRate,
     /// The highest rate is too low for the percentile in one trial.
     TooSlow {
@@ -140,7 +140,7 @@ pub enum End {
     },
 }
 
-impl fmt::Display for End {
+impl fmt::Display for SearchEnd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRate => write!(
@@ -180,7 +180,7 @@ impl Aim {
 }
 
 /// Rate of a trial, operations per second, `None` for the closed loop; or the reason to end before it.
-pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, End> {
+pub fn rate(ran: &[RateTrial], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, SearchEnd> {
     match (trial.replicate, trial.order.checked_sub(1)) {
         (0, None) => Ok(None),
         (0, Some(number)) => searched(ran, number, aim).map(Some),
@@ -189,13 +189,13 @@ pub fn rate(ran: &[Ran], trial: &PlannedTrial, aim: Aim) -> Result<Option<f64>, 
 }
 
 /// Rate of a search trial, numbered from 0: each trial halves the remaining interval on a log scale.
-fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
+fn searched(ran: &[RateTrial], number: u32, aim: Aim) -> Result<f64, SearchEnd> {
     let first = |order: u32| ran.iter().find(|one| one.order == order && one.replicate == 0);
     let most = first(0).and_then(|one| one.seen.done_per_s).filter(|most| *most > 0.0);
-    let most = most.ok_or(End::NoRate)?.min(FASTEST);
+    let most = most.ok_or(SearchEnd::NoRate)?.min(FASTEST);
     let low = (most * LOWEST_SHARE).max(aim.slowest().max(SLOWEST) / DOWN_TO);
     if low >= most {
-        return Err(End::TooSlow { per_s: most, percentile: aim.limit.percentile() });
+        return Err(SearchEnd::TooSlow { per_s: most, percentile: aim.limit.percentile() });
     }
     let (mut low, mut high) = (low, most);
     for before in 0..number {
@@ -210,15 +210,15 @@ fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
     Ok(rounded((low * high).sqrt()))
 }
 
-fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
+fn step(ran: &[RateTrial], number: usize, aim: Aim) -> Result<f64, SearchEnd> {
     let middle = searched(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
     // Alternates between both directions if both sides are missing.
     let mut last_was_lower = false;
     while rates.len() <= number {
-        let bracket = Bracket::of(&standings(ran, &rates, aim.limit_ns()));
+        let bracket = Bracket::from_outcomes(&standings(ran, &rates, aim.limit_ns()));
         if bracket.is_whole() {
-            return Err(End::Whole { rates: rates.len() });
+            return Err(SearchEnd::Whole { rates: rates.len() });
         }
         let is_lower = bracket.holds.is_none() && (bracket.fails.is_some() || !last_was_lower);
         let (lowest, highest) = rates
@@ -230,10 +230,10 @@ fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
     Ok(rates[number])
 }
 
-fn standings(ran: &[Ran], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
+fn standings(ran: &[RateTrial], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     let of = |(step, rate): (usize, &f64)| {
         let own = ran.iter().filter(|one| one.replicate > 0 && one.workload == step && one.counts);
-        let seen: Vec<Seen> = own.map(|one| one.seen).collect();
+        let seen: Vec<RateSample> = own.map(|one| one.seen).collect();
         (*rate, bracket::judge(&seen, *rate, limit_ns).standing)
     };
     let mut found: Vec<(f64, Standing)> = rates.iter().enumerate().map(of).collect();
@@ -246,7 +246,11 @@ fn rounded(per_s: f64) -> f64 {
 }
 
 /// Returns a trial with its rate, or why the study ends. Trials of other studies stay unchanged.
-pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
+pub fn turned(
+    plan: &Plan,
+    ran: &[RateTrial],
+    trial: &PlannedTrial,
+) -> Result<PlannedTrial, SearchEnd> {
     let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());
     };

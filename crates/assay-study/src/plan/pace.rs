@@ -7,13 +7,13 @@ use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::Trial;
 
 #[derive(Clone, Debug, Default)]
-pub struct Pace {
+pub struct TrialPace {
     /// Nanoseconds and trials, by workload of the plan and whether it was a warm-up.
     seen: BTreeMap<(usize, bool), (u64, u64)>,
 }
 
-impl Pace {
-    pub fn of<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a Trial>) -> Self {
+impl TrialPace {
+    pub fn from_trials<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a Trial>) -> Self {
         let mut pace = Self::default();
         for record in ran {
             pace.learn(plan, record);

@@ -20,8 +20,8 @@ use crate::results::design::Stopping;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Repeats, Status, Trial};
 
-pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
-pub use screen::Screen;
+pub use rule::{FIRST_LOOK, Left, Logs, Over, RaceRules, RaceState, Why, standing};
+pub use screen::ScreenResult;
 
 /// Default maximum number of replicates of a race.
 pub const MOST_REPLICATES: u32 = limits::REPLICATES;
@@ -36,9 +36,9 @@ pub fn is_one(plan: &Plan) -> bool {
 }
 
 /// Returns the rules of a race; `None` for other plans. Each workload of the plan is an arm.
-pub fn rules(plan: &Plan) -> Option<Rules> {
+pub fn rules(plan: &Plan) -> Option<RaceRules> {
     let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
-    Some(Rules {
+    Some(RaceRules {
         arms: plan.workloads.len(),
         baseline: baseline(plan).unwrap_or(0),
         closeness,
@@ -102,7 +102,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn of(record: &Trial, log: Option<f64>) -> Self {
+    pub fn new(record: &Trial, log: Option<f64>) -> Self {
         let Trial { order, replicate, workload, status, repeats, .. } = *record;
         let watched = record.measured.as_ref().and_then(production::ProductionDetail::of);
         let harmed = watched.is_some_and(|detail| detail.harm.is_some());
@@ -124,8 +124,8 @@ pub type Next = (PlannedTrial, Option<Repeats>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
     /// After the last complete replicate; who did harm since then has left, too.
-    pub standing: Standing,
-    pub screen: Option<Screen>,
+    pub standing: RaceState,
+    pub screen: Option<ScreenResult>,
     /// Complete replicates of the plan, including the passes of a screen.
     pub complete: u32,
     /// Trials left in the current or next replicate, then its repeats. Empty at the end.
@@ -154,13 +154,13 @@ impl Race {
     }
 
     /// After the last pass of a screen levels leave.
-    fn end_pass(&mut self, plan: &Plan, rules: &Rules, runs: &BTreeMap<u32, Vec<Run>>) {
+    fn end_pass(&mut self, plan: &Plan, rules: &RaceRules, runs: &BTreeMap<u32, Vec<Run>>) {
         let passes = plan.design.stopping.passes();
         if passes == 0 || self.complete < passes {
             return;
         }
         let of_screen = runs.range(..=passes).map(|(pass, own)| (*pass, own.clone())).collect();
-        let found = Screen::of(plan, &of_screen);
+        let found = ScreenResult::new(plan, &of_screen);
         found.let_go(plan, rules.baseline, &mut self.standing);
         self.screen = Some(found);
     }
@@ -172,7 +172,7 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let passes = plan.design.stopping.passes();
     let by_replicate = by_replicate(runs);
     let mut at = Race {
-        standing: Standing::new(&rules),
+        standing: RaceState::new(&rules),
         screen: None,
         complete: 0,
         next: Vec::new(),

@@ -8,7 +8,7 @@ use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_workloads::recorded::{Record, RecordedWork, RecordingNames};
 
-use super::arms::Layout;
+use super::arms::ArmLayout;
 use super::hash;
 use crate::file::{Order, Study, Workload};
 use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
@@ -55,7 +55,7 @@ pub fn plan(
     target: &str,
     seed: u64,
 ) -> Plan {
-    let layout = Layout::of(study, &[target.to_owned()]);
+    let layout = ArmLayout::new(study, &[target.to_owned()]);
     let mut design = layout.design.clone();
     (design.order, design.repeats) = (Order::Recorded, 0);
     let by = asked.records.factor();

@@ -15,14 +15,14 @@ use crate::results::record::{Status, Trial};
 const SHORT: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Ran {
+pub struct RanTrial {
     pub replicate: u32,
     pub workload: usize,
     pub status: Status,
     pub repeats: Option<Repeats>,
 }
 
-impl From<&Trial> for Ran {
+impl From<&Trial> for RanTrial {
     fn from(record: &Trial) -> Self {
         let Trial { replicate, workload, status, repeats, .. } = *record;
         Self { replicate, workload, status, repeats }
@@ -31,7 +31,7 @@ impl From<&Trial> for Ran {
 
 /// Returns the trials to repeat and their originals. Depends only on first runs, so a resumed study
 /// repeats the same trials. A race repeats within its replicates.
-pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
+pub fn repeats(plan: &Plan, ran: &[RanTrial]) -> Vec<(PlannedTrial, Repeats)> {
     if race::is_one(plan) {
         return Vec::new();
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn wanted(plan: &Plan, records: &[Trial]) -> Vec<(PlannedTrial, Repeats)> {
-        repeats(plan, &records.iter().map(Ran::from).collect::<Vec<_>>())
+        repeats(plan, &records.iter().map(RanTrial::from).collect::<Vec<_>>())
     }
 
     #[test]

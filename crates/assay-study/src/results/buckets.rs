@@ -15,7 +15,7 @@ const MOST_BYTES: usize = 4 << 20;
 const MOST_DIGITS: u8 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct BucketLayout {
     /// Log2 of the resolution.
     unit: u32,
     /// Half of the buckets of each doubling are new, as a power of two.
@@ -23,7 +23,7 @@ pub(super) struct Layout {
     length: u32,
 }
 
-impl Layout {
+impl BucketLayout {
     /// Settings of all histograms of this version: 1 ns to 1 h, 3 digits.
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
@@ -86,7 +86,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     let mut head = [0; HEAD_BYTES];
     reader.read_exact(&mut head).map_err(|error| error.to_string())?;
     let (settings, length) = settings(&head)?;
-    let layout = Layout::new(settings).ok_or("invalid settings")?;
+    let layout = BucketLayout::new(settings).ok_or("invalid settings")?;
     if length > MOST_BYTES.min(layout.length as usize * LONGEST_COUNT) {
         return Err("more data than the settings allow".to_owned());
     }
@@ -114,7 +114,7 @@ fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
 }
 
 /// Counts one after the other; a negative one stands for as many empty buckets.
-fn steps(counts: &[u8], layout: Layout) -> Result<Vec<(u32, u64)>, String> {
+fn steps(counts: &[u8], layout: BucketLayout) -> Result<Vec<(u32, u64)>, String> {
     let (mut steps, mut at, mut index) = (Vec::new(), 0, 0_u32);
     let beyond = || "more data than the settings allow".to_owned();
     while at < counts.len() {
@@ -178,7 +178,7 @@ mod tests {
             digits in 0..=4_u8,
             values in proptest::collection::vec(prop_oneof![0..u64::MAX, 0..100_000_u64], 1..50),
         ) {
-            let layout = Layout::new((low, high, digits));
+            let layout = BucketLayout::new((low, high, digits));
             let Some(mut known) = whole(low, high, digits) else {
                 prop_assert_eq!(layout, None);
                 return Ok(());
@@ -207,7 +207,7 @@ mod tests {
             }
             let (settings, steps) = unpacked(&packed(&known)).unwrap();
             prop_assert_eq!(settings, (1, 3_600_000_000_000, digits));
-            let layout = Layout::new(settings).unwrap();
+            let layout = BucketLayout::new(settings).unwrap();
             let found: Vec<(u64, u64)> =
                 steps.iter().map(|(index, count)| (layout.highest(*index), *count)).collect();
             let expected: Vec<(u64, u64)> =
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn ours_are_those_of_our_settings() {
         let settings = histogram::settings_of(&histogram::empty().unwrap());
-        assert_eq!(Layout::new(settings), Some(Layout::OURS));
+        assert_eq!(BucketLayout::new(settings), Some(BucketLayout::OURS));
     }
 
     #[test]

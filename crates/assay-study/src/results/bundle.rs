@@ -23,7 +23,7 @@ use super::foreign;
 use super::headline::{self, Headline};
 use super::histogram;
 use super::imported;
-use super::log::{self, ENDED, Entry};
+use super::log::{self, ENDED, LogEntry};
 use super::plan::{Arm, Plan};
 use super::record::Trial;
 use super::series::SeriesRow;
@@ -157,7 +157,7 @@ impl<'a> Bundle<'a> {
         Ok(Self { system, directory, so_far, _running: running })
     }
 
-    pub fn log(&self, entry: &Entry) -> io::Result<()> {
+    pub fn log(&self, entry: &LogEntry) -> io::Result<()> {
         add_to_log(self.system, &self.directory, entry)
     }
 
@@ -347,18 +347,18 @@ pub(super) fn plain_id(id: &str) -> Outcome<()> {
 
 /// How a study ended, according to its log; `None` if interrupted or without a log.
 fn ended(system: &dyn System, directory: &Path) -> Option<String> {
-    let ends = |entry: &Entry| entry.event == ENDED;
+    let ends = |entry: &LogEntry| entry.event == ENDED;
     log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
 }
 
 /// Appends a line to the log of a bundle, from any process.
-pub fn add_to_log(system: &dyn System, directory: &Path, entry: &Entry) -> io::Result<()> {
+pub fn add_to_log(system: &dyn System, directory: &Path, entry: &LogEntry) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
     line.push(b'\n');
     system.append(&directory.join("log.jsonl"), &line)
 }
 
-pub fn log(system: &dyn System, directory: &Path) -> Vec<Entry> {
+pub fn log(system: &dyn System, directory: &Path) -> Vec<LogEntry> {
     let text = content(system, &directory.join("log.jsonl")).unwrap_or_default();
     log::entries(&text)
 }
@@ -471,11 +471,11 @@ fn of_version<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Out
 
 fn format_of(path: &Path, text: &str) -> Outcome<String> {
     #[derive(Deserialize)]
-    struct Head {
+    struct BundleHead {
         #[serde(default)]
         format: String,
     }
-    let head: Head = cut::json(text).map_err(|error| damaged(path, &error))?;
+    let head: BundleHead = cut::json(text).map_err(|error| damaged(path, &error))?;
     Ok(head.format)
 }
 
@@ -553,7 +553,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         planned,
         interrupted: trials < planned && gone(),
         drives,
-        headline: headline::of(system, directory),
+        headline: headline::read(system, directory),
         foreign: foreign::is_one(system, directory),
         id,
     })

@@ -15,7 +15,7 @@ const END: &str = "-foreign";
 const MOST_OF_ONE: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct ImportMark {
     pub format: String,
     /// Its ID on the original machine.
     pub id: String,
@@ -35,24 +35,24 @@ pub fn is_name(name: &str) -> bool {
     name.contains(END)
 }
 
-pub fn mark(system: &dyn System, directory: &Path) -> Option<Mark> {
+pub fn mark(system: &dyn System, directory: &Path) -> Option<ImportMark> {
     bundle::versioned(system, &directory.join(FILE), FORMAT).ok()
 }
 
 /// Writes the mark. If this fails, do not keep the result.
-pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Result<()> {
+pub fn set(system: &dyn System, directory: &Path, mark: &ImportMark) -> std::io::Result<()> {
     system.write_whole(&directory.join(FILE), &bundle::json(mark)?)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ImportPath {
     /// A free name, or an incomplete copy of the same result.
     Free(PathBuf),
     There(PathBuf),
 }
 
 /// Finds a directory for a foreign result with this ID and content hash; fails after a thousand.
-pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> Outcome<Place> {
+pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> Outcome<ImportPath> {
     let own = told.strip_suffix(END).unwrap_or(told);
     let stem = if id::is_one(own) {
         own.to_owned()
@@ -63,12 +63,16 @@ pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> O
         let more = if number == 1 { String::new() } else { format!("-{number}") };
         let directory = results.join(format!("{stem}{END}{more}"));
         if system.status(&directory).is_err() {
-            return Ok(Place::Free(directory));
+            return Ok(ImportPath::Free(directory));
         }
         if mark(system, &directory).is_some_and(|mark| mark.sha256 == sha256) {
             // The copy writes the plan last; without the plan the copy is incomplete.
             let is_whole = bundle::is_bundle(system, &directory);
-            return Ok(if is_whole { Place::There(directory) } else { Place::Free(directory) });
+            return Ok(if is_whole {
+                ImportPath::There(directory)
+            } else {
+                ImportPath::Free(directory)
+            });
         }
     }
     Err(Failure::refused(format!("{MOST_OF_ONE} results have the ID {stem}; delete one")))
@@ -83,7 +87,7 @@ mod tests {
     const ID: &str = "20261120-103107-a3f9";
 
     fn marked(fake: &Fake, directory: &Path, sha256: &str) {
-        let mark = Mark {
+        let mark = ImportMark {
             format: FORMAT.to_owned(),
             id: ID.to_owned(),
             file: "card.assay".to_owned(),
@@ -100,18 +104,18 @@ mod tests {
         let lies =
             |number: &str| fake.put(results.join(format!("{ID}-foreign{number}/plan.json")), "{}");
         let first = results.join(format!("{ID}-foreign"));
-        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), ImportPath::Free(first.clone()));
         lies("");
         marked(&fake, &first, "aa");
         assert!(is_one(&fake, &first) && !is_one(&fake, &results.join(ID)));
-        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), ImportPath::There(first));
         let second = results.join(format!("{ID}-foreign-2"));
-        assert_eq!(place(&fake, results, ID, "bb").unwrap(), Place::Free(second.clone()));
+        assert_eq!(place(&fake, results, ID, "bb").unwrap(), ImportPath::Free(second.clone()));
         lies("-2");
         // The name does not grow if the result is passed on again.
         marked(&fake, &second, "bb");
         let again = place(&fake, results, &format!("{ID}-foreign"), "bb").unwrap();
-        assert_eq!(again, Place::There(second));
+        assert_eq!(again, ImportPath::There(second));
     }
 
     #[test]
@@ -120,16 +124,16 @@ mod tests {
         let first = results.join(format!("{ID}-foreign"));
         fake.put(first.join("trials.jsonl"), "");
         marked(&fake, &first, "aa");
-        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), ImportPath::Free(first.clone()));
         fake.put(first.join("plan.json"), "{}");
-        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), ImportPath::There(first));
     }
 
     #[test]
     fn an_id_that_leads_elsewhere_is_none() {
         let (fake, results) = (Fake::new(), Path::new("/results"));
         for told in ["../../etc", "", "a/b", "20261120-103107-a3f9\n", "/etc/passwd", ".."] {
-            let Place::Free(directory) = place(&fake, results, told, "aa").unwrap() else {
+            let ImportPath::Free(directory) = place(&fake, results, told, "aa").unwrap() else {
                 panic!("{told} is there")
             };
             assert_eq!(directory.parent(), Some(results), "{told}");

@@ -22,7 +22,7 @@ pub struct Headline {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredHeadline {
     format: String,
     trials_bytes: u64,
     #[serde(flatten)]
@@ -32,7 +32,7 @@ struct Stored {
 /// Stores the headline of a result. A failure costs only a line of a list.
 pub fn keep(system: &dyn System, directory: &Path, headline: &Headline) -> Outcome<()> {
     let path = directory.join(FILE);
-    let stored = Stored {
+    let stored = StoredHeadline {
         format: FORMAT.to_owned(),
         trials_bytes: trials_bytes(system, directory),
         headline: headline.clone(),
@@ -44,8 +44,8 @@ pub fn keep(system: &dyn System, directory: &Path, headline: &Headline) -> Outco
 }
 
 /// The headline of a result; `None` if it does not match the current trials.
-pub fn of(system: &dyn System, directory: &Path) -> Option<Headline> {
-    let stored: Stored = bundle::versioned(system, &directory.join(FILE), FORMAT).ok()?;
+pub fn read(system: &dyn System, directory: &Path) -> Option<Headline> {
+    let stored: StoredHeadline = bundle::versioned(system, &directory.join(FILE), FORMAT).ok()?;
     let same = stored.trials_bytes == trials_bytes(system, directory);
     same.then_some(stored.headline)
 }
@@ -65,11 +65,11 @@ mod tests {
         let fake = Fake::default();
         let directory = Path::new("/results/20261122-100000-0001");
         fake.put(directory.join(TRIALS), "one\n");
-        assert_eq!(of(&fake, directory), None);
+        assert_eq!(read(&fake, directory), None);
         let headline = Headline { text: "19 MiB/s".to_owned(), trust: "all 7 trusted".to_owned() };
         keep(&fake, directory, &headline).unwrap();
-        assert_eq!(of(&fake, directory), Some(headline));
+        assert_eq!(read(&fake, directory), Some(headline));
         fake.put(directory.join(TRIALS), "one\ntwo\n");
-        assert_eq!(of(&fake, directory), None);
+        assert_eq!(read(&fake, directory), None);
     }
 }

@@ -110,7 +110,7 @@ pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
         let found = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
         return Err(damaged(document, &format!("{found} values instead of {expected}")));
     }
-    Tally::of(found, steps).ok_or_else(|| damaged(document, "invalid settings"))
+    Tally::from_steps(found, steps).ok_or_else(|| damaged(document, "invalid settings"))
 }
 
 fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {

@@ -159,7 +159,7 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
         bytes: bundle::bytes_below(system, directory),
         trials: about.trials,
         planned: about.trials,
-        headline: headline::of(system, directory),
+        headline: headline::read(system, directory),
         foreign: foreign::is_one(system, directory),
         ..Listed::default()
     })

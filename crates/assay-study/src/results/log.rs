@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 pub const ENDED: &str = "ended";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LogEntry {
     pub at: String,
     /// What: `resumed`, `setup-once`, `lead-in`, `cut`, `ended`.
     pub event: String,
     pub text: String,
 }
 
-impl Entry {
+impl LogEntry {
     pub fn new(system: &dyn System, event: &str, text: &str) -> Self {
         Self { at: system.now(), event: event.to_owned(), text: text.to_owned() }
     }
 }
 
 /// The entries of a log; a line that cannot be read is passed over, as a crash may have cut it.
-pub fn entries(text: &str) -> Vec<Entry> {
+pub fn entries(text: &str) -> Vec<LogEntry> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

@@ -117,7 +117,7 @@ impl Scatter {
 
 impl Pilot {
     /// Nanoseconds per operation of a planned workload; 0 without a pilot.
-    pub fn of(&self, workload: &PlannedWorkload) -> u64 {
+    pub fn operation_ns(&self, workload: &PlannedWorkload) -> u64 {
         let key = pilot_key(&workload.name, &workload.arm);
         self.operation_ns.get(&key).copied().unwrap_or(0)
     }
@@ -214,13 +214,13 @@ fn not_recorded() -> Presence<ReadTwice> {
 fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Stored {
+    enum StoredReadTwice {
         Known(Presence<ReadTwice>),
         Bare(ReadTwice),
     }
-    Ok(match Stored::deserialize(from)? {
-        Stored::Known(known) => known,
-        Stored::Bare(found) => Presence::Present(found),
+    Ok(match StoredReadTwice::deserialize(from)? {
+        StoredReadTwice::Known(known) => known,
+        StoredReadTwice::Bare(found) => Presence::Present(found),
     })
 }
 
@@ -332,19 +332,19 @@ impl PlannedTrial {
         self.lead_in || self.replicate == 0
     }
 
-    pub fn turn(&self) -> Turn {
-        Turn { replicate: self.replicate, lead_in: self.is_lead_in() }
+    pub fn turn(&self) -> PlanTurn {
+        PlanTurn { replicate: self.replicate, lead_in: self.is_lead_in() }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct PlanTurn {
     /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,
     pub lead_in: bool,
 }
 
-impl fmt::Display for Turn {
+impl fmt::Display for PlanTurn {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lead_in, self.replicate) {
             (true, 0) => write!(out, "warm-up"),

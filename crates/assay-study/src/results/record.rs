@@ -42,7 +42,7 @@ pub struct Repeats {
 
 /// Time of the study spent for one trial, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct TrialTimes {
     /// From the end of the previous trial to this start: storing, filling, creating layers, changing settings.
     pub before_ns: u64,
     /// The trial itself: preparation, rest, run, sync and readings.
@@ -82,7 +82,7 @@ pub struct Trial {
     pub flush_ns: Option<u64>,
     /// Breakdown of the elapsed time; absent in older versions and in simulations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<TrialTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
     /// Service times in nanoseconds by class, read from the files that `histograms` names. Empty if only the

@@ -18,7 +18,7 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
-use code::{Coder, Fault};
+use code::{CodeFault, Coder};
 pub use recall::{recall, source};
 
 pub const FORMAT: &str = "assay-requests/1";
@@ -104,13 +104,13 @@ impl<'s> Writer<'s> {
 }
 
 /// Reads a recording; memory does not grow with its length.
-pub struct Reader<'s> {
+pub struct TraceReader<'s> {
     pub header: Header,
     unpacked: BufReader<MultiGzDecoder<BufReader<Stream<'s>>>>,
     coder: Coder,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> TraceReader<'s> {
     pub fn open(system: &'s dyn System, directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         // A result may be anybody's: a pipe would be waited for.
@@ -134,15 +134,15 @@ impl<'s> Reader<'s> {
     }
 }
 
-impl Iterator for Reader<'_> {
+impl Iterator for TraceReader<'_> {
     type Item = io::Result<BlockRequest>;
 
     /// Reads the next request; ends with an error at damaged data.
     fn next(&mut self) -> Option<Self::Item> {
         match self.coder.decode(&mut self.unpacked) {
             Ok(request) => request.map(Ok),
-            Err(Fault::Read(error)) => Some(Err(error)),
-            Err(Fault::Not(what)) => Some(Err(bad(&format!("invalid {what}")))),
+            Err(CodeFault::Read(error)) => Some(Err(error)),
+            Err(CodeFault::Not(what)) => Some(Err(bad(&format!("invalid {what}")))),
         }
     }
 }

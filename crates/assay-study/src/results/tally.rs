@@ -4,7 +4,7 @@
 use assay_core::stats::percentile_is_supported;
 use hdrhistogram::Histogram;
 
-use super::buckets::Layout;
+use super::buckets::BucketLayout;
 use super::histogram::{self, HIGHEST_NS, HistogramError, LOWEST_NS, SIGNIFICANT_DIGITS, Settings};
 
 /// The settings of all histograms of this version.
@@ -14,7 +14,7 @@ const OURS: Settings = (LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     settings: Settings,
-    layout: Layout,
+    layout: BucketLayout,
     /// Nonempty buckets in order of latency, with their counts.
     steps: Vec<(u32, u64)>,
 }
@@ -22,7 +22,7 @@ pub struct Tally {
 impl From<&Histogram<u64>> for Tally {
     fn from(histogram: &Histogram<u64>) -> Self {
         let settings = histogram::settings_of(histogram);
-        let Some(empty) = Self::of(settings, Vec::new()) else { return Self::default() };
+        let Some(empty) = Self::from_steps(settings, Vec::new()) else { return Self::default() };
         let recorded = histogram.iter_recorded();
         let step = |one: hdrhistogram::iterators::IterationValue<u64>| {
             Some((empty.layout.index(one.value_iterated_to())?, one.count_at_value()))
@@ -33,16 +33,16 @@ impl From<&Histogram<u64>> for Tally {
 
 impl Default for Tally {
     fn default() -> Self {
-        let layout = Layout::OURS;
+        let layout = BucketLayout::OURS;
         Self { settings: OURS, layout, steps: Vec::new() }
     }
 }
 
 impl Tally {
     /// Counts of buckets, in order; `None` if the settings are invalid.
-    pub(super) fn of(settings: Settings, mut steps: Vec<(u32, u64)>) -> Option<Self> {
+    pub(super) fn from_steps(settings: Settings, mut steps: Vec<(u32, u64)>) -> Option<Self> {
         steps.shrink_to_fit();
-        Layout::new(settings).map(|layout| Self { settings, layout, steps })
+        BucketLayout::new(settings).map(|layout| Self { settings, layout, steps })
     }
 
     /// The highest latency of each nonempty bucket, with its count, in order of latency.

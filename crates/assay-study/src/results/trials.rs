@@ -52,7 +52,7 @@ impl<'a> Trials<'a> {
         Ok(trials)
     }
 
-    pub fn of(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
+    pub fn read_workload(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
         let own = self.own.get(workload).into_iter().flatten();
         let places = own.filter_map(|place| self.places.get(*place as usize));
         places.map(|one| Ok((one.line, self.read(one)?))).collect()
@@ -103,11 +103,11 @@ impl<'a> Trials<'a> {
 
     fn add(&mut self, bytes: &[u8], at: u64, line: usize, whole: bool) -> Outcome<()> {
         #[derive(Deserialize)]
-        struct Head {
+        struct TrialHead {
             workload: usize,
         }
         let workloads = self.own.len();
-        match std::str::from_utf8(bytes).map(cut::json::<Head>) {
+        match std::str::from_utf8(bytes).map(cut::json::<TrialHead>) {
             Ok(Ok(head)) if head.workload < workloads => {
                 self.own[head.workload].push(self.places.len() as u32);
                 let bytes = bytes.len();

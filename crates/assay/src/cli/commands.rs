@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::json::from_value;
-use assay_study::file::text::Typed;
+use assay_study::file::text::TypedWords;
 use assay_study::file::{self, Study};
 use assay_workloads::command::{self, ParseSpec, REVISION};
 
@@ -155,16 +155,16 @@ impl CommandArguments {
     }
 
     /// Returns the typed options with the keys that they set.
-    pub fn typed(&self) -> Vec<Typed> {
+    pub fn typed(&self) -> Vec<TypedWords> {
         let path = |index: usize| match self.lines.len() {
             1 => "workload/*/*/run".to_owned(),
             _ => format!("factors/{COMMAND}/{index}"),
         };
         let lines = self.lines.iter().enumerate();
         let lines =
-            lines.map(|(index, line)| Typed::new(format!("--command '{line}'"), path(index)));
+            lines.map(|(index, line)| TypedWords::new(format!("--command '{line}'"), path(index)));
         let levels = self.levels.chunks_exact(2).map(|pair| {
-            Typed::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
+            TypedWords::new(format!("-L {} {}", pair[0], pair[1]), format!("factors/{}", pair[0]))
         });
         let options = [
             ("prepare", &self.prepare),
@@ -174,15 +174,15 @@ impl CommandArguments {
         ];
         let options = options.into_iter().filter_map(|(name, text)| {
             let words = format!("--{name} '{}'", text.as_ref()?);
-            Some(Typed::new(words, format!("workload/*/command/{name}")))
+            Some(TypedWords::new(words, format!("workload/*/command/{name}")))
         });
         let reads = self.reads.iter().enumerate().map(|(index, text)| {
             let path = format!("workload/*/command/parse/{index}");
-            Typed::new(format!("--parse '{text}'"), path)
+            TypedWords::new(format!("--parse '{text}'"), path)
         });
         let revisions = self.revisions.as_ref();
         let revisions = revisions
-            .map(|text| Typed::new(format!("--rev {text}"), format!("factors/{REVISION}")));
+            .map(|text| TypedWords::new(format!("--rev {text}"), format!("factors/{REVISION}")));
         lines.chain(levels).chain(options).chain(reads).chain(revisions).collect()
     }
 

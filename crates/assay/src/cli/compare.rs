@@ -195,7 +195,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         let rows = rows(&earlier, &later, !arguments.against.is_empty(), &asked);
         let allow_inconclusive = arguments.gating.allow_inconclusive;
         let answer =
-            GateAnswer::of(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
+            GateAnswer::new(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
                 .of_study(asked.metric, None, None);
         let head = answer.head().replacen("gate ", "", 1);
         let sides = [earlier.len(), later.len()];

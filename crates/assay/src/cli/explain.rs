@@ -16,7 +16,7 @@ use assay_core::quantity::Bytes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{FileKind, System, identity, quoted};
 use assay_study::file::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
-use assay_study::plan::{self, arms, arms::Layout};
+use assay_study::plan::{self, arms, arms::ArmLayout};
 use assay_study::results::bundle;
 use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Plan, Survey, pilot_key,
@@ -121,7 +121,7 @@ pub(super) fn planned(
 
 /// Returns the plan of a study, with every operation permitted.
 pub(super) fn plan_of(system: &dyn System, study: &Study, targets: &[String]) -> Plan {
-    let layout = Layout::of(study, targets);
+    let layout = ArmLayout::new(study, targets);
     let pairs =
         targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
     let surveys = pairs.map(|(target, base)| survey(system, study, target, base)).collect();

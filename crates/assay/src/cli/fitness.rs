@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn each_end_has_its_exit_code() {
         let code = |ended: Fit| {
-            let told = Fitness { outcome: ended, ..Fitness::of("it".to_owned(), Vec::new()) };
+            let told = Fitness { outcome: ended, ..Fitness::new("it".to_owned(), Vec::new()) };
             super::ended(&told).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!([Fit::Pass, Fit::Fail, Fit::Inconclusive].map(code), [0, 1, 5]);

@@ -9,7 +9,7 @@ use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::Loss;
 use assay_machine::system::System;
 use assay_report::exporters::JUNIT;
-use assay_study::file::text::Typed;
+use assay_study::file::text::TypedWords;
 use assay_study::file::{self, Study};
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
@@ -137,7 +137,7 @@ impl GateArguments {
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gate else { return Ok(()) };
         let max_regression = text.parse::<Loss>();
-        study.gate = Some(file::Gate {
+        study.gate = Some(file::GateKeys {
             max_regression: max_regression.map_err(|error| mistake!("--gate: {error}"))?,
             must_detect: None,
             metric: None,
@@ -147,9 +147,9 @@ impl GateArguments {
         Ok(())
     }
 
-    pub fn typed(&self) -> Option<Typed> {
+    pub fn typed(&self) -> Option<TypedWords> {
         let text = self.gate.as_ref()?;
-        Some(Typed::new(format!("--gate {text}"), "gate/max_regression"))
+        Some(TypedWords::new(format!("--gate {text}"), "gate/max_regression"))
     }
 }
 
@@ -193,7 +193,7 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
 }
 
 /// Returns how a study ends that could not start: its gate is inconclusive if a build or the first run fails.
-pub fn unmeasured(failure: Failure, gate: Option<&file::Gate>) -> Failure {
+pub fn unmeasured(failure: Failure, gate: Option<&file::GateKeys>) -> Failure {
     match gate {
         Some(gate) if failure.kind == Kind::Broken => {
             Failure::partial(failure.message).blind_by(gate.exit_inconclusive)
@@ -322,7 +322,7 @@ mod tests {
         };
         let plain = gate(&["--gate", "5%"]);
         let blind = gate(&["--gate", "5%", "--exit-inconclusive", "125"]);
-        let code = |failure: Failure, gate: Option<&file::Gate>| {
+        let code = |failure: Failure, gate: Option<&file::GateKeys>| {
             unmeasured(failure, gate).kind.exit_code()
         };
         let broken = || Failure::broken("it does not build");
@@ -338,14 +338,14 @@ mod tests {
     #[test]
     fn a_gate_ends_by_what_became_of_it() {
         let code = |row: Gated| {
-            let gate = GateAnswer::of(0.05, 0.3, false, vec![row]);
+            let gate = GateAnswer::new(0.05, 0.3, false, vec![row]);
             ended(&gate).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Pass)), 0);
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Fail)), 1);
         assert_eq!(code(Gated::silent("a".to_owned(), "few".to_owned())), 5);
         let told = |rows: Vec<Gated>| {
-            let gate = GateAnswer::of(0.05, 0.3, false, rows);
+            let gate = GateAnswer::new(0.05, 0.3, false, rows);
             ended(&gate).unwrap_err().message
         };
         let blind = told(vec![Gated::silent("a".to_owned(), "few".to_owned())]);

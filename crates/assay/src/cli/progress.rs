@@ -158,11 +158,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use assay_study::results::plan::Turn;
+    use assay_study::results::plan::PlanTurn;
 
     fn started(index: usize, remaining_ns: u64) -> Event {
         let (workload, target) = ("read".to_owned(), ".".to_owned());
-        let turn = Turn { replicate: 1, lead_in: false };
+        let turn = PlanTurn { replicate: 1, lead_in: false };
         Event::TrialStarted { index, workload, target, turn, remaining_ns }
     }
 

@@ -110,7 +110,7 @@ fn time(system: &dyn System, study: &Study) -> String {
 }
 
 fn root(study: &Study) -> &'static str {
-    let demands = Demands::of(study);
+    let demands = Demands::from_study(study);
     let makes = demands.made.any || demands.network.changes || arms::gives_up_data(study);
     let needs = |own: &String| factors::changes(own);
     match (makes, study.factors.keys().any(needs), study.factors.keys().all(needs)) {

@@ -8,7 +8,7 @@ use crate::store::acting::{self, Acting};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::plan;
-use assay_study::plan::repeats::{Ran, repeats};
+use assay_study::plan::repeats::{RanTrial, repeats};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
@@ -75,7 +75,7 @@ pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
 }
 
 pub(super) fn has_all_trials(plan: &Plan, trials: &[Trial]) -> bool {
-    let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
+    let ran: Vec<RanTrial> = trials.iter().map(RanTrial::from).collect();
     // The number of trials of a race is known only at its end.
     ran.len() >= plan.trials.len() + repeats(plan, &ran).len() && !plan::race::is_one(plan)
 }

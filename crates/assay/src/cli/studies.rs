@@ -7,7 +7,7 @@ use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_machine::system::System;
-use assay_study::file::fio_job::Way;
+use assay_study::file::fio_job::PortOptions;
 use assay_study::file::{Study, fio_job, presets, text, words};
 
 /// Returns the study for a word: a preset, or else a file. Reports how a fio job file was translated.
@@ -57,7 +57,7 @@ fn look(
         return Err(no_text(system, word));
     }
     if is_of_fio(word) {
-        let way = Way { partly, variable: &|name| system.variable(name) };
+        let way = PortOptions { partly, variable: &|name| system.variable(name) };
         return of_fio(word, &text, way, tell);
     }
     if is_json(&text) {
@@ -93,7 +93,12 @@ fn is_of_fio(word: &str) -> bool {
 }
 
 /// Translates a fio job file to a study, and reports the differences.
-fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
+fn of_fio(
+    word: &str,
+    text: &str,
+    way: PortOptions<'_>,
+    tell: &mut dyn FnMut(&str),
+) -> Outcome<Study> {
     let translated = fio_job::translate(word, text, way).map_err(|failure| {
         let advice = if way.partly {
             ""

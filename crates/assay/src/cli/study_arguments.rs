@@ -14,7 +14,7 @@ use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_machine::system::System;
 use assay_runner::run::Consented;
-use assay_study::file::text::{self, KeyValue, Typed};
+use assay_study::file::text::{self, KeyValue, TypedWords};
 use assay_study::file::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
@@ -177,12 +177,12 @@ impl StudyArguments {
     }
 
     /// Returns the options that may make a study invalid, with the keys that they set.
-    fn typed(&self, study: &Study, keys: &[KeyValue]) -> Vec<Typed> {
-        let mut typed: Vec<Typed> = keys.iter().flat_map(|key| key.typed(study)).collect();
+    fn typed(&self, study: &Study, keys: &[KeyValue]) -> Vec<TypedWords> {
+        let mut typed: Vec<TypedWords> = keys.iter().flat_map(|key| key.typed(study)).collect();
         let targets = self.targets();
         if !targets.is_empty() {
             let path = if targets.len() > 1 { "factors/target" } else { "target" };
-            typed.push(Typed::new(targets.join(" "), path));
+            typed.push(TypedWords::new(targets.join(" "), path));
         }
         for (option, texts, key) in
             [("--set", &self.set, "factors"), ("--baseline", &self.baseline, "baseline")]
@@ -191,7 +191,7 @@ impl StudyArguments {
                 let named = || text.split_once('=').map_or(text.as_str(), |(name, _)| name.trim());
                 let of_command = self.commands.baseline(text).map(|(name, _)| name);
                 let name = of_command.unwrap_or_else(|| named().to_owned());
-                Typed::new(format!("{option} {text}"), format!("{key}/{name}"))
+                TypedWords::new(format!("{option} {text}"), format!("{key}/{name}"))
             }));
         }
         let options = [
@@ -201,13 +201,13 @@ impl StudyArguments {
             ("--until", self.until.clone(), "stop"),
         ];
         typed.extend(options.into_iter().filter_map(|(option, text, path)| {
-            Some(Typed::new(format!("{option} {}", text?), path))
+            Some(TypedWords::new(format!("{option} {}", text?), path))
         }));
         typed.extend(self.commands.typed());
         typed.extend(self.gate.typed());
         let flags = [("--quick", self.quick), ("--scratch", self.lab)];
         let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
-        typed.extend(flags.map(|(flag, _)| Typed::new(flag, "")));
+        typed.extend(flags.map(|(flag, _)| TypedWords::new(flag, "")));
         typed
     }
 

@@ -68,7 +68,7 @@ pub(super) fn each_workload(
     let trials = Trials::open(system, directory, &stored.plan)?;
     let mut analysis = Analysis::new(facts_of(stored), &stored.plan, &stored.environment);
     for workload in 0..workloads {
-        let own = trials.of(workload)?;
+        let own = trials.read_workload(workload)?;
         analysis.add(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
         look(&own)?;
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, System};
-use assay_study::results::requests::{FILE, Reader};
+use assay_study::results::requests::{FILE, TraceReader};
 
 /// Description of this export format.
 pub const ENTRY: About = About {
@@ -32,7 +32,7 @@ const PIECE_BYTES: usize = 1 << 16;
 type QueuedRequest = (u64, u64, u16, &'static str, u64, u32);
 
 pub struct Iolog<'s> {
-    reader: Reader<'s>,
+    reader: TraceReader<'s>,
     waiting: BinaryHeap<Reverse<QueuedRequest>>,
     count: u64,
     latest_ns: u64,
@@ -49,7 +49,7 @@ impl<'s> Iolog<'s> {
     /// # Errors
     /// Fails if the result has no recording, or an unreadable one.
     pub fn open(system: &'s dyn System, directory: &Path) -> Outcome<Self> {
-        let reader = Reader::open(system, directory).map_err(|error| match error.kind() {
+        let reader = TraceReader::open(system, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => mistake!("the result has no recorded requests; record some with assay watch DEVICE --record-trace NAME"),
             _ => refused!("cannot read {FILE}: {error}"),
         })?;

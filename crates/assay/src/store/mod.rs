@@ -25,7 +25,7 @@ use assay_study::findings::facts::Unknown;
 use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::environment::Environment;
-use assay_study::results::foreign::{self, Mark};
+use assay_study::results::foreign::{self, ImportMark};
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
 
@@ -147,7 +147,7 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     Ok(findings)
 }
 
-fn brought_here(mark: &Mark) -> Check {
+fn brought_here(mark: &ImportMark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
     let text = format!(
         "foreign: measured on another machine as {id} and added from {file} on {}; the numbers are \

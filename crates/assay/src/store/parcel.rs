@@ -23,7 +23,7 @@ use assay_core::quantity::Bytes;
 use assay_machine::system::stream::Stream;
 use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_study::results::bundle;
-use assay_study::results::foreign::{self, Mark, Place};
+use assay_study::results::foreign::{self, ImportMark, ImportPath};
 use assay_study::results::imported::SCREEN;
 
 pub use incoming::sweep;
@@ -170,10 +170,10 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         was_there,
     };
     let directory = match foreign::place(system, &results, &seen.about.id, &seen.sha256)? {
-        Place::There(directory) => return Ok(named(&directory, true)),
-        Place::Free(directory) => directory,
+        ImportPath::There(directory) => return Ok(named(&directory, true)),
+        ImportPath::Free(directory) => directory,
     };
-    let mark = Mark {
+    let mark = ImportMark {
         format: foreign::FORMAT.to_owned(),
         id: outside::spelled(&seen.about.id).into_owned(),
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),

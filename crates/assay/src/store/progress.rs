@@ -11,11 +11,11 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::metric::Of;
 use assay_machine::system::{Caching, FileKind, System};
 use assay_runner::run::Event;
-use assay_study::plan::pace::Pace;
+use assay_study::plan::pace::TrialPace;
 use assay_study::plan::{race, repeats};
 use assay_study::results::bundle;
 use assay_study::results::environment::Environment;
-use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
 use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics;
@@ -135,16 +135,16 @@ pub struct Watched {
     title: String,
     plan: Plan,
     environment: Environment,
-    ran: Vec<repeats::Ran>,
+    ran: Vec<repeats::RanTrial>,
     /// The same trials in a race's form, if it is a race.
     runs: Vec<race::Run>,
-    pace: Pace,
+    pace: TrialPace,
     disturbed: Odd,
     failed: Odd,
     ahead: Ahead,
     read_bytes: u64,
     damaged: Option<String>,
-    log: Vec<Entry>,
+    log: Vec<LogEntry>,
     log_bytes: u64,
 }
 
@@ -158,7 +158,7 @@ impl Watched {
             environment: known.environment,
             ran: Vec::new(),
             runs: Vec::new(),
-            pace: Pace::default(),
+            pace: TrialPace::default(),
             disturbed: Odd::default(),
             failed: Odd::default(),
             ahead: Ahead::default(),
@@ -275,7 +275,7 @@ impl Watched {
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
             self.ran.clear();
             self.runs.clear();
-            self.pace = Pace::default();
+            self.pace = TrialPace::default();
         }
         let new = found.size_bytes - self.read_bytes;
         if new == 0 {
@@ -327,7 +327,7 @@ impl Watched {
     }
 
     fn add(&mut self, system: &dyn System, record: &Trial) {
-        self.ran.push(repeats::Ran::from(record));
+        self.ran.push(repeats::RanTrial::from(record));
         self.pace.learn(&self.plan, record);
         match record.status {
             Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
@@ -337,7 +337,7 @@ impl Watched {
         if race::is_one(&self.plan) {
             let log = self.with_latencies(system, record).ok();
             let log = log.and_then(|one| inference::race_log(&self.plan, &self.environment, &one));
-            self.runs.push(race::Run::of(record, log));
+            self.runs.push(race::Run::new(record, log));
         }
     }
 
@@ -382,7 +382,7 @@ fn levels(arm: &assay_study::results::plan::Arm, control: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::results::plan::Turn;
+    use assay_study::results::plan::PlanTurn;
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
@@ -394,7 +394,7 @@ mod tests {
             index: 4,
             workload,
             target,
-            turn: Turn { replicate: 2, lead_in: false },
+            turn: PlanTurn { replicate: 2, lead_in: false },
             remaining_ns: 5_000_000_000,
         });
         assert_eq!((strip.done, strip.now.as_str()), (4, "read, trial 5 of 9"));

@@ -27,7 +27,7 @@ use assay_study::plan;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::design::Design;
 use assay_study::results::environment::{self, Environment};
-use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::plan::{
     Arm, EngineUse, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
@@ -147,7 +147,7 @@ pub fn write(
     let mut record = record(started, state.whole.span_ns, requests, evidence);
     let refused = |error| wish.unwritten(&error);
     bundle.append(&mut record, &Histograms::new(), rows.kept()).map_err(refused)?;
-    bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
+    bundle.log(&LogEntry::new(system, ENDED, "")).map_err(refused)
 }
 
 /// Checks that a bundle can be created: the path does not exist or is an empty directory.

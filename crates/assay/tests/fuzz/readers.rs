@@ -196,7 +196,7 @@ fn jobs() -> Vec<Vec<u8>> {
 
 fn read_jobs(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let way = fio_job::Way { partly: text.len().is_multiple_of(2), variable: &|_| None };
+    let way = fio_job::PortOptions { partly: text.len().is_multiple_of(2), variable: &|_| None };
     let Ok(translated) = fio_job::translate("jobs.fio", &text, way) else { return false };
     // Excessive studies are refused like others.
     text::parse("jobs.toml", &translated.study).is_ok()

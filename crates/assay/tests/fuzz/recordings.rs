@@ -20,7 +20,7 @@ use assay_runner::run::{self, Request};
 use assay_study::file;
 use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
-use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
+use assay_study::results::requests::{self, FILE, FORMAT, Header, RecordedDevice, TraceReader};
 use assay_workloads::io::Engine;
 use assay_workloads::replay::{Clock, ReplaySpec, TraceSource};
 use assay_workloads::{
@@ -112,7 +112,7 @@ pub fn read(bytes: &[u8]) -> bool {
 
 /// Returns totals up to the damage, for the first hour only, as each 0.1 s costs memory.
 fn counted_of(fake: &Fake) -> Option<Recorded> {
-    let reader = Reader::open(fake, Path::new(PLACE)).ok()?;
+    let reader = TraceReader::open(fake, Path::new(PLACE)).ok()?;
     let begun_ns = reader.header.begun_ns;
     let named = reader.header.devices.iter().map(|own| (own.name.clone(), own.bytes));
     let mut counter = Counter::new(named.collect::<Vec<_>>());

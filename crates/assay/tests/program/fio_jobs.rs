@@ -18,7 +18,8 @@ use assay_testkit::needs::{Need, have};
 use crate::{home, printed_by, turn};
 
 /// Complete files only, with no variable set.
-const WAY: fio_job::Way<'static> = fio_job::Way { partly: false, variable: &|_| None };
+const WAY: fio_job::PortOptions<'static> =
+    fio_job::PortOptions { partly: false, variable: &|_| None };
 
 const OWN: [&str; 7] =
     [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet", WAIT];

@@ -11,7 +11,7 @@ mod words;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
-use assay_study::findings::places::{Beside, Chosen, PlaceRow, Placed, Places};
+use assay_study::findings::places::{BaselineChoice, PlaceRow, Placed, Places, PublishedBeside};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
 use super::across::id_of_several;
@@ -35,7 +35,7 @@ pub struct PlatformQuery {
     pub baseline: Option<String>,
     /// Equivalence margin if both platforms have three or more results, as a fraction.
     pub margin: Option<f64>,
-    pub beside: Vec<Beside>,
+    pub beside: Vec<PublishedBeside>,
     /// Spread between days, for platforms with fewer than three results.
     pub days: Days,
 }
@@ -72,7 +72,7 @@ pub fn by_place(brought: &[LabeledResult], asked: PlatformQuery) -> Outcome<Find
         published: asked.beside,
         platforms: spots.into_iter().map(|spot| spot.placed).collect(),
     };
-    let asked = Findings::of(study(brought, &places), nowhere());
+    let asked = Findings::new(study(brought, &places), nowhere());
     let mut found = Findings {
         measurements: cells,
         absent,
@@ -87,20 +87,20 @@ pub fn by_place(brought: &[LabeledResult], asked: PlatformQuery) -> Outcome<Find
 }
 
 /// Puts the baseline first and emulated platforms last.
-fn choose(spots: &mut [PlatformResults], wanted: Option<&str>) -> Outcome<Chosen> {
+fn choose(spots: &mut [PlatformResults], wanted: Option<&str>) -> Outcome<BaselineChoice> {
     let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
     // Imported results have no kind, but their user may have named the platform.
     let is_named = |one: &Placed| one.kind.is_none() && one.name.eq_ignore_ascii_case("bare metal");
     let named = || spots.iter().position(|spot| is_named(&spot.placed));
     let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
     let (at, chosen) = match wanted {
-        Some(wanted) => (asked_for(spots, wanted)?, Chosen::Asked),
+        Some(wanted) => (asked_for(spots, wanted)?, BaselineChoice::Asked),
         None => match (bare(), spots.iter().position(|spot| spot.first)) {
-            (Some(at), _) => (at, Chosen::BareMetal),
-            (None, Some(at)) => (at, Chosen::Table),
+            (Some(at), _) => (at, BaselineChoice::BareMetal),
+            (None, Some(at)) => (at, BaselineChoice::Table),
             (None, None) => named().map_or_else(
-                || (real().unwrap_or_default(), Chosen::First),
-                |at| (at, Chosen::BareMetal),
+                || (real().unwrap_or_default(), BaselineChoice::First),
+                |at| (at, BaselineChoice::BareMetal),
             ),
         },
     };

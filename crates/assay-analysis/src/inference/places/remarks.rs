@@ -1,7 +1,9 @@
 //! Caveats for the numbers of platforms.
 
 use assay_core::quantity::{Better, printed};
-use assay_study::findings::places::{Beside, Chosen, PUBLISHED, PlaceRow, Placed, Unit};
+use assay_study::findings::places::{
+    BaselineChoice, PUBLISHED, PlaceRow, Placed, PlatformUnit, PublishedBeside,
+};
 use assay_study::findings::{Check, Findings};
 
 use super::super::verdicts::words::listed;
@@ -12,9 +14,9 @@ use crate::inference::with_levels;
 
 pub(super) fn remarks(
     spots: &[PlatformResults],
-    chosen: Chosen,
+    chosen: BaselineChoice,
     told: &PlaceRows,
-    beside: &[Beside],
+    beside: &[PublishedBeside],
 ) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(baseline(&spots[0].placed, chosen));
@@ -28,7 +30,7 @@ pub(super) fn remarks(
 }
 
 /// Warns of an unexpected baseline.
-fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
+fn baseline(base: &Placed, chosen: BaselineChoice) -> Option<Check> {
     let text = || {
         format!(
             "no result is from bare metal, so the baseline is the first platform, {}; to select another, use \
@@ -36,7 +38,7 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
             base.name
         )
     };
-    (chosen == Chosen::First).then(|| Check::new("baseline", text()))
+    (chosen == BaselineChoice::First).then(|| Check::new("baseline", text()))
 }
 
 fn results(spot: &PlatformResults, rows: &[PlaceRow]) -> Vec<Check> {
@@ -49,8 +51,8 @@ fn results(spot: &PlatformResults, rows: &[PlaceRow]) -> Vec<Check> {
     days.sort();
     days.dedup();
     let own = || rows.iter().filter(|row| row.platform == place.name && row.absent.is_none());
-    let any = |unit: Unit| own().any(|row| row.unit == unit);
-    let how = match (any(Unit::Sessions), any(Unit::TrialsOfResults)) {
+    let any = |unit: PlatformUnit| own().any(|row| row.unit == unit);
+    let how = match (any(PlatformUnit::Sessions), any(PlatformUnit::TrialsOfResults)) {
         (true, false) => "each result counts as one value",
         (true, true) => {
             "each result counts as one value if a workload has three or more results; otherwise, Assay pools the trials"
@@ -142,7 +144,7 @@ fn emulated(spots: &[PlatformResults]) -> Option<Check> {
 
 fn failures(row: &PlaceRow) -> Option<Check> {
     let all = row.failed + row.n;
-    (row.failed > 0 && row.unit != Unit::Sessions).then(|| {
+    (row.failed > 0 && row.unit != PlatformUnit::Sessions).then(|| {
         let text =
             format!("{} in {}: {} of {all} trials failed", row.workload, row.platform, row.failed);
         Check::new("failed", text)
@@ -177,7 +179,7 @@ fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
 }
 
 /// The same for a separate table.
-fn contradictions(table: &Beside) -> impl Iterator<Item = Check> {
+fn contradictions(table: &PublishedBeside) -> impl Iterator<Item = Check> {
     let wrong = table.rows.iter().filter(|row| !row.printed.follows);
     wrong.filter_map(|row| {
         let remark = row.remark.as_ref()?;

@@ -3,7 +3,7 @@
 use assay_core::quantity::{Better, Scale, printed};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, PlaceRow, Printed, Unit};
+use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, PlaceRow, PlatformUnit, Printed};
 use assay_study::findings::{Comparison, Kind, Measurement, TrialValue};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -52,7 +52,7 @@ fn keys(spots: &[PlatformResults]) -> Vec<Key> {
 
 struct PlatformSample {
     cell: Measurement,
-    unit: Unit,
+    unit: PlatformUnit,
     /// Logarithms of the trials that count.
     sample: Option<Sample>,
     failed: usize,
@@ -62,9 +62,9 @@ impl PlatformSample {
     /// Number of days behind its numbers; values per day already include the spread between days.
     fn days(&self) -> usize {
         match self.unit {
-            Unit::Trials => 1,
-            Unit::TrialsOfResults => 2,
-            Unit::Sessions => usize::MAX,
+            PlatformUnit::Trials => 1,
+            PlatformUnit::TrialsOfResults => 2,
+            PlatformUnit::Sessions => usize::MAX,
         }
     }
 }
@@ -169,7 +169,7 @@ fn pair(
     let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
     found.primary = is_judged;
     let enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
-    let sessions = own.iter().all(|own| own.unit == Unit::Sessions);
+    let sessions = own.iter().all(|own| own.unit == PlatformUnit::Sessions);
     // The trials of an emulated platform count as they are: it gets no verdict.
     let (unit, days) = match (sessions, is_judged) {
         (true, _) => (Judged::Sessions { margin }, None),
@@ -201,7 +201,7 @@ fn row(spot: &PlatformResults, key: &Key, own: Option<&PlatformSample>) -> Place
         platform: spot.placed.name.clone(),
         metric,
         better,
-        unit: own.map_or(Unit::Trials, |own| own.unit),
+        unit: own.map_or(PlatformUnit::Trials, |own| own.unit),
         n,
         failed: own.map_or(0, |own| own.failed),
         value: known.and_then(centre),
@@ -248,10 +248,10 @@ fn own(spot: &PlatformResults, key: &Key) -> Option<PlatformSample> {
     let known: Vec<&Measurement> =
         own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
     let (cell, unit) = match known.as_slice() {
-        [] => ((*own.first()?).clone(), Unit::Trials),
-        [one] => ((*one).clone(), Unit::Trials),
-        days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), Unit::Sessions),
-        few => (together(few), Unit::TrialsOfResults),
+        [] => ((*own.first()?).clone(), PlatformUnit::Trials),
+        [one] => ((*one).clone(), PlatformUnit::Trials),
+        days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), PlatformUnit::Sessions),
+        few => (together(few), PlatformUnit::TrialsOfResults),
     };
     Some(PlatformSample { sample: sample(&cell), cell, unit, failed })
 }

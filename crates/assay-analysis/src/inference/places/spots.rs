@@ -2,7 +2,7 @@
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
-use assay_study::findings::places::{Named, PLACE, Placed, PlacedResult};
+use assay_study::findings::places::{NameSource, PLACE, Placed, PlacedResult};
 use assay_study::findings::{EnvironmentFacts, Findings};
 use assay_study::results::plan::Arm;
 use assay_study::results::surroundings::facts::Activity;
@@ -57,7 +57,7 @@ fn of_result(one: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
     }
     let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
     let of_table = levels.iter().map(|level| PlatformResults {
-        placed: placed(&one.findings, level.clone(), Named::Table, None),
+        placed: placed(&one.findings, level.clone(), NameSource::Table, None),
         results: vec![within(&one.findings, level)],
         first: baseline == Some(level),
     });
@@ -67,7 +67,7 @@ fn of_result(one: &LabeledResult) -> Outcome<Vec<PlatformResults>> {
 fn placed(
     findings: &Findings,
     name: String,
-    named: Named,
+    named: NameSource,
     found: Option<(String, PlaceSort)>,
 ) -> Placed {
     let study = &findings.study;
@@ -108,7 +108,7 @@ fn within(findings: &Findings, level: &String) -> Findings {
 fn measured(one: &LabeledResult) -> Outcome<PlatformResults> {
     let findings = &one.findings;
     let found = found(&findings.environment);
-    let named = if one.label.is_some() { Named::Given } else { Named::Found };
+    let named = if one.label.is_some() { NameSource::Given } else { NameSource::Found };
     let name = one.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
     let name = name.ok_or_else(|| {
         let id = &findings.study.id;
@@ -142,7 +142,7 @@ const NO_GUEST: &str = "none";
 fn add(spots: &mut Vec<PlatformResults>, spot: PlatformResults) {
     let is_same = |known: &&mut PlatformResults| {
         let (one, other) = (&known.placed, &spot.placed);
-        let both_found = [one.named, other.named].iter().all(|named| *named == Named::Found);
+        let both_found = [one.named, other.named].iter().all(|named| *named == NameSource::Found);
         one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
     };
     let Some(known) = spots.iter_mut().find(is_same) else {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::import::{self, Options};
 use assay_study::findings::Verdict;
 use assay_study::findings::facts::PlaceFacts;
-use assay_study::findings::places::{Named, PlaceRow, Unit};
+use assay_study::findings::places::{NameSource, PlaceRow, PlatformUnit};
 use assay_testkit::expected::{expect, filled};
 
 use super::super::judge;
@@ -112,13 +112,16 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     let found =
         compared(&[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))]);
     let places = of(&found);
-    assert_eq!((places.baseline.as_str(), places.chosen), ("bare metal", Chosen::BareMetal));
+    assert_eq!(
+        (places.baseline.as_str(), places.chosen),
+        ("bare metal", BaselineChoice::BareMetal)
+    );
     let kvm = row(&found, "KVM");
     assert!((kvm.percent.unwrap() - 50.0).abs() < 0.1, "{kvm:?}");
     let [low, high] = kvm.percent_interval().unwrap();
     // Trials vary by 1%, days by 3%.
     assert!(45.0 < low && low < 48.0 && 52.0 < high && high < 55.0, "{low} {high}");
-    assert_eq!((kvm.n, kvm.unit), (4, Unit::Trials));
+    assert_eq!((kvm.n, kvm.unit), (4, PlatformUnit::Trials));
     assert_eq!(row(&found, "bare metal").percent, Some(100.0));
     // One result per side: only the detectable difference.
     assert_eq!(verdict(&found, "KVM"), Some(Verdict::Inconclusive));
@@ -177,7 +180,7 @@ fn of_times_less_is_faster() {
         rows("new", [5.0, 5.05, 4.95])
     );
     let found = compared(&[table(&text)]);
-    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("old", Chosen::Table));
+    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("old", BaselineChoice::Table));
     let new = row(&found, "new");
     assert!((new.percent.unwrap() - 200.0).abs() < 0.1);
     let [low, high] = new.percent_interval().unwrap();
@@ -240,7 +243,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     let day = |id: &str, place, rate: u64| measured(id, place, &around(rate));
     let two = compared(&[day("a", BARE, 10_000), day("b", BARE, 10_100), day("k", KVM, 9_000)]);
     let bare = row(&two, "bare metal");
-    assert_eq!((bare.unit, bare.n), (Unit::TrialsOfResults, 8));
+    assert_eq!((bare.unit, bare.n), (PlatformUnit::TrialsOfResults, 8));
     assert!(told(&two, "sessions")[0].starts_with("bare metal: 2 results from one day"));
     let sides = |rates: [u64; 3]| {
         let [one, two, three] = rates;
@@ -256,7 +259,7 @@ fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
     let margin = PlatformQuery { margin: Some(0.05), ..PlatformQuery::default() };
     let alike = by_place(&sides([10_000, 10_040, 9_960]), margin.clone()).unwrap();
     let kvm = row(&alike, "KVM");
-    assert_eq!((kvm.unit, kvm.n), (Unit::Sessions, 3));
+    assert_eq!((kvm.unit, kvm.n), (PlatformUnit::Sessions, 3));
     assert_eq!(verdict(&alike, "KVM"), Some(Verdict::Equivalent));
     let apart = by_place(&sides([8_000, 8_040, 7_960]), margin.clone()).unwrap();
     assert_eq!(verdict(&apart, "KVM"), Some(Verdict::Worse));
@@ -379,7 +382,7 @@ fn equal_names_of_other_machines_are_other_places() {
     (small.label, large.label) = (Some("guest".to_owned()), Some("guest".to_owned()));
     let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
     assert_eq!(of(&found).platforms.len(), 2);
-    assert_eq!(of(&found).platforms[1].named, Named::Given);
+    assert_eq!(of(&found).platforms[1].named, NameSource::Given);
     assert_eq!(
         told(&found, "machines"),
         ["guest: the results come from machines with different CPUs or memory"]
@@ -490,7 +493,7 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
     let found = compared(&[measured("t", TCG, &around(10)), measured("k", KVM, &around(9)), {
         measured("c", ("container (docker)", PlaceSort::Container), &around(8))
     }]);
-    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", Chosen::First));
+    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", BaselineChoice::First));
     assert!(told(&found, "baseline")[0].contains("the baseline is the first platform, KVM;"));
 }
 
@@ -656,7 +659,7 @@ fn a_baseline_is_found_by_its_name_or_by_a_result_of_it() {
         by_place(&all(), asked).map(|found| (of(&found).baseline.clone(), of(&found).chosen))
     };
     for name in ["KVM", "kvm", "20261102"] {
-        assert_eq!(by(name).unwrap(), ("KVM".to_owned(), Chosen::Asked), "{name}");
+        assert_eq!(by(name).unwrap(), ("KVM".to_owned(), BaselineChoice::Asked), "{name}");
     }
     assert!(by("2026").is_err(), "that fits both");
     assert_eq!(told(&by_place(&all(), PlatformQuery::default()).unwrap(), "baseline"), [""; 0]);

@@ -101,7 +101,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
 
 fn of_cell(cell: &Measurement) -> Option<OwnNumber> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(OwnNumber { value, interval: cell.ci95, rating: Rating::of(cell) })
+    Some(OwnNumber { value, interval: cell.ci95, rating: Rating::from_cell(cell) })
 }
 
 /// Published ratios, and the study's ratios over the first level of the factor.
@@ -130,8 +130,9 @@ fn of_ratios<'a>(
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
-        let rating =
-            |arm: &Arm| findings.cell(&found.workload, arm, &found.metric).and_then(Rating::of);
+        let rating = |arm: &Arm| {
+            findings.cell(&found.workload, arm, &found.metric).and_then(Rating::from_cell)
+        };
         let sides = [rating(&found.configuration), rating(&found.baseline)];
         Some(PublishedLine {
             own_name: format!("{} over {}", level(&found.configuration), level(&found.baseline)),

@@ -43,7 +43,7 @@ pub fn exhibit(
     if surfaces.is_empty() && accesses.is_empty() {
         return None;
     }
-    let names = Names::of(found);
+    let names = Names::from_findings(found);
     let mut tables: Vec<Table> = surfaces.iter().map(|one| surface_table(found, one)).collect();
     if let Some(first) = tables.first_mut() {
         let how = "Rate in each tenth of the area, starting at the first byte: geometric mean of n trials, with the \

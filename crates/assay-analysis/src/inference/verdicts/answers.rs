@@ -569,7 +569,7 @@ fn by_share<'q>(
 }
 
 fn bound_of(ask: &Ask, place: &ClaimTest<'_, '_>) -> f64 {
-    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
+    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(place.question.metric))
 }
 
 /// The highest level whose median stays below a bound together with all levels below it.
@@ -643,8 +643,8 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
         return no_data(format!("{name} {}", place.why(None)));
     };
     let ends = ErrorBound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
-    let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
-    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
+    let least = ask.min.as_ref().map_or(0.0, |amount| amount.in_unit_of(question.metric));
+    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.in_unit_of(question.metric));
     // A value equal to the bound is within it: rounding in logarithms must not exclude it.
     let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
     let ends_of_claim = ends.filter(|_| ask.min.is_some() || ask.max.is_some());

@@ -1,7 +1,7 @@
 //! The maximum load within a limit (R16), from the trials of each rate, regardless of how the rates were chosen.
 
 use assay_study::file::limit::Limit;
-use assay_study::file::limit::bracket::{self, Bracket, Seen, Standing};
+use assay_study::file::limit::bracket::{self, Bracket, RateSample, Standing};
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
@@ -22,7 +22,7 @@ pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool)
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);
     let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
-    let Bracket { holds, fails } = Bracket::of(&standings);
+    let Bracket { holds, fails } = Bracket::from_outcomes(&standings);
     let name = |place: Option<usize>| place.map(|place| rates[place].rate.clone());
     let found = MostLoad {
         workload: workload.to_owned(),
@@ -96,11 +96,11 @@ fn rate(
     let value = |of: Option<&Series>, replicate: u32| {
         of.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
     };
-    let seen = replicates.iter().map(|replicate| Seen {
+    let seen = replicates.iter().map(|replicate| RateSample {
         percentile_ns: value(percentiles, *replicate),
         done_per_s: value(done, *replicate),
     });
-    let seen: Vec<Seen> = seen.collect();
+    let seen: Vec<RateSample> = seen.collect();
     let judged = bracket::judge(&seen, per_s, limit.below_ns() as f64);
     let fails = judged.standing == Standing::Exceeds;
     let both = [percentiles, done].into_iter().flatten();

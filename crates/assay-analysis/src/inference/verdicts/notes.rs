@@ -2,7 +2,7 @@
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::fisher_exact;
-use assay_study::findings::notes::{Failures, Note, Side};
+use assay_study::findings::notes::{Failures, Note, NoteSide};
 use assay_study::findings::{Comparison, TrialValue, Trust};
 use assay_study::results::design::{ALPHA, Design};
 
@@ -19,7 +19,7 @@ pub(super) fn notes(
     pairs: &Pairs,
     found: &Comparison,
 ) -> Vec<Note> {
-    let sides = [(Side::Baseline, baseline), (Side::Arm, arm)];
+    let sides = [(NoteSide::Baseline, baseline), (NoteSide::Arm, arm)];
     let trust = sides.iter().filter_map(|(of, runs)| {
         let trust = runs.trust.filter(|trust| *trust != Trust::Trusted)?;
         Some(Note::Trust { of: *of, trust })
@@ -59,8 +59,11 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
         return None;
     }
     let p = fisher_exact(failed, started, base_failed, base_started);
-    let more =
-        if failed * base_started > base_failed * started { Side::Arm } else { Side::Baseline };
+    let more = if failed * base_started > base_failed * started {
+        NoteSide::Arm
+    } else {
+        NoteSide::Baseline
+    };
     Some(Note::Failed {
         arm: Failures { failed, started },
         baseline: Failures { failed: base_failed, started: base_started },
@@ -68,7 +71,7 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
     })
 }
 
-fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
+fn zeros(of: NoteSide, runs: &Runs<'_>) -> Option<Note> {
     let counts = |trial: &&TrialValue| trial.status.counts();
     let zero = |trial: &&TrialValue| trial.value.is_some_and(|value| value <= 0.0);
     let trials = runs.trials.iter().filter(counts).filter(zero).count();
@@ -76,7 +79,7 @@ fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
 }
 
 /// Outliers on the bad side: the interval does not show how often they occur (R4).
-fn rare_slow(of: Side, better: Better, runs: &Runs<'_>) -> Option<Note> {
+fn rare_slow(of: NoteSide, better: Better, runs: &Runs<'_>) -> Option<Note> {
     let middle =
         assay_core::stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;
     let bad = |level: f64| match better {

@@ -2,7 +2,7 @@
 
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::Sample;
-use assay_study::findings::{Comparison, Place, Rank};
+use assay_study::findings::{Comparison, Rank, RankRange};
 use assay_study::results::course::RATE;
 use assay_study::results::design::Design;
 
@@ -36,8 +36,8 @@ pub(super) fn rank(
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
-    let mut places: Vec<Place> = (0..runs.len())
-        .map(|arm| Place {
+    let mut places: Vec<RankRange> = (0..runs.len())
+        .map(|arm| RankRange {
             configuration: runs[arm].arm.clone(),
             rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
             geometric_mean: of_row(design, whole, runs[arm]),

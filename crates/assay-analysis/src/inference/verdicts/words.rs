@@ -18,7 +18,7 @@ use assay_core::quantity::units::show::{self, share as percent};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
-    Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Place, Rank, Verdict,
+    Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Rank, RankRange, Verdict,
 };
 use assay_study::results::design::{Design, LeadIn, Order, Stopping};
 use assay_study::results::plan::{Arm, arm_in_words, level_words};
@@ -100,7 +100,8 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
             format!("{name} is equivalent to {base} within {margin}: {amount}{told}.")
         }
         Some(Verdict::Inconclusive) => {
-            let needed = Needed::of(found.replicates_needed, found.margin.unwrap_or_default());
+            let needed =
+                Needed::from_counts(found.replicates_needed, found.margin.unwrap_or_default());
             let needed = needed.map(|needed| format!("; {}", needed.words())).unwrap_or_default();
             format!("{plain}{interval}: inconclusive{needed}.")
         }
@@ -427,7 +428,7 @@ pub(super) fn from_suspect_numbers(text: &str) -> String {
 /// The best arm and its ties. Ranks share one error over all pairs; say so if comparisons show more.
 pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
     let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
-    let name = |place: &Place| short_words(&place.configuration, design);
+    let name = |place: &RankRange| short_words(&place.configuration, design);
     let tied: Vec<String> =
         others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
     let (count, what, workload) = (rank.ranks.len(), noun(&rank.metric), &rank.workload);
@@ -464,12 +465,12 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
         of_these && one.primary && matches!(one.verdict, Some(Verdict::Better | Verdict::Worse))
     };
     let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
-    let from_first = |place: &&Place| {
+    let from_first = |place: &&RankRange| {
         let arms = [&place.configuration, &first.configuration];
         let is_own = |one: &[&Arm; 2]| *one == arms || *one == [arms[1], arms[0]];
         clear.iter().any(|one| is_own(&[&one.configuration, &one.baseline]))
     };
-    let is_tied = |place: &&Place| place.rank_range[0] == 1;
+    let is_tied = |place: &&RankRange| place.rank_range[0] == 1;
     if others.iter().all(|place| is_tied(&place)) {
         let is_placed = |arm: &Arm| rank.ranks.iter().any(|place| place.configuration == *arm);
         return clear.iter().any(|one| is_placed(&one.configuration) && is_placed(&one.baseline));

@@ -4,7 +4,7 @@ use super::{fixture, trial};
 use crate::evidence::{Evidence, HostRate, TrialEvidence};
 use crate::figures::all;
 use assay_core::exhibit::figure::{Figure, Look};
-use assay_study::findings::hosts::{HostRow, Hosts};
+use assay_study::findings::hosts::{HostFindings, HostRow};
 use assay_study::results::plan::Arm;
 
 /// This many hosts, the last with half the rate of the others; each trial is faster than the one before.
@@ -31,7 +31,7 @@ pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
         relative_rate: None,
         lost: None,
     };
-    evidence.findings.environment.hosts = Some(Hosts {
+    evidence.findings.environment.hosts = Some(HostFindings {
         started: ranks,
         finished: ranks,
         order_sha256: "ab".repeat(32),

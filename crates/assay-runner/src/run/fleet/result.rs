@@ -15,7 +15,7 @@ use assay_machine::system::System;
 use assay_study::findings::Trust;
 use assay_study::results::environment::Environment;
 use assay_study::results::fleet::HostSaid;
-use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 
@@ -133,7 +133,7 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
         if !own.interrupted {
             // Without this line, the study looks complete or interrupted.
             let text = own.ended.as_deref().unwrap_or_default();
-            let _ = bundle.log(&Entry::new(system, ENDED, text));
+            let _ = bundle.log(&LogEntry::new(system, ENDED, text));
         }
     }
     if trials.is_empty() && own.interrupted {

@@ -3,7 +3,7 @@
 use super::BEGUN;
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
-use assay_study::results::log::Entry;
+use assay_study::results::log::LogEntry;
 use assay_workloads::recorded::{Record, RecordedWork};
 
 const MOST: usize = 1000;
@@ -12,12 +12,12 @@ pub(super) fn boots(
     system: &dyn System,
     records: &RecordedWork,
     began: &str,
-    log: &[Entry],
+    log: &[LogEntry],
     known: usize,
 ) -> Outcome<Vec<Record>> {
     let results = identity::results_directory(system).ok();
     let found = records.read(system, MOST, results.as_deref())?.records;
-    let noted: Vec<&Entry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
+    let noted: Vec<&LogEntry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
     let found = after(found, &plain(began), &noted, records.recording().cut_off);
     Ok(found.into_iter().skip(known).collect())
 }
@@ -27,7 +27,7 @@ fn plain(id: &str) -> String {
 }
 
 /// Returns the journal's boots after one, with noted ones in between; else the noted ones.
-fn after(journal: Vec<Record>, began: &str, noted: &[&Entry], cut_off: &str) -> Vec<Record> {
+fn after(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
     let mut left: Vec<Record> = match start {
         Some(start) => journal.into_iter().skip(start + 1).collect(),
@@ -64,8 +64,8 @@ mod tests {
         ids.chars().map(record).collect()
     }
 
-    fn noted(ids: &str) -> Vec<Entry> {
-        let one = |id: char| Entry {
+    fn noted(ids: &str) -> Vec<LogEntry> {
+        let one = |id: char| LogEntry {
             at: "2026-11-23T06:03:46+00:00".to_owned(),
             event: BEGUN.to_owned(),
             text: id.to_string().repeat(32),
@@ -75,7 +75,7 @@ mod tests {
 
     fn told(in_journal: &str, began: char, in_log: &str) -> String {
         let log = noted(in_log);
-        let log: Vec<&Entry> = log.iter().collect();
+        let log: Vec<&LogEntry> = log.iter().collect();
         let found = after(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
         found.iter().map(|record| &record.id[..1]).collect()
     }
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(told("a", 'a', ""), "");
         assert_eq!(told("ab", 'a', ""), "b");
         let noted = noted("bc");
-        let noted: Vec<&Entry> = noted.iter().collect();
+        let noted: Vec<&LogEntry> = noted.iter().collect();
         let cut = after(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
         assert_eq!(cut[0].measured, Err(CUT_OFF.to_owned()));
         assert!(cut[0].began_wall_us.is_some());

@@ -46,7 +46,7 @@ fn settings_that_are_behind_leave_and_all_is_put_back() {
         .iter()
         .map(|trial| {
             let log = of_size(&finished.plan, &finished.environment, trial);
-            race::Run::of(trial, log)
+            race::Run::new(trial, log)
         })
         .collect();
     let end = race::race(&finished.plan, &runs).unwrap();

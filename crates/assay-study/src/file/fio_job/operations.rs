@@ -3,7 +3,7 @@
 use assay_workloads::io::WriteSync;
 
 use super::values::{number, percent};
-use super::{Job, Told, line_of};
+use super::{Job, PortNotes, line_of};
 
 /// Maximum number of writes per sync.
 const MOST_WRITES: u64 = 1_000_000;
@@ -12,7 +12,7 @@ pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }
 
-pub(super) fn sync(job: &Job, writes: bool, told: &mut Told) -> WriteSync {
+pub(super) fn sync(job: &Job, writes: bool, told: &mut PortNotes) -> WriteSync {
     let [data, whole] = ["fdatasync", "fsync"].map(|key| number(job, key, told).unwrap_or(0));
     let flag = job.settings.get("sync").map_or("none", |setting| setting.value.as_str());
     let flag = match flag {
@@ -66,7 +66,7 @@ pub(super) fn sync_words(sync: WriteSync) -> String {
 }
 
 /// Percent of the written data that is duplicated; 0 if the job writes no fresh data.
-pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
+pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut PortNotes) -> u64 {
     let share = percent(job, "dedupe_percentage", told).unwrap_or(0);
     if share == 0 || !is_fresh {
         return 0;
@@ -81,13 +81,13 @@ pub(super) fn duplicates(job: &Job, is_fresh: bool, told: &mut Told) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Translated, Way, translate};
+    use super::super::{PortOptions, Translated, translate};
 
     const DEVICE: &str = "[a]\nfilename=/dev/sdx\nruntime=5\n";
     const FILE: &str = "[a]\nsize=64m\nruntime=5\n";
 
     fn of(text: &str) -> Result<Translated, String> {
-        let way = Way { partly: false, variable: &|_| None };
+        let way = PortOptions { partly: false, variable: &|_| None };
         translate("jobs.fio", text, way).map_err(|failure| failure.message)
     }
 

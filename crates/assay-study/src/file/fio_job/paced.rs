@@ -6,7 +6,7 @@ use assay_load::MOST_PER_S;
 
 use super::places::both;
 use super::values::number;
-use super::{Job, Told, line_of};
+use super::{Job, PortNotes, line_of};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paced {
@@ -23,7 +23,7 @@ impl Paced {
         time_ns: Option<u64>,
         depth: u64,
         threads: u64,
-        told: &mut Told,
+        told: &mut PortNotes,
     ) -> Self {
         let rate = rate(job, reads, told).map(|rate| rate.saturating_mul(threads));
         if rate.is_some_and(|rate| rate > MOST_PER_S) {
@@ -81,7 +81,7 @@ impl Paced {
 }
 
 /// Operations per second of a thread. In fio, a rate limits each direction of mixed jobs.
-fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
+fn rate(job: &Job, reads: u64, told: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
     let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())
     else {
@@ -120,7 +120,7 @@ fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
 }
 
 /// Think time between two operations; fio's default unit is microseconds.
-fn think(job: &Job, depth: u64, told: &mut Told) -> Option<u64> {
+fn think(job: &Job, depth: u64, told: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get("thinktime")?;
     let bare = setting.value.parse::<u64>().ok().and_then(|us| us.checked_mul(1000));
     let Some(ns) = bare.or_else(|| super::values::ns(&setting.value)) else {

@@ -3,7 +3,7 @@
 use assay_workloads::io::{Access, Size};
 
 use super::values::{alike, amount, bytes};
-use super::{Job, Told};
+use super::{Job, PortNotes};
 
 const USUAL_BYTES: u64 = 4096;
 /// fio's default exponent of zipf and share of pareto.
@@ -18,7 +18,7 @@ pub(super) struct Sizing {
 }
 
 impl Sizing {
-    fn of(reads: &Shares, writes: &Shares, read_percent: u64) -> Result<Self, String> {
+    fn new(reads: &Shares, writes: &Shares, read_percent: u64) -> Result<Self, String> {
         let words = |shares: &Shares| {
             let word = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
             shares.iter().map(word).collect::<Vec<_>>().join(":")
@@ -42,13 +42,13 @@ fn one(bytes: u64) -> Shares {
     vec![(bytes, 100)]
 }
 
-pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
+pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut PortNotes) -> Sizing {
     let [reads, writes] = split(job, told).unwrap_or_else(|| {
         let both = range(job, told).map(|size| [size, size]).or_else(|| listed(job));
         let both = both.or_else(|| amount(job, "bs", told).map(|size| [size, size]));
         both.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
-    Sizing::of(&reads, &writes, read_percent).unwrap_or_else(|why| {
+    Sizing::new(&reads, &writes, read_percent).unwrap_or_else(|why| {
         let setting =
             ["bssplit", "bs", "bsrange"].into_iter().find_map(|key| job.settings.get(key));
         let (line, written) =
@@ -59,7 +59,7 @@ pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
 }
 
 /// Parses a range with two equal bounds.
-fn range(job: &Job, told: &mut Told) -> Option<u64> {
+fn range(job: &Job, told: &mut PortNotes) -> Option<u64> {
     let range = job.settings.get("bsrange")?;
     let size = alike(&range.value, &['-', ',']);
     if size.is_none() {
@@ -95,7 +95,7 @@ fn listed(job: &Job) -> Option<[u64; 2]> {
     text.contains(',').then_some([reads?, writes?])
 }
 
-fn split(job: &Job, told: &mut Told) -> Option<[Shares; 2]> {
+fn split(job: &Job, told: &mut PortNotes) -> Option<[Shares; 2]> {
     let setting = job.settings.get("bssplit")?;
     let [reads, writes] = both(job, &setting.value).map(shares);
     let found = reads.zip(writes).map(|(reads, writes)| [reads, writes]);
@@ -131,7 +131,7 @@ fn shares(text: &str) -> Option<Shares> {
     (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())
 }
 
-pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Option<u64> {
+pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut PortNotes) -> Option<u64> {
     let Some(one) = sized.size.one() else {
         let setting = job.settings.get("rw")?;
         let written = &setting.written;
@@ -146,13 +146,13 @@ pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Op
 }
 
 /// Alignment of random offsets, unless it equals the smallest size.
-pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut Told) -> Option<u64> {
+pub(super) fn align(job: &Job, pattern: &str, sized: &Sizing, told: &mut PortNotes) -> Option<u64> {
     let align = amount(job, "ba", told)?;
     (pattern == "random" && align != sized.size.smallest().0).then_some(align)
 }
 
 /// Distribution of random operations over blocks; `None` if uniform.
-pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String> {
+pub(super) fn access(job: &Job, pattern: &str, told: &mut PortNotes) -> Option<String> {
     let setting = job.settings.get("random_distribution")?;
     let (law, rest) = setting.value.split_once(':').unwrap_or((setting.value.as_str(), ""));
     if law == "random" || pattern != "random" {

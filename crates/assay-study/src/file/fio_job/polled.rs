@@ -1,16 +1,16 @@
 //! Polled queues in job files.
 
 use super::values::number;
-use super::{Job, Told, line_of};
+use super::{Job, PortNotes, line_of};
 
 /// Returns the polling mode of a study; `None` without polling. Only direct reads and writes poll for completions.
 pub(super) fn polled(
     job: &Job,
     direct: bool,
     alone: bool,
-    told: &mut Told,
+    told: &mut PortNotes,
 ) -> Option<&'static str> {
-    let is_on = |key: &str, told: &mut Told| number(job, key, told).is_some_and(|on| on > 0);
+    let is_on = |key: &str, told: &mut PortNotes| number(job, key, told).is_some_and(|on| on > 0);
     let (submission, completion) = (is_on("sqthread_poll", told), is_on("hipri", told));
     let key = if completion { "hipri" } else { "sqthread_poll" };
     let engine = job.settings.get("ioengine").map_or("psync", |setting| setting.value.as_str());

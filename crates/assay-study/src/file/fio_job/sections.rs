@@ -2,9 +2,9 @@
 
 use assay_core::outside;
 
-use super::{Job, Setting, Settings, Told, Way, keys};
+use super::{FioSetting, Job, PortNotes, PortOptions, Settings, keys};
 
-pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
+pub(super) fn jobs(text: &str, way: PortOptions<'_>, told: &mut PortNotes) -> Vec<Job> {
     let mut global = Settings::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
@@ -44,7 +44,7 @@ pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
             }
         };
         let waits = value != "0";
-        let setting = Setting { value, line, written: key.clone(), unknown };
+        let setting = FioSetting { value, line, written: key.clone(), unknown };
         let key = usual;
         let job = if in_global { None } else { jobs.last_mut() };
         match (job, in_global) {
@@ -98,7 +98,7 @@ fn with_variables(
     Ok(out + rest)
 }
 
-fn check_keys(settings: &Settings, told: &mut Told) {
+fn check_keys(settings: &Settings, told: &mut PortNotes) {
     for (key, setting) in settings {
         if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
             continue;

@@ -5,15 +5,17 @@ use super::*;
 use crate::file::{Study, text};
 
 /// Strict translation with one variable set.
-const WHOLE: Way<'static> =
-    Way { partly: false, variable: &|name| (name == "DISK").then(|| "/dev/vdz".to_owned()) };
+const WHOLE: PortOptions<'static> = PortOptions {
+    partly: false,
+    variable: &|name| (name == "DISK").then(|| "/dev/vdz".to_owned()),
+};
 
 fn of(text: &str) -> Translated {
     translate("jobs.fio", text, WHOLE).unwrap()
 }
 
 fn partly(text: &str) -> Result<Translated, String> {
-    let found = translate("jobs.fio", text, Way { partly: true, ..WHOLE });
+    let found = translate("jobs.fio", text, PortOptions { partly: true, ..WHOLE });
     found.map_err(|failure| failure.message)
 }
 

@@ -1,17 +1,17 @@
 //! Concurrent jobs. A study has one measured workload and one background load, so equal jobs become
 //! threads of one workload, and jobs that differ only in direction become a mixed workload.
 
-use super::{Job, Told, Work, reads};
+use super::{FioWork, Job, PortNotes, reads};
 
-struct Group<'j> {
+struct JobGroup<'j> {
     jobs: Vec<&'j Job>,
     /// The job that these wait for by name; it was alone in the group before.
     after: Option<&'j str>,
 }
 
 /// Groups concurrent jobs. Each group starts after the previous one; other jobs are reported.
-pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
-    let mut groups: Vec<Group<'j>> = Vec::new();
+pub fn groups<'j>(jobs: &'j [Job], told: &mut PortNotes) -> Vec<Vec<&'j Job>> {
+    let mut groups: Vec<JobGroup<'j>> = Vec::new();
     for job in jobs {
         let awaited = job.settings.get("wait_for");
         // If the name is unknown, the job is skipped with a reason.
@@ -41,19 +41,19 @@ pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
                     ),
                 );
             }
-            _ => groups.push(Group { jobs: vec![job], after: name }),
+            _ => groups.push(JobGroup { jobs: vec![job], after: name }),
         }
     }
     groups.into_iter().map(|group| group.jobs).collect()
 }
 
-impl Group<'_> {
+impl JobGroup<'_> {
     fn is_only(&self, name: &str) -> bool {
         matches!(self.jobs.as_slice(), [job] if job.name == name)
     }
 }
 
-pub fn joined(group: Vec<Work>, told: &mut Told) -> Vec<Work> {
+pub fn joined(group: Vec<FioWork>, told: &mut PortNotes) -> Vec<FioWork> {
     if group.len() <= 2 {
         return group;
     }
@@ -66,11 +66,11 @@ pub fn joined(group: Vec<Work>, told: &mut Told) -> Vec<Work> {
 
 /// Each work joins the first before it that it fits.
 fn folded(
-    group: Vec<Work>,
-    fits: &mut dyn FnMut(&Work, &Work) -> bool,
-    told: &mut Told,
-) -> Vec<Work> {
-    let mut works: Vec<Work> = Vec::new();
+    group: Vec<FioWork>,
+    fits: &mut dyn FnMut(&FioWork, &FioWork) -> bool,
+    told: &mut PortNotes,
+) -> Vec<FioWork> {
+    let mut works: Vec<FioWork> = Vec::new();
     for work in group {
         match works.iter_mut().find(|own| fits(own, &work)) {
             Some(own) => own.join(&work, told),
@@ -80,7 +80,7 @@ fn folded(
     works
 }
 
-impl Work {
+impl FioWork {
     fn is_like(&self, other: &Self) -> bool {
         let work = |own: &Self| {
             let (pattern, engine) = (own.pattern, own.engine);
@@ -98,7 +98,7 @@ impl Work {
             && self.paced.is_like(&other.paced)
     }
 
-    fn join(&mut self, other: &Self, told: &mut Told) {
+    fn join(&mut self, other: &Self, told: &mut PortNotes) {
         let threads = self.threads + other.threads;
         let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;
         let share = (reads + threads / 2) / threads;

@@ -1,8 +1,8 @@
 //! Values as fio writes them: numbers, shares, amounts, times and names.
 
-use super::{Job, Told};
+use super::{Job, PortNotes};
 
-pub(super) fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
+pub(super) fn number(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     // A flag alone means yes.
     let value = if setting.value.is_empty() { "1" } else { setting.value.as_str() };
@@ -14,7 +14,7 @@ pub(super) fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     found
 }
 
-pub(super) fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
+pub(super) fn percent(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
     let share = number(job, key, told)?;
     let line = job.settings.get(key).map_or(job.line, |setting| setting.line);
     if share > 100 {
@@ -23,7 +23,7 @@ pub(super) fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     Some(share.min(100))
 }
 
-pub(super) fn amount(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
+pub(super) fn amount(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = bytes(&setting.value);
     if found.is_none() {
@@ -81,7 +81,7 @@ pub(super) fn one_name(text: &str) -> Option<String> {
 }
 
 /// A time in ns; a number alone is seconds.
-pub(super) fn duration(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
+pub(super) fn duration(job: &Job, key: &str, told: &mut PortNotes) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = ns(&setting.value);
     if found.is_none() {

@@ -22,7 +22,7 @@ pub enum Standing {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedRate {
     pub standing: Standing,
     /// Geometric mean of the trials' percentiles, nanoseconds.
     pub middle_ns: Option<f64>,
@@ -30,12 +30,12 @@ pub struct Judged {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct RateSample {
     pub percentile_ns: Option<f64>,
     pub done_per_s: Option<f64>,
 }
 
-impl Seen {
+impl RateSample {
     pub fn is_late(&self, per_s: f64) -> bool {
         self.done_per_s.is_some_and(|done| done < ON_TIME * per_s)
     }
@@ -47,7 +47,7 @@ impl Seen {
 }
 
 /// Judges a rate by the logarithms of its trials' percentiles. One late trial fails the rate.
-pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
+pub fn judge(trials: &[RateSample], per_s: f64, limit_ns: f64) -> JudgedRate {
     let values = trials.iter().filter_map(|one| one.percentile_ns);
     let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();
     let sample = Sample::of(&logs);
@@ -60,7 +60,7 @@ pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
         Some([low, _]) if low > limit => Standing::Exceeds,
         _ => Standing::Inconclusive,
     };
-    Judged {
+    JudgedRate {
         standing,
         middle_ns: sample.map(|sample| sample.mean.exp()),
         ends_ns: ends.map(|ends| ends.map(f64::exp)),
@@ -76,7 +76,7 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    pub fn of(standings: &[Standing]) -> Self {
+    pub fn from_outcomes(standings: &[Standing]) -> Self {
         let holding = standings.iter().take_while(|own| **own == Standing::Within).count();
         let failing = standings.iter().rev().take_while(|own| **own == Standing::Exceeds).count();
         Self {
@@ -96,8 +96,8 @@ mod tests {
 
     const LIMIT_NS: f64 = 2e6;
 
-    fn trials(values_ms: &[f64]) -> Vec<Seen> {
-        let of = |ms: &f64| Seen { percentile_ns: Some(ms * 1e6), done_per_s: Some(1000.0) };
+    fn trials(values_ms: &[f64]) -> Vec<RateSample> {
+        let of = |ms: &f64| RateSample { percentile_ns: Some(ms * 1e6), done_per_s: Some(1000.0) };
         values_ms.iter().map(of).collect()
     }
 
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Within);
         late[4].done_per_s = None;
         assert_eq!(judge(&late, 1000.0, LIMIT_NS).standing, Standing::Within);
-        assert!(!Seen { done_per_s: Some(10.0), ..late[0] }.passes(1000.0, LIMIT_NS));
+        assert!(!RateSample { done_per_s: Some(10.0), ..late[0] }.passes(1000.0, LIMIT_NS));
         assert!(late[0].passes(1000.0, LIMIT_NS) && !late[0].passes(1000.0, 1e5));
     }
 
@@ -150,7 +150,7 @@ mod tests {
     fn a_bracket_is_of_what_holds_from_below_and_fails_from_above() {
         use Standing::{Exceeds, Inconclusive, Within};
         let of = |all: &[Standing]| {
-            let Bracket { holds, fails } = Bracket::of(all);
+            let Bracket { holds, fails } = Bracket::from_outcomes(all);
             (holds, fails)
         };
         assert_eq!(of(&[Within, Within, Inconclusive, Exceeds, Exceeds]), (Some(1), Some(3)));
@@ -161,6 +161,9 @@ mod tests {
         assert_eq!(of(&[Exceeds, Exceeds]), (None, Some(0)));
         assert_eq!(of(&[Within, Within]), (Some(1), None));
         assert_eq!(of(&[]), (None, None));
-        assert!(!Bracket::of(&[Within]).is_whole() && Bracket::of(&[Within, Exceeds]).is_whole());
+        assert!(
+            !Bracket::from_outcomes(&[Within]).is_whole()
+                && Bracket::from_outcomes(&[Within, Exceeds]).is_whole()
+        );
     }
 }

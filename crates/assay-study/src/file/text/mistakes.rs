@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::typed::{Typed, told};
+use super::typed::{TypedWords, in_typed_words};
 
 const MOST_SHOWN: usize = 50;
 const WIDEST_SOURCE: usize = 96;
@@ -19,14 +19,14 @@ pub struct ValuePlace {
 
 /// Places by path: `workload/0/io/block_size`.
 #[derive(Debug, Default)]
-pub struct Places(BTreeMap<String, ValuePlace>);
+pub struct ValuePlaces(BTreeMap<String, ValuePlace>);
 
-impl Places {
+impl ValuePlaces {
     pub fn insert(&mut self, path: &str, place: ValuePlace) {
         self.0.insert(path.to_owned(), place);
     }
 
-    pub fn of(&self, path: &str) -> ValuePlace {
+    pub fn find(&self, path: &str) -> ValuePlace {
         let mut path = path;
         loop {
             if let Some(place) = self.0.get(path) {
@@ -88,10 +88,11 @@ impl Mistakes {
         self.listed(|mistake| one(mistake, name, text))
     }
 
-    pub fn by_option(self, study: &str, typed: &[Typed]) -> String {
+    pub fn by_option(self, study: &str, typed: &[TypedWords]) -> String {
         self.listed(|mistake| {
             let hint = mistake.hint.as_deref();
-            let (message, hint) = told(&mistake.path, &mistake.message, hint, study, typed);
+            let (message, hint) =
+                in_typed_words(&mistake.path, &mistake.message, hint, study, typed);
             let mut out = clean(&message, LONGEST_MESSAGE);
             add_hint(&mut out, hint.as_deref());
             out

@@ -11,24 +11,25 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
 use super::super::{search, simulated, words};
-use super::mistakes::{Mistakes, Places, ValuePlace};
+use super::mistakes::{Mistakes, ValuePlace, ValuePlaces};
 use super::scalar::{self, Complaint};
 
 pub struct Read {
     pub json: Value,
-    pub places: Places,
+    pub places: ValuePlaces,
     pub mistakes: Mistakes,
 }
 
 pub fn read(root: &DeTable<'_>) -> Read {
-    let mut reader = Reader { root, places: Places::default(), mistakes: Mistakes::default() };
+    let mut reader =
+        StudyReader { root, places: ValuePlaces::default(), mistakes: Mistakes::default() };
     let json = Value::Object(reader.table("", &STUDY, root));
     Read { json, places: reader.places, mistakes: reader.mistakes }
 }
 
-struct Reader<'a> {
+struct StudyReader<'a> {
     root: &'a DeTable<'a>,
-    places: Places,
+    places: ValuePlaces,
     mistakes: Mistakes,
 }
 
@@ -38,7 +39,7 @@ pub fn join(path: &str, key: &str) -> String {
 
 type Entry<'v> = &'v Spanned<DeValue<'v>>;
 
-impl Reader<'_> {
+impl StudyReader<'_> {
     fn table(&mut self, path: &str, fields: &Fields, table: &DeTable<'_>) -> Map<String, Value> {
         let mut out = Map::new();
         let mut meant = Vec::new();
@@ -86,13 +87,13 @@ impl Reader<'_> {
         let Some(first) = all().next() else { return };
         let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
         if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
-            let place = self.places.of(path).key;
+            let place = self.places.find(path).key;
             let message = format!("{} requires a kind of work", fields.label);
             let hint = Some(format!("add {}", first.example));
             self.say(&join(path, first.name), place, message, hint);
         }
         for extra in given.iter().skip(1) {
-            let place = self.places.of(&join(path, extra.name)).key;
+            let place = self.places.find(&join(path, extra.name)).key;
             let message = format!("{} already has the kind {}", fields.label, given[0].name);
             self.say(&join(path, extra.name), place, message, Some("keep only one".to_owned()));
             out.remove(extra.name);
@@ -129,7 +130,7 @@ impl Reader<'_> {
                 }
                 _ => format!("add {}", field.example),
             };
-            let place = self.places.of(path).key;
+            let place = self.places.find(path).key;
             self.say(&own, place, format!("{} has no {}", fields.label, field.name), Some(hint));
         }
         let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
@@ -257,7 +258,7 @@ impl Reader<'_> {
         }
         // Errors of a single value appear at the first entry.
         let first = join(path, "0");
-        let place = self.places.of(path);
+        let place = self.places.find(path);
         self.places.insert(&first, place);
         self.reading(&first, field, fields, value).map(|one| json!([one]))
     }
@@ -302,7 +303,7 @@ impl Reader<'_> {
         if table.len() == 1 {
             return (!read.is_empty()).then_some(Value::Object(read));
         }
-        let place = self.places.of(path).key;
+        let place = self.places.find(path).key;
         let count = if table.is_empty() { "no" } else { "more than one" };
         let message =
             format!("{} contains {count} target keys; use exactly one of {keys}", field.name);
@@ -331,7 +332,7 @@ impl Reader<'_> {
         // The reader already reported an invalid key of this table.
         let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
         if let Some(message) = law_mistake(&text) {
-            let place = self.places.of(path);
+            let place = self.places.find(path);
             let span = if value.get_ref().is_table() { place.key } else { place.value };
             let hint = format!("example: {}", field.example);
             if !told {
@@ -367,7 +368,7 @@ impl Reader<'_> {
         let factors = self.root.get("factors").map(Spanned::get_ref);
         let factors = factors.and_then(DeValue::as_table);
         if factors.is_none() {
-            let place = self.places.of(path);
+            let place = self.places.find(path);
             self.places.insert("factors", place);
         }
         let mut out = Map::new();
@@ -441,7 +442,7 @@ impl Reader<'_> {
             let (span, message) = if known {
                 (value.span(), message)
             } else {
-                (self.places.of(path).key, format!("unknown factor \"{name}\""))
+                (self.places.find(path).key, format!("unknown factor \"{name}\""))
             };
             self.say(path, span, message, hint);
             return Vec::new();

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::super::Study;
 use super::super::fields::STUDY;
-use super::typed::Typed;
+use super::typed::TypedWords;
 
 /// A key with its value, such as `gate.must_detect=15%`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +23,10 @@ struct KeyPath {
 
 impl KeyValue {
     /// Returns the option as it was typed with the path of each key that it sets.
-    pub fn typed(&self, study: &Study) -> Vec<Typed> {
+    pub fn typed(&self, study: &Study) -> Vec<TypedWords> {
         let words = format!("--set {}={}", self.key, self.value);
         let places = places(study, &self.key);
-        places.iter().map(|place| Typed::new(words.clone(), place.path.join("/"))).collect()
+        places.iter().map(|place| TypedWords::new(words.clone(), place.path.join("/"))).collect()
     }
 
     fn write(&self, study: &Study, root: &mut Table) -> Outcome<()> {
@@ -185,7 +185,7 @@ mod tests {
             value: (*value).to_owned(),
         };
         let keys: Vec<KeyValue> = pairs.iter().map(pair).collect();
-        let typed: Vec<Typed> = keys.iter().flat_map(|key| key.typed(&study)).collect();
+        let typed: Vec<TypedWords> = keys.iter().flat_map(|key| key.typed(&study)).collect();
         changed(preset, &study, &keys, &typed)
     }
 

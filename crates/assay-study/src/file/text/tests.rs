@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::file::{
-    Cache, Fresh, Gate, LeadIn, Order, Precondition, Stop, StopRule, Target, Workload, presets,
+    Cache, Fresh, GateKeys, LeadIn, Order, Precondition, Stop, StopRule, Target, Workload, presets,
 };
 
 /// Loads that have every key of `io` among them.
@@ -91,7 +91,7 @@ fn full() -> Study {
     study.stop.rule = StopRule::Interim;
     study.stop.interim_at = vec![6, 12];
     study.stop.ci_half_width = Some(Percent(3.0));
-    study.gate = Some(Gate {
+    study.gate = Some(GateKeys {
         max_regression: Loss::Share(Percent(120.0)),
         must_detect: Some(Percent(300.0)),
         metric: Some("latency_p99_ns".to_owned()),

@@ -1,14 +1,14 @@
 //! Which option of a command line made a study invalid.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Typed {
+pub struct TypedWords {
     /// The option with its value, such as `--set queue_depth=1,4`.
     pub words: String,
     /// Path of the key, such as `factors/queue_depth`; `*` is any part. Empty if several.
     pub path: String,
 }
 
-impl Typed {
+impl TypedWords {
     pub fn new(words: impl Into<String>, path: impl Into<String>) -> Self {
         Self { words: words.into(), path: path.into() }
     }
@@ -40,12 +40,12 @@ impl Typed {
 const FACTORS: &str = "factors/";
 
 /// Renders a mistake (path, message, hint) in terms of the command line.
-pub(super) fn told(
+pub(super) fn in_typed_words(
     path: &str,
     message: &str,
     hint: Option<&str>,
     study: &str,
-    typed: &[Typed],
+    typed: &[TypedWords],
 ) -> (String, Option<String>) {
     let of_levels = path.starts_with(FACTORS) || path.starts_with("baseline/");
     let hint = hint.map(|hint| if of_levels { on_a_line(hint) } else { hint.to_owned() });
@@ -56,7 +56,7 @@ pub(super) fn told(
         let bare = named.and_then(|named| message.strip_prefix(&named));
         return (format!("{}: {}", own.words, bare.unwrap_or(message)), hint);
     }
-    let some = |wanted: &dyn Fn(&Typed) -> bool| {
+    let some = |wanted: &dyn Fn(&TypedWords) -> bool| {
         let mut words: Vec<&str> =
             typed.iter().filter(|one| wanted(one)).map(|one| one.words.as_str()).collect();
         words.dedup();
@@ -104,9 +104,9 @@ mod tests {
     use super::*;
 
     fn line(path: &str, message: &str, typed: &[(&str, &str)]) -> String {
-        let typed: Vec<Typed> =
-            typed.iter().map(|(words, path)| Typed::new(*words, *path)).collect();
-        told(path, message, None, "queue-depth", &typed).0
+        let typed: Vec<TypedWords> =
+            typed.iter().map(|(words, path)| TypedWords::new(*words, *path)).collect();
+        in_typed_words(path, message, None, "queue-depth", &typed).0
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn hints_are_those_of_a_command_line() {
-        let hint = |path, hint| told(path, "", Some(hint), "", &[]).1.unwrap();
+        let hint = |path, hint| in_typed_words(path, "", Some(hint), "", &[]).1.unwrap();
         assert_eq!(
             hint("factors/queue_depth/0", "list the levels: queue_depth = [1, 2, 4]"),
             "list the levels: --set queue_depth=1,2,4"

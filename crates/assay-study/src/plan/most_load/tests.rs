@@ -20,22 +20,27 @@ fn plan(limit: &str) -> Plan {
 }
 
 /// Simulated result of a trial at a rate; `None` for the closed loop.
-type Drive = dyn Fn(Option<f64>, &PlannedTrial) -> Seen;
+type Drive = dyn Fn(Option<f64>, &PlannedTrial) -> RateSample;
 
 /// A queue with one server: 1% waits longer than ln 100 divided by the spare service rate. Trials scatter by 2%.
-fn queue(rate: Option<f64>, trial: &PlannedTrial) -> Seen {
+fn queue(rate: Option<f64>, trial: &PlannedTrial) -> RateSample {
     let luck = [1.0, 1.02, 0.98, 1.01, 0.99][trial.order as usize % 5];
     let Some(rate) = rate else {
-        return Seen { percentile_ns: None, done_per_s: Some(SERVICE * luck) };
+        return RateSample { percentile_ns: None, done_per_s: Some(SERVICE * luck) };
     };
     let p99_s = if rate < SERVICE { 100.0_f64.ln() / (SERVICE - rate) } else { 4.0 };
-    Seen { percentile_ns: Some(p99_s * 1e9 * luck), done_per_s: Some(rate.min(SERVICE)) }
+    RateSample { percentile_ns: Some(p99_s * 1e9 * luck), done_per_s: Some(rate.min(SERVICE)) }
 }
 
 /// Runs at most this many further trials of a plan; returns the reason of an early end.
-fn go_on(plan: &Plan, ran: &mut Vec<(Ran, Arm)>, most: usize, drive: &Drive) -> Option<End> {
+fn go_on(
+    plan: &Plan,
+    ran: &mut Vec<(RateTrial, Arm)>,
+    most: usize,
+    drive: &Drive,
+) -> Option<SearchEnd> {
     for trial in plan.trials.iter().skip(ran.len()).take(most) {
-        let before: Vec<Ran> = ran.iter().map(|(one, _)| one.clone()).collect();
+        let before: Vec<RateTrial> = ran.iter().map(|(one, _)| one.clone()).collect();
         let turned = match turned(plan, &before, trial) {
             Ok(turned) => turned,
             Err(end) => return Some(end),
@@ -43,19 +48,19 @@ fn go_on(plan: &Plan, ran: &mut Vec<(Ran, Arm)>, most: usize, drive: &Drive) -> 
         let seen = drive(course::rate(&turned.arm), &turned);
         let PlannedTrial { order, replicate, workload, .. } = turned;
         let counts = !turned.is_lead_in();
-        ran.push((Ran { order, replicate, workload, counts, seen }, turned.arm));
+        ran.push((RateTrial { order, replicate, workload, counts, seen }, turned.arm));
     }
     None
 }
 
-fn whole(limit: &str, drive: &Drive) -> (Vec<(Ran, Arm)>, Option<End>) {
+fn whole(limit: &str, drive: &Drive) -> (Vec<(RateTrial, Arm)>, Option<SearchEnd>) {
     let mut ran = Vec::new();
     let end = go_on(&plan(limit), &mut ran, usize::MAX, drive);
     (ran, end)
 }
 
 /// Reported rates, the lowest first, with their results.
-fn reported(ran: &[(Ran, Arm)], limit: &str) -> Vec<(f64, Standing)> {
+fn reported(ran: &[(RateTrial, Arm)], limit: &str) -> Vec<(f64, Standing)> {
     let limit_ns = limit.parse::<Limit>().unwrap().below_ns() as f64;
     let mut rates: Vec<f64> = Vec::new();
     for rate in ran.iter().filter(|(one, _)| one.counts).filter_map(|(_, arm)| course::rate(arm)) {
@@ -66,7 +71,7 @@ fn reported(ran: &[(Ran, Arm)], limit: &str) -> Vec<(f64, Standing)> {
     rates.sort_by(f64::total_cmp);
     let of = |rate: &f64| {
         let own = ran.iter().filter(|(one, arm)| one.counts && course::rate(arm) == Some(*rate));
-        let seen: Vec<Seen> = own.map(|(one, _)| one.seen).collect();
+        let seen: Vec<RateSample> = own.map(|(one, _)| one.seen).collect();
         (*rate, judge(&seen, *rate, limit_ns).standing)
     };
     rates.iter().map(of).collect()
@@ -74,12 +79,12 @@ fn reported(ran: &[(Ran, Arm)], limit: &str) -> Vec<(f64, Standing)> {
 
 fn ends(found: &[(f64, Standing)]) -> [Option<f64>; 2] {
     let standings: Vec<Standing> = found.iter().map(|(_, standing)| *standing).collect();
-    let bracket = Bracket::of(&standings);
+    let bracket = Bracket::from_outcomes(&standings);
     [bracket.holds, bracket.fails].map(|place| place.map(|place| found[place].0))
 }
 
-fn trials_of(ran: &[(Ran, Arm)]) -> usize {
-    let searched = |one: &Ran| one.replicate == 0 && one.order > 0;
+fn trials_of(ran: &[(RateTrial, Arm)]) -> usize {
+    let searched = |one: &RateTrial| one.replicate == 0 && one.order > 0;
     ran.iter().filter(|(one, _)| one.counts || searched(one)).count()
 }
 
@@ -119,7 +124,7 @@ fn a_known_limit_is_found_from_both_sides() {
         ("p99 < 10 ms", SERVICE - 100.0_f64.ln() / 0.010),
     ] {
         let (ran, end) = whole(limit, &queue);
-        assert!(matches!(end, Some(End::Whole { .. })), "{limit}: {end:?}");
+        assert!(matches!(end, Some(SearchEnd::Whole { .. })), "{limit}: {end:?}");
         let [holds, fails] = ends(&reported(&ran, limit)).map(Option::unwrap);
         assert!(holds < truth && truth < fails, "{limit}: {holds} {truth} {fails}");
         assert!(fails / holds < 1.5, "{limit}: {holds} {fails}");
@@ -143,7 +148,7 @@ fn a_course_that_was_interrupted_anywhere_goes_on_as_it_would_have() {
 fn where_nothing_holds_lower_rates_are_tried_and_then_it_ends() {
     let slow = |rate: Option<f64>, trial: &PlannedTrial| {
         let percentile_ns = rate.map(|_| 1e9);
-        Seen { percentile_ns, ..queue(rate, trial) }
+        RateSample { percentile_ns, ..queue(rate, trial) }
     };
     let (ran, end) = whole("p99 < 2 ms", &slow);
     assert_eq!((end, trials_of(&ran)), (None, MOST_TRIALS));
@@ -155,7 +160,7 @@ fn where_nothing_holds_lower_rates_are_tried_and_then_it_ends() {
 
 #[test]
 fn where_everything_holds_higher_rates_are_tried_and_then_it_ends() {
-    let quick = |rate: Option<f64>, _: &PlannedTrial| Seen {
+    let quick = |rate: Option<f64>, _: &PlannedTrial| RateSample {
         percentile_ns: rate.map(|_| 1e3),
         done_per_s: rate.or(Some(SERVICE)),
     };
@@ -169,12 +174,12 @@ fn where_everything_holds_higher_rates_are_tried_and_then_it_ends() {
 #[test]
 fn a_rate_at_which_operations_could_not_be_issued_on_time_fails() {
     // Late operations never start: at most 3,000 per second.
-    let narrow = |rate: Option<f64>, _: &PlannedTrial| Seen {
+    let narrow = |rate: Option<f64>, _: &PlannedTrial| RateSample {
         percentile_ns: rate.map(|_| 1e3),
         done_per_s: Some(rate.unwrap_or(3000.0).min(3000.0)),
     };
     let (ran, end) = whole("p99 < 2 ms", &narrow);
-    assert!(matches!(end, Some(End::Whole { .. })), "{end:?}");
+    assert!(matches!(end, Some(SearchEnd::Whole { .. })), "{end:?}");
     let [holds, fails] = ends(&reported(&ran, "p99 < 2 ms")).map(Option::unwrap);
     assert!(holds <= 3000.0 / 0.8 && fails >= 3000.0 / 0.8, "{holds} {fails}");
 }
@@ -184,14 +189,16 @@ fn trials_that_fail_or_are_disturbed_decide_nothing() {
     // Every trial of the second step fails: it is neither on the one side nor on the other.
     let broken = |rate: Option<f64>, trial: &PlannedTrial| {
         let fails = trial.workload == 1 && trial.replicate > 0;
-        if fails { Seen::default() } else { queue(rate, trial) }
+        if fails { RateSample::default() } else { queue(rate, trial) }
     };
     let (ran, _) = whole("p99 < 4 ms", &broken);
     let found = reported(&ran, "p99 < 4 ms");
     assert!(found.iter().any(|(_, standing)| *standing == Standing::Inconclusive), "{found:?}");
-    let disturbed = Ran::of(&record(3, Status::Disturbed), Seen::default());
-    assert!(!disturbed.counts && Ran::of(&record(3, Status::Ok), Seen::default()).counts);
-    assert!(!Ran::of(&record(3, Status::Warmup), Seen::default()).counts);
+    let disturbed = RateTrial::new(&record(3, Status::Disturbed), RateSample::default());
+    assert!(
+        !disturbed.counts && RateTrial::new(&record(3, Status::Ok), RateSample::default()).counts
+    );
+    assert!(!RateTrial::new(&record(3, Status::Warmup), RateSample::default()).counts);
 }
 
 #[test]
@@ -216,11 +223,11 @@ fn starts_at_random_distances_need_more_of_them() {
 
 #[test]
 fn without_a_rate_of_the_closed_loop_it_ends_at_once() {
-    let (ran, end) = whole("p99 < 2 ms", &|_, _| Seen::default());
-    assert_eq!((ran.len(), end.as_ref()), (1, Some(&End::NoRate)));
+    let (ran, end) = whole("p99 < 2 ms", &|_, _| RateSample::default());
+    assert_eq!((ran.len(), end.as_ref()), (1, Some(&SearchEnd::NoRate)));
     assert!(end.unwrap().to_string().contains("no rate to start from"));
     // A floppy disk: no trial of it has the thousand operations that a p99 needs.
-    let floppy = |rate: Option<f64>, _: &PlannedTrial| Seen {
+    let floppy = |rate: Option<f64>, _: &PlannedTrial| RateSample {
         percentile_ns: rate.map(|_| 1e3),
         done_per_s: rate.or(Some(12.0)),
     };

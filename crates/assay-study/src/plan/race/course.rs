@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_core::draws::Draws;
 
-use super::{Run, Standing};
+use super::{RaceState, Run};
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Repeats, Status};
 
@@ -16,7 +16,7 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
 }
 
 /// Trials of a replicate without dropped arms, in random order. Empty visits are left out.
-pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &Standing) -> Vec<PlannedTrial> {
+pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &RaceState) -> Vec<PlannedTrial> {
     let visits = all.chunk_by(|_, next| !next.is_lead_in());
     let one = |visit: &[PlannedTrial]| {
         let own = visit.iter().filter(|trial| !trial.is_lead_in() && now.is_in(trial.workload));

@@ -8,7 +8,7 @@ use crate::results::design::ALPHA;
 pub const FIRST_LOOK: u32 = crate::file::race::FEWEST;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct RaceRules {
     pub arms: usize,
     pub baseline: usize,
     pub closeness: f64,
@@ -36,7 +36,7 @@ impl Logs {
         own[at] = log.or(own[at]);
     }
 
-    fn of(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
+    fn values(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
         let own = self.0.get(arm).map_or(&[][..], Vec::as_slice);
         (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
     }
@@ -48,13 +48,13 @@ impl Logs {
 
     /// Mean difference of two arms over the first replicates; `None` without common replicates.
     pub fn beside(&self, arm: usize, other: usize, replicates: u32) -> Option<f64> {
-        let both = self.of(arm, replicates).zip(self.of(other, replicates));
+        let both = self.values(arm, replicates).zip(self.values(other, replicates));
         let differences: Vec<f64> = both.filter_map(|(own, other)| Some(own? - other?)).collect();
         (!differences.is_empty()).then(|| mean(&differences))
     }
 
     fn count(&self, arm: usize, replicates: u32) -> usize {
-        self.of(arm, replicates).flatten().count()
+        self.values(arm, replicates).flatten().count()
     }
 }
 
@@ -92,7 +92,7 @@ pub enum Over {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct RaceState {
     pub replicates: u32,
     /// The arm with the highest mean; `None` before the first interim analysis, and if no arm has enough values.
     pub leader: Option<usize>,
@@ -103,8 +103,8 @@ pub struct Standing {
     pub over: Option<Over>,
 }
 
-impl Standing {
-    pub fn new(rules: &Rules) -> Self {
+impl RaceState {
+    pub fn new(rules: &RaceRules) -> Self {
         Self {
             replicates: 0,
             leader: None,
@@ -123,8 +123,8 @@ impl Standing {
     }
 }
 
-pub fn standing(rules: &Rules, logs: &Logs, replicates: u32) -> Standing {
-    let mut now = Standing::new(rules);
+pub fn standing(rules: &RaceRules, logs: &Logs, replicates: u32) -> RaceState {
+    let mut now = RaceState::new(rules);
     for replicate in 1..=replicates.min(rules.replicates) {
         now = look(rules, logs, replicate, now);
         if now.over.is_some() {
@@ -135,15 +135,15 @@ pub fn standing(rules: &Rules, logs: &Logs, replicates: u32) -> Standing {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+struct PairedDifference {
     arm: usize,
     n: usize,
     mean: f64,
     variance: f64,
 }
 
-pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing) -> Standing {
-    let mut now = Standing { replicates: replicate, ..before };
+pub(super) fn look(rules: &RaceRules, logs: &Logs, replicate: u32, before: RaceState) -> RaceState {
+    let mut now = RaceState { replicates: replicate, ..before };
     if replicate >= FIRST_LOOK {
         silent(rules, logs, &mut now);
         now.leader = leader(logs, &now);
@@ -160,7 +160,7 @@ pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing)
 }
 
 /// Arms without a counting trial leave, because they cannot win.
-fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
+fn silent(rules: &RaceRules, logs: &Logs, now: &mut RaceState) {
     let after = now.replicates;
     let lost: Vec<usize> = (now.running())
         .filter(|arm| *arm != rules.baseline && logs.count(*arm, after) == 0)
@@ -172,11 +172,11 @@ fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
 
 /// The arm with the highest mean among those with enough values. Values are relative to the mean of their replicate, so
 /// an arm gains nothing by missing a bad replicate.
-fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
+fn leader(logs: &Logs, now: &RaceState) -> Option<usize> {
     let columns = now.replicates as usize;
     let mut sums = vec![(0.0_f64, 0_usize); columns];
     for arm in now.running() {
-        for (sum, log) in sums.iter_mut().zip(logs.of(arm, now.replicates)) {
+        for (sum, log) in sums.iter_mut().zip(logs.values(arm, now.replicates)) {
             if let Some(log) = log {
                 *sum = (sum.0 + log, sum.1 + 1);
             }
@@ -184,7 +184,7 @@ fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     }
     let mut best: Option<(usize, f64)> = None;
     for arm in now.running() {
-        let over = logs.of(arm, now.replicates).zip(&sums);
+        let over = logs.values(arm, now.replicates).zip(&sums);
         let over: Vec<f64> =
             over.filter_map(|(log, (sum, count))| Some(log? - sum / *count as f64)).collect();
         if over.len() < FIRST_LOOK as usize {
@@ -198,18 +198,18 @@ fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     best.map(|(arm, _)| arm)
 }
 
-pub(super) fn lead_again(logs: &Logs, now: &mut Standing) {
+pub(super) fn lead_again(logs: &Logs, now: &mut RaceState) {
     if now.leader.is_some_and(|arm| !now.is_in(arm)) {
         now.leader = leader(logs, now);
         now.baseline_behind = None;
     }
 }
 
-fn pairs(logs: &Logs, now: &Standing, leader: usize) -> Vec<Pair> {
-    let lead: Vec<Option<f64>> = logs.of(leader, now.replicates).collect();
+fn pairs(logs: &Logs, now: &RaceState, leader: usize) -> Vec<PairedDifference> {
+    let lead: Vec<Option<f64>> = logs.values(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
     let pair = |arm: usize| {
-        let own = logs.of(arm, now.replicates).zip(&lead);
+        let own = logs.values(arm, now.replicates).zip(&lead);
         let differences: Vec<f64> = own.filter_map(|(own, lead)| Some(own? - (*lead)?)).collect();
         let n = differences.len();
         if n < FIRST_LOOK as usize {
@@ -217,7 +217,7 @@ fn pairs(logs: &Logs, now: &Standing, leader: usize) -> Vec<Pair> {
         }
         let mean = mean(&differences);
         let squares = differences.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
-        Some(Pair { arm, n, mean, variance: squares / (n - 1) as f64 })
+        Some(PairedDifference { arm, n, mean, variance: squares / (n - 1) as f64 })
     };
     others.filter_map(pair).collect()
 }
@@ -226,7 +226,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn judge(rules: &Rules, leader: usize, pairs: &[Pair], now: &mut Standing) -> Option<Over> {
+fn judge(
+    rules: &RaceRules,
+    leader: usize,
+    pairs: &[PairedDifference],
+    now: &mut RaceState,
+) -> Option<Over> {
     let after = now.replicates;
     let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;
     // The pairs that contain the best arm share the error; arms dropped by a screen do not count.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_core::draws::Draws;
 use assay_core::stats::{Effects, fit_effects, t_quantile};
 
-use super::{Left, Run, Standing, Why, counted};
+use super::{Left, RaceState, Run, Why, counted};
 use crate::plan::{budget, order};
 use crate::results::design::{ALPHA, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
@@ -103,34 +103,34 @@ fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Screen {
+pub struct ScreenResult {
     pub trials: usize,
     /// Each level of each factor that varies, in their order.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ScreenLevel>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct ScreenLevel {
     pub factor: usize,
     pub level: usize,
     pub n: usize,
     /// Difference from the best level of its factor; `None` if the trials do not determine it.
-    pub beside: Option<Beside>,
+    pub beside: Option<LevelDifference>,
     pub left: bool,
 }
 
 /// A difference of logarithms, and its half-width: 95% simultaneous for all levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beside {
+pub struct LevelDifference {
     pub by: f64,
     pub width: f64,
 }
 
-impl Screen {
-    pub(super) fn of(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
+impl ScreenResult {
+    pub(super) fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
         let arms: Vec<Vec<Option<usize>>> =
             plan.workloads.iter().map(|own| levels_of(&plan.design.factors, &own.arm)).collect();
-        let trials = Trials::of(plan, passes, &arms);
+        let trials = ScreenTrials::new(plan, passes, &arms);
         let mut found = trials.judged();
         if found.leaves_nobody(plan, &arms) {
             for own in &mut found.levels {
@@ -149,15 +149,17 @@ impl Screen {
         holds_lost && !others.any(|(_, arm)| is_in(arm))
     }
 
-    fn lost(&self, arm: &[Option<usize>]) -> Option<&Level> {
+    fn lost(&self, arm: &[Option<usize>]) -> Option<&ScreenLevel> {
         self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
     }
 
-    pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut Standing) {
+    pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut RaceState) {
         for (arm, planned) in plan.workloads.iter().enumerate() {
             let levels = levels_of(&plan.design.factors, &planned.arm);
             let lost = self.lost(&levels).filter(|_| arm != baseline);
-            if let (Some(Level { factor, level, .. }), Some(slot)) = (lost, now.left.get_mut(arm)) {
+            if let (Some(ScreenLevel { factor, level, .. }), Some(slot)) =
+                (lost, now.left.get_mut(arm))
+            {
                 let why = Why::Level { factor: *factor, level: *level };
                 slot.get_or_insert(Left { after: 0, why });
             }
@@ -165,15 +167,15 @@ impl Screen {
     }
 }
 
-struct Trials<'a> {
+struct ScreenTrials<'a> {
     /// Pass, levels and logarithm of each that counted.
     rows: Vec<(u32, &'a [Option<usize>], f64)>,
     tried: Vec<Vec<usize>>,
     counted: Vec<Vec<usize>>,
 }
 
-impl<'a> Trials<'a> {
-    fn of(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
+impl<'a> ScreenTrials<'a> {
+    fn new(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>, arms: &'a [Vec<Option<usize>>]) -> Self {
         let none: Vec<Vec<usize>> =
             plan.design.factors.iter().map(|own| vec![0; own.levels.len()]).collect();
         let mut found = Self { rows: Vec::new(), tried: none.clone(), counted: none };
@@ -189,8 +191,8 @@ impl<'a> Trials<'a> {
         found
     }
 
-    fn judged(&self) -> Screen {
-        let model = Model::of(self);
+    fn judged(&self) -> ScreenResult {
+        let model = EffectModel::new(self);
         let fit = model.fit(&self.rows);
         let mut levels = Vec::new();
         let varied = self.counted.iter().enumerate().filter(|(_, counts)| counts.len() > 1);
@@ -204,10 +206,10 @@ impl<'a> Trials<'a> {
                 let is_behind = beside.is_some_and(|own| own.by + own.width < -ROUNDING);
                 let is_silent = n == 0 && is_told && self.tried[factor][level] >= TRIES;
                 let left = is_behind || is_silent;
-                levels.push(Level { factor, level, n, beside, left });
+                levels.push(ScreenLevel { factor, level, n, beside, left });
             }
         }
-        Screen { trials: self.rows.len(), levels }
+        ScreenResult { trials: self.rows.len(), levels }
     }
 }
 
@@ -220,24 +222,24 @@ fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
 }
 
 /// The fitted effects: one per pass, and per level with numbers but the first of a factor.
-struct Model {
+struct EffectModel {
     passes: BTreeMap<u32, usize>,
-    effects: Vec<Vec<Slot>>,
+    effects: Vec<Vec<EffectSlot>>,
     count: usize,
     /// Pairs of levels, one of which may be the best.
     pairs: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Slot {
+enum EffectSlot {
     Nowhere,
     /// The level to compare others with.
     First,
     At(usize),
 }
 
-impl Model {
-    fn of(trials: &Trials<'_>) -> Self {
+impl EffectModel {
+    fn new(trials: &ScreenTrials<'_>) -> Self {
         let passes: BTreeSet<u32> = trials.rows.iter().map(|(pass, ..)| *pass).collect();
         let passes: BTreeMap<u32, usize> = passes.into_iter().zip(0..).collect();
         let mut count = passes.len();
@@ -248,12 +250,12 @@ impl Model {
             let mut is_first = true;
             for n in counts {
                 let place = match (*n > 0, is_first) {
-                    (false, _) => Slot::Nowhere,
-                    (true, true) => Slot::First,
-                    (true, false) => Slot::At(count),
+                    (false, _) => EffectSlot::Nowhere,
+                    (true, true) => EffectSlot::First,
+                    (true, false) => EffectSlot::At(count),
                 };
-                is_first &= place == Slot::Nowhere;
-                if let Slot::At(_) = place {
+                is_first &= place == EffectSlot::Nowhere;
+                if let EffectSlot::At(_) = place {
                     (count, pairs) = (count + 1, pairs + 1);
                 }
                 own.push(place);
@@ -269,7 +271,7 @@ impl Model {
         for (pass, levels, _) in rows {
             let mut row = vec![*self.passes.get(pass)?];
             for (effects, level) in self.effects.iter().zip(*levels) {
-                if let Some(Slot::At(effect)) = level.and_then(|level| effects.get(level)) {
+                if let Some(EffectSlot::At(effect)) = level.and_then(|level| effects.get(level)) {
                     row.push(*effect);
                 }
             }
@@ -283,17 +285,21 @@ impl Model {
         Some((fit, t))
     }
 
-    fn place(&self, factor: usize, level: usize) -> Slot {
-        self.effects.get(factor).and_then(|own| own.get(level)).copied().unwrap_or(Slot::Nowhere)
+    fn place(&self, factor: usize, level: usize) -> EffectSlot {
+        self.effects
+            .get(factor)
+            .and_then(|own| own.get(level))
+            .copied()
+            .unwrap_or(EffectSlot::Nowhere)
     }
 
     fn best(&self, fit: &Effects, factor: usize) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for level in 0..self.effects.get(factor)?.len() {
             let effect = match self.place(factor, level) {
-                Slot::Nowhere => continue,
-                Slot::First => 0.0,
-                Slot::At(at) => *fit.effects.get(at)?,
+                EffectSlot::Nowhere => continue,
+                EffectSlot::First => 0.0,
+                EffectSlot::At(at) => *fit.effects.get(at)?,
             };
             if best.is_none_or(|(_, most)| effect > most) {
                 best = Some((level, effect));
@@ -302,12 +308,18 @@ impl Model {
         best.map(|(level, _)| level)
     }
 
-    fn beside(&self, fit: &Effects, t: f64, factor: usize, levels: [usize; 2]) -> Option<Beside> {
+    fn beside(
+        &self,
+        fit: &Effects,
+        t: f64,
+        factor: usize,
+        levels: [usize; 2],
+    ) -> Option<LevelDifference> {
         let [own, other] = levels.map(|level| match self.place(factor, level) {
-            Slot::At(at) => Some(at),
+            EffectSlot::At(at) => Some(at),
             _ => None,
         });
         let (by, error) = fit.apart(own, other)?;
-        Some(Beside { by, width: t * error })
+        Some(LevelDifference { by, width: t * error })
     }
 }

@@ -1,4 +1,4 @@
-use super::screen::{self, Beside};
+use super::screen::{self, LevelDifference};
 use super::*;
 use crate::file::text;
 use crate::plan::{self, tests::survey};
@@ -81,7 +81,8 @@ fn raced(plan: &Plan) -> (Vec<Run>, Vec<PlannedTrial>, Race) {
 
 fn lost(plan: &Plan, race: &Race) -> Vec<String> {
     let levels = &race.screen.as_ref().expect("a screen").levels;
-    let name = |own: &screen::Level| plan.design.factors[own.factor].levels[own.level].clone();
+    let name =
+        |own: &screen::ScreenLevel| plan.design.factors[own.factor].levels[own.level].clone();
     levels.iter().filter(|own| own.left).map(name).collect()
 }
 
@@ -169,7 +170,7 @@ fn levels_that_are_behind_leave_with_their_settings_and_the_best_wins() {
     // The estimated differences match the simulated ones.
     let screen = end.screen.as_ref().unwrap();
     let c0 = screen.levels.iter().find(|own| (own.factor, own.level) == (0, 0)).unwrap();
-    let Beside { by, width } = c0.beside.unwrap();
+    let LevelDifference { by, width } = c0.beside.unwrap();
     assert!((by + 0.3).abs() < width && width < 0.03, "{by} {width}");
     assert_eq!(screen.trials, 72);
 }

@@ -3,8 +3,8 @@ use crate::file::text;
 use crate::plan::{self, tests::survey};
 use assay_core::draws::Draws;
 
-fn rules(arms: usize, closeness: f64) -> Rules {
-    Rules { arms, baseline: 0, closeness, replicates: 20 }
+fn rules(arms: usize, closeness: f64) -> RaceRules {
+    RaceRules { arms, baseline: 0, closeness, replicates: 20 }
 }
 
 fn logs(arms: &[&[f64]]) -> Logs {
@@ -328,6 +328,6 @@ fn a_study_that_is_no_race_has_none() {
     assert!(!is_one(&plan));
 }
 
-fn rules_of(plan: &Plan) -> Option<Rules> {
+fn rules_of(plan: &Plan) -> Option<RaceRules> {
     super::rules(plan)
 }

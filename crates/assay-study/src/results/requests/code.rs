@@ -25,13 +25,13 @@ const ISSUED: u8 = 1 << 4;
 const LONGEST: u32 = 10;
 
 #[derive(Debug)]
-pub enum Fault {
+pub enum CodeFault {
     /// Reading failed, or the file ends within a request.
     Read(io::Error),
     Not(&'static str),
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for CodeFault {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
@@ -73,29 +73,31 @@ impl Coder {
     }
 
     /// The next request; none at the end.
-    pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, Fault> {
+    pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, CodeFault> {
         let Some(head) = first_byte(from)? else { return Ok(None) };
-        let class = *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(Fault::Not("class"))?;
+        let class =
+            *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(CodeFault::Not("class"))?;
         if head & !(CLASS | ARRIVED | ISSUED) != 0 {
-            return Err(Fault::Not("first byte"));
+            return Err(CodeFault::Not("first byte"));
         }
         let flags = RequestFlags(byte(from)?);
-        let device = u16::try_from(read_number(from)?).map_err(|_| Fault::Not("device"))?;
-        let next = self.next_sectors.get_mut(usize::from(device)).ok_or(Fault::Not("device"))?;
+        let device = u16::try_from(read_number(from)?).map_err(|_| CodeFault::Not("device"))?;
+        let next =
+            self.next_sectors.get_mut(usize::from(device)).ok_or(CodeFault::Not("device"))?;
         let ended_ns = self.last_ended_ns.wrapping_add(read_signed(from)? as u64);
-        let mut seen = |bit: u8| -> Result<Option<u64>, Fault> {
+        let mut seen = |bit: u8| -> Result<Option<u64>, CodeFault> {
             if head & bit == 0 {
                 return Ok(None);
             }
             let before = ended_ns.checked_sub(read_number(from)?);
-            before.map(Some).ok_or(Fault::Not("time"))
+            before.map(Some).ok_or(CodeFault::Not("time"))
         };
         let (arrived_ns, issued_ns) = (seen(ARRIVED)?, seen(ISSUED)?);
-        let bytes = u32::try_from(read_number(from)?).map_err(|_| Fault::Not("size"))?;
+        let bytes = u32::try_from(read_number(from)?).map_err(|_| CodeFault::Not("size"))?;
         let mut offset_bytes = 0;
         if head & (ARRIVED | ISSUED) != 0 {
             let sector = next.wrapping_add(read_signed(from)? as u64);
-            offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or(Fault::Not("offset"))?;
+            offset_bytes = sector.checked_mul(SECTOR_BYTES).ok_or(CodeFault::Not("offset"))?;
             *next = sector.wrapping_add(u64::from(bytes) / SECTOR_BYTES);
         }
         self.last_ended_ns = ended_ns;
@@ -140,7 +142,7 @@ fn byte(from: &mut impl Read) -> io::Result<u8> {
     first_byte(from)?.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
 }
 
-fn read_number(from: &mut impl Read) -> Result<u64, Fault> {
+fn read_number(from: &mut impl Read) -> Result<u64, CodeFault> {
     let mut value = 0_u64;
     for at in 0..LONGEST {
         let one = byte(from)?;
@@ -153,10 +155,10 @@ fn read_number(from: &mut impl Read) -> Result<u64, Fault> {
             return Ok(value);
         }
     }
-    Err(Fault::Not("number"))
+    Err(CodeFault::Not("number"))
 }
 
-fn read_signed(from: &mut impl Read) -> Result<i64, Fault> {
+fn read_signed(from: &mut impl Read) -> Result<i64, CodeFault> {
     let value = read_number(from)?;
     Ok((value >> 1) as i64 ^ -((value & 1) as i64))
 }
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_refused() {
         let endless = [0xff_u8; 16];
-        assert!(matches!(read_number(&mut &endless[..]), Err(Fault::Not("number"))));
-        assert!(matches!(read_number(&mut &[0x80_u8][..]), Err(Fault::Read(_))));
+        assert!(matches!(read_number(&mut &endless[..]), Err(CodeFault::Not("number"))));
+        assert!(matches!(read_number(&mut &[0x80_u8][..]), Err(CodeFault::Read(_))));
     }
 }

@@ -8,7 +8,7 @@ use assay_core::outside;
 use assay_machine::system::{BlockRequest, Caching, System, identity};
 use assay_workloads::replay::{Scan, TraceSource};
 
-use super::{FILE, Header, Reader};
+use super::{FILE, Header, TraceReader};
 
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -21,14 +21,14 @@ pub fn source(
     until_ns: Option<u64>,
 ) -> Result<TraceSource, String> {
     let id = directory.file_name().map(|name| name.to_string_lossy().into_owned());
-    let sha256 = hash(system, directory).map_err(|error| told(&error))?;
-    let reader = Reader::open(system, directory).map_err(|error| told(&error))?;
+    let sha256 = hash(system, directory).map_err(|error| open_error(&error))?;
+    let reader = TraceReader::open(system, directory).map_err(|error| open_error(&error))?;
     let begun_ns = reader.header.begun_ns;
     let devices = chosen(&reader.header, device)?;
-    let scan = |own: &Chosen| Scan::new(&own.name, own.bytes, until_ns);
+    let scan = |own: &RecalledDevice| Scan::new(&own.name, own.bytes, until_ns);
     let mut scans: Vec<Scan> = devices.iter().map(scan).collect();
     for request in reader {
-        let request = request.map_err(|error| told(&error))?;
+        let request = request.map_err(|error| open_error(&error))?;
         if let Some(nth) = nth(&devices, &request) {
             scans[nth].add(begun_ns, &request);
         }
@@ -45,15 +45,16 @@ pub fn recall(
 ) -> Result<(), String> {
     let directory = directory(system, source)?;
     let wrong = |why: String| format!("recording {}: {why}", source.id);
-    let sha256 = hash(system, &directory).map_err(|error| wrong(told(&error)))?;
+    let sha256 = hash(system, &directory).map_err(|error| wrong(open_error(&error)))?;
     if sha256 != source.sha256 {
         return Err(wrong("it changed since the study was planned".to_owned()));
     }
-    let reader = Reader::open(system, &directory).map_err(|error| wrong(told(&error)))?;
+    let reader =
+        TraceReader::open(system, &directory).map_err(|error| wrong(open_error(&error)))?;
     let begun_ns = reader.header.begun_ns;
     let devices = chosen(&reader.header, Some(&source.device)).map_err(&wrong)?;
     for request in reader {
-        let request = request.map_err(|error| wrong(told(&error)))?;
+        let request = request.map_err(|error| wrong(open_error(&error)))?;
         if let Some(nth) = nth(&devices, &request) {
             each(begun_ns, &source.laid(nth, &request));
         }
@@ -69,17 +70,17 @@ fn directory(system: &dyn System, source: &TraceSource) -> Result<PathBuf, Strin
     })
 }
 
-struct Chosen {
+struct RecalledDevice {
     index: u16,
     name: String,
     bytes: u64,
 }
 
-fn nth(devices: &[Chosen], request: &BlockRequest) -> Option<usize> {
+fn nth(devices: &[RecalledDevice], request: &BlockRequest) -> Option<usize> {
     devices.iter().position(|own| own.index == request.device)
 }
 
-fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> {
+fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<RecalledDevice>, String> {
     let all = || {
         let names = header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());
         names.collect::<Vec<_>>().join(", ")
@@ -89,7 +90,7 @@ fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> 
         let found = at.and_then(|at| {
             let own = header.devices.get(at)?;
             let index = u16::try_from(at).ok()?;
-            Some(Chosen { index, name: own.name.clone(), bytes: own.bytes })
+            Some(RecalledDevice { index, name: own.name.clone(), bytes: own.bytes })
         });
         found.ok_or_else(|| format!("device not recorded; recorded devices: {}", all()))
     };
@@ -119,7 +120,7 @@ fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
     }
 }
 
-fn told(error: &io::Error) -> String {
+fn open_error(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::NotFound {
         return "the result has no recorded requests; use assay watch DEVICE --record-trace NAME"
             .to_owned();

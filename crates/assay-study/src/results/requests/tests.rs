@@ -60,7 +60,7 @@ fn recordings_of_root_are_recalled_by_a_user() {
 }
 
 fn read(fake: &Fake) -> io::Result<Vec<BlockRequest>> {
-    Reader::open(fake, Path::new("/results/one"))?.collect()
+    TraceReader::open(fake, Path::new("/results/one"))?.collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_was_recorded_comes_back_piece_by_piece() {
     let all: Vec<BlockRequest> =
         (0..150_000).map(|at| request((at % 2) as u16, 2_000_000 + 50_000 * at)).collect();
     let fake = written(&header(2), &all);
-    let reader = Reader::open(&fake, Path::new("/results/one")).unwrap();
+    let reader = TraceReader::open(&fake, Path::new("/results/one")).unwrap();
     assert_eq!(reader.header, header(2));
     assert_eq!(read(&fake).unwrap(), all);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, HoldError, Locking, System};
-use assay_study::results::foreign::{self, Mark};
+use assay_study::results::foreign::{self, ImportMark};
 use assay_study::results::trials::Trials;
 use assay_study::results::{bundle, imported};
 
@@ -30,7 +30,7 @@ const UNTOUCHED: Duration = Duration::from_secs(60);
 pub fn bring(
     system: &dyn System,
     directory: &Path,
-    mark: &Mark,
+    mark: &ImportMark,
     fill: &mut dyn FnMut(&Path) -> Outcome<()>,
 ) -> Outcome<()> {
     let unwritable = |error: io::Error| refused!("cannot write {}: {error}", directory.display());

@@ -8,7 +8,7 @@ use assay_machine::system::System;
 use assay_machine::system::machine::Machine;
 use assay_study::plan::recorded;
 use assay_study::results::bundle::{Bundle, Histograms};
-use assay_study::results::log::{ENDED, Entry};
+use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::record::Evidence;
 
 use super::{Wish, environment, plan, record, study};
@@ -46,5 +46,5 @@ pub fn write_brought(
     let bundle =
         Bundle::create(system, &wish.directory, &study, &own, &environment).map_err(refused)?;
     bundle.append(&mut record, &Histograms::new(), &[]).map_err(refused)?;
-    bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
+    bundle.log(&LogEntry::new(system, ENDED, "")).map_err(refused)
 }

@@ -11,7 +11,7 @@ use crate::watch::testing::{article, machine, nothing, ten_seconds, tracing};
 use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{BlockTotals, BlockTracer, TraceMeans};
 use assay_study::results::bundle;
-use assay_study::results::requests::Reader;
+use assay_study::results::requests::TraceReader;
 use assay_workloads::WorkDetail;
 
 /// Returns some requests on each call, and reports dropped ones.
@@ -82,7 +82,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
 
     record::write(&fake, &wish(), &state, &Rows::default(), Some(recorded.clone())).unwrap();
     let kept: Vec<BlockRequest> =
-        Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
+        TraceReader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
     assert_eq!(kept, all);
     let stored = bundle::read(&fake, &place()).unwrap();
     let measured = stored.trials[0].measured.as_ref().unwrap();
@@ -111,7 +111,7 @@ fn cut_recording_is_listed_and_shown_as_cut() {
     assert!(text.contains("the recording is truncated"), "{text}");
     store::evidence_at(&fake, &place()).unwrap();
     let kept: Vec<BlockRequest> =
-        Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
+        TraceReader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
     assert!(!kept.is_empty() && kept.len() < 299_999);
 }
 
@@ -128,7 +128,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     state.look(&mut sampler);
     record::write(&fake, &wish(), &state, &Rows::default(), None).unwrap();
     let text = serde_json::to_string(&store::findings_at(&fake, &place()).unwrap()).unwrap();
-    assert!(!text.contains("Recorded ") && Reader::open(&fake, &place()).is_err());
+    assert!(!text.contains("Recorded ") && TraceReader::open(&fake, &place()).is_err());
     // Its tracer returns no requests: the recording is truncated and states why.
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
     let two = Wish { directory: PathBuf::from("/results/two"), ..wish() };

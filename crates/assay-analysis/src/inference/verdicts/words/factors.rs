@@ -95,7 +95,7 @@ fn depends(name: &str, all: usize, interactions: &[Interaction]) -> Option<Strin
 /// What would decide between levels without a significant difference.
 fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -> String {
     let counts = open.filter_map(|effect| effect.replicates_needed);
-    let needed = Needed::of(counts, design.margin.unwrap_or_default());
+    let needed = Needed::from_counts(counts, design.margin.unwrap_or_default());
     needed.map_or_else(|| "less variation between trials would decide".to_owned(), Needed::words)
 }
 

@@ -1,7 +1,7 @@
 //! The text of notes on a comparison.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::notes::{Failures, Note, Side};
+use assay_study::findings::notes::{Failures, Note, NoteSide};
 use assay_workloads::metrics::{change, is_told, noun};
 
 use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, rounded, verdict_word};
@@ -13,9 +13,9 @@ const FEW: usize = 5;
 /// The text of a note; `arms` are the names of baseline and arm.
 pub fn note(note: &Note, arms: [&str; 2]) -> String {
     let [baseline, arm] = arms;
-    let name = |side: Side| match side {
-        Side::Baseline => baseline,
-        Side::Arm => arm,
+    let name = |side: NoteSide| match side {
+        NoteSide::Baseline => baseline,
+        NoteSide::Arm => arm,
     };
     match note {
         Note::Trust { of, trust } => format!("the number of {} is {}", name(*of), trust.word()),

@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 
 use assay_machine::system::Fake;
 use assay_study::results::bundle;
-use assay_study::results::requests::Reader;
+use assay_study::results::requests::TraceReader;
 use clap::{Args as _, Command, FromArgMatches as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -44,7 +44,7 @@ fn kept(fake: &Fake) -> Vec<PathBuf> {
 }
 
 fn requests_in(fake: &Fake, directory: &Path) -> Vec<BlockRequest> {
-    Reader::open(fake, directory).unwrap().map(Result::unwrap).collect()
+    TraceReader::open(fake, directory).unwrap().map(Result::unwrap).collect()
 }
 
 #[test]
