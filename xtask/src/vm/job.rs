@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::lab::Done;
 use assay_runner::vm::files::Files;
-use assay_runner::vm::machine::{Accelerator, Machine, Setup};
+use assay_runner::vm::machine::{Accelerator, QemuMachine, Setup};
 use assay_runner::vm::{Asked, last_of, setup};
 
 const PAUSE: Duration = Duration::from_millis(25);
@@ -25,7 +25,7 @@ pub struct FinishedJob {
     pub time: Duration,
     /// From the start of QEMU until the job began.
     pub booted: Duration,
-    /// Part of `time` in which other processes had the processors ([`Machine::waited`]).
+    /// Part of `time` in which other processes had the processors ([`QemuMachine::waited`]).
     pub waited: Duration,
     /// A tar archive of the files below `results`.
     pub results: Vec<u8>,
@@ -36,7 +36,7 @@ struct RunningJob<'a> {
     setup: Setup,
     files: Files,
     complaint: std::fs::File,
-    machine: Machine,
+    machine: QemuMachine,
     /// Executed orders of the job.
     orders: usize,
     /// Output files, with the bytes that were passed on.
@@ -79,7 +79,7 @@ impl<'a> RunningJob<'a> {
         let path = files.make("qemu")?;
         let complaint = std::fs::File::options().append(true).open(&path);
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
-        let machine = Machine::start(&setup, &complaint)?;
+        let machine = QemuMachine::start(&setup, &complaint)?;
         let outputs = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
         let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
         Ok(Self { asked, setup, files, complaint, machine, orders, outputs, booted, waited })
@@ -107,7 +107,7 @@ impl<'a> RunningJob<'a> {
         self.orders += 1;
         self.setup.clock = order.clock;
         let age = self.machine.age();
-        self.machine = Machine::start(&self.setup, &self.complaint)?.aged(age);
+        self.machine = QemuMachine::start(&self.setup, &self.complaint)?.aged(age);
         Ok(true)
     }
 

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
-    pub surveys: Vec<Shared>,
+    pub surveys: Vec<SharedSurvey>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shared {
+pub struct SharedSurvey {
     pub length: u64,
     pub fill_ns: u64,
     pub pilot: Pilot,
@@ -45,7 +45,7 @@ pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     }
     let shared = |at: usize| {
         let all = || ranks.iter().map(|rank| &rank.surveys[at]);
-        Shared {
+        SharedSurvey {
             length: all().map(|own| own.area.length).min().unwrap_or_default(),
             fill_ns: all().map(|own| own.area.fill_ns).max().unwrap_or_default(),
             pilot: slowest(all().map(|own| &own.pilot)),
@@ -124,7 +124,7 @@ fn most<T: Clone>(
     }
 }
 
-impl Shared {
+impl SharedSurvey {
     pub fn limit(&self, survey: &mut Survey) {
         survey.area.length = survey.area.length.min(self.length);
         survey.area.fill_ns = self.fill_ns;

@@ -8,12 +8,12 @@ pub const LONGEST: usize = 8 << 20;
 const HEAD: usize = 4 + 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum FrameSide {
     Zero,
     Other,
 }
 
-impl Side {
+impl FrameSide {
     const fn name(self) -> &'static [u8] {
         match self {
             Self::Zero => b"zero",
@@ -22,18 +22,18 @@ impl Side {
     }
 }
 
-fn signature(key: &Digest, side: Side, number: u64, text: &[u8]) -> Digest {
+fn signature(key: &Digest, side: FrameSide, number: u64, text: &[u8]) -> Digest {
     sign(key, &[side.name(), &number.to_be_bytes(), text])
 }
 
 pub struct Sealer {
     key: Digest,
-    side: Side,
+    side: FrameSide,
     number: u64,
 }
 
 impl Sealer {
-    pub const fn new(key: Digest, side: Side) -> Self {
+    pub const fn new(key: Digest, side: FrameSide) -> Self {
         Self { key, side, number: 0 }
     }
 
@@ -52,13 +52,13 @@ impl Sealer {
 
 pub struct Opener {
     key: Digest,
-    side: Side,
+    side: FrameSide,
     number: u64,
     rest: Vec<u8>,
 }
 
 impl Opener {
-    pub const fn new(key: Digest, side: Side) -> Self {
+    pub const fn new(key: Digest, side: FrameSide) -> Self {
         Self { key, side, number: 0, rest: Vec::new() }
     }
 
@@ -118,32 +118,35 @@ mod tests {
 
     #[test]
     fn frames_come_out_as_they_went_in() {
-        let mut sealer = Sealer::new(KEY, Side::Other);
+        let mut sealer = Sealer::new(KEY, FrameSide::Other);
         let long = vec![9; 70_000];
         let texts: [&[u8]; 3] = [b"", b"{}", &long];
         let stream = texts.map(|text| sealer.seal(text).unwrap()).concat();
-        let mut opener = Opener::new(KEY, Side::Other);
+        let mut opener = Opener::new(KEY, FrameSide::Other);
         assert_eq!(opened(&mut opener, &stream).unwrap(), texts.map(<[u8]>::to_vec));
     }
 
     #[test]
     fn nothing_can_be_said_twice_in_another_order_or_back() {
-        let mut sealer = Sealer::new(KEY, Side::Other);
+        let mut sealer = Sealer::new(KEY, FrameSide::Other);
         let [first, second] = [b"one", b"two"].map(|text| sealer.seal(text).unwrap());
-        let mut opener = Opener::new(KEY, Side::Other);
+        let mut opener = Opener::new(KEY, FrameSide::Other);
         assert!(opened(&mut opener, &[first.clone(), first.clone()].concat()).is_err(), "twice");
-        assert!(opened(&mut Opener::new(KEY, Side::Other), &second).is_err(), "out of turn");
-        assert!(opened(&mut Opener::new(KEY, Side::Zero), &first).is_err(), "said back");
-        assert!(opened(&mut Opener::new([8; 32], Side::Other), &first).is_err(), "another key");
+        assert!(opened(&mut Opener::new(KEY, FrameSide::Other), &second).is_err(), "out of turn");
+        assert!(opened(&mut Opener::new(KEY, FrameSide::Zero), &first).is_err(), "said back");
+        assert!(
+            opened(&mut Opener::new([8; 32], FrameSide::Other), &first).is_err(),
+            "another key"
+        );
     }
 
     #[test]
     fn what_is_too_long_is_refused_before_it_is_held() {
-        assert!(Sealer::new(KEY, Side::Zero).seal(&vec![0; LONGEST + 1]).is_err());
-        let mut opener = Opener::new(KEY, Side::Zero);
+        assert!(Sealer::new(KEY, FrameSide::Zero).seal(&vec![0; LONGEST + 1]).is_err());
+        let mut opener = Opener::new(KEY, FrameSide::Zero);
         let head = [(LONGEST as u32 + 1).to_be_bytes().to_vec(), vec![0; 32]].concat();
         assert_eq!(opener.take(&head), Err("the message is too long"));
-        let mut opener = Opener::new(KEY, Side::Zero);
+        let mut opener = Opener::new(KEY, FrameSide::Zero);
         assert_eq!(opener.take(&[0; HEAD + 1]), Err("the host sent more than requested"));
     }
 
@@ -154,17 +157,17 @@ mod tests {
             at in 0_usize..400,
             with in 1_u8..,
         ) {
-            let mut frame = Sealer::new(KEY, Side::Zero).seal(&text).unwrap();
+            let mut frame = Sealer::new(KEY, FrameSide::Zero).seal(&text).unwrap();
             let at = at % frame.len();
             frame[at] ^= with;
-            let found = opened(&mut Opener::new(KEY, Side::Zero), &frame);
+            let found = opened(&mut Opener::new(KEY, FrameSide::Zero), &frame);
             // A larger length leaves it waiting for data that never comes.
             prop_assert!(found.is_err() || found == Ok(Vec::new()));
         }
 
         #[test]
         fn garbage_ends_it_and_is_not_held(bytes in proptest::collection::vec(any::<u8>(), 0..5000)) {
-            let mut opener = Opener::new(KEY, Side::Zero);
+            let mut opener = Opener::new(KEY, FrameSide::Zero);
             let found = opened(&mut opener, &bytes);
             prop_assert!(found.is_err() || found == Ok(Vec::new()));
             prop_assert!(opener.rest.len() <= HEAD + LONGEST);

@@ -6,7 +6,7 @@ use assay_machine::system::network::Token;
 use assay_machine::system::network::handshake::{Answer, Use};
 pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};
 
-use super::ranks::Place;
+use super::ranks::RankPlace;
 
 /// Rank 0 and another rank; includes the protocol version.
 pub static USE: Use = Use {
@@ -21,26 +21,26 @@ pub const ASSAY: &str = env!("CARGO_PKG_VERSION");
 const LONGEST_VERSION: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    pub place: Place,
+pub struct HelloCaller {
+    pub place: RankPlace,
     pub assay: String,
 }
 
-impl Caller {
-    pub fn own(place: Place) -> Self {
+impl HelloCaller {
+    pub fn own(place: RankPlace) -> Self {
         Self { place, assay: ASSAY.to_owned() }
     }
 
     fn read(text: &str) -> Option<Self> {
         let (rank, rest) = text.split_once('/')?;
         let (ranks, assay) = rest.split_once('/')?;
-        let place = Place::new(rank.parse().ok()?, ranks.parse().ok()?).ok()?;
+        let place = RankPlace::new(rank.parse().ok()?, ranks.parse().ok()?).ok()?;
         let assay = outside::spelled(assay).chars().take(LONGEST_VERSION).collect();
         Some(Self { place, assay })
     }
 
     fn words(&self) -> String {
-        let Place { rank, ranks } = self.place;
+        let RankPlace { rank, ranks } = self.place;
         format!("{rank}/{ranks}/{}", self.assay)
     }
 
@@ -55,7 +55,7 @@ impl Caller {
     }
 }
 
-pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> String {
+pub fn hello(token: &Token, caller: &HelloCaller, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &caller.words(), riddle, own)
 }
 
@@ -64,22 +64,22 @@ pub fn read_hello(
     token: &Token,
     riddle: &Digest,
     line: &str,
-) -> Result<(Caller, Digest), &'static str> {
+) -> Result<(HelloCaller, Digest), &'static str> {
     let (text, own) = USE.read_hello(token, riddle, line)?;
-    Ok((Caller::read(text).ok_or("garbage")?, own))
+    Ok((HelloCaller::read(text).ok_or("garbage")?, own))
 }
 
-fn written(place: Place) -> String {
+fn written(place: RankPlace) -> String {
     format!("{}/{}", place.rank, place.ranks)
 }
 
-pub fn welcome(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> String {
+pub fn welcome(token: &Token, place: RankPlace, riddle: &Digest, own: &Digest) -> String {
     USE.welcome(token, riddle, own, written(place).as_bytes(), "")
 }
 
 pub fn read_welcome(
     token: &Token,
-    place: Place,
+    place: RankPlace,
     riddle: &Digest,
     own: &Digest,
     line: &str,
@@ -106,14 +106,14 @@ mod tests {
 
     use super::*;
 
-    const PLACE: Place = Place { rank: 2, ranks: 4 };
+    const PLACE: RankPlace = RankPlace { rank: 2, ranks: 4 };
 
     fn token() -> Token {
         Token::new("a token of some length").unwrap()
     }
 
     fn own_hello(riddle: &Digest, own: &Digest) -> String {
-        hello(&token(), &Caller::own(PLACE), riddle, own)
+        hello(&token(), &HelloCaller::own(PLACE), riddle, own)
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(USE.read_greeting(&USE.greeting(&riddle)), Ok(riddle));
         let line = own_hello(&riddle, &own);
         assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
-        assert_eq!(read_hello(&token(), &riddle, &line), Ok((Caller::own(PLACE), own)));
+        assert_eq!(read_hello(&token(), &riddle, &line), Ok((HelloCaller::own(PLACE), own)));
         let line = welcome(&token(), PLACE, &riddle, &own);
         assert_eq!(read_welcome(&token(), PLACE, &riddle, &own, &line), Ok(()));
     }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
         assert_eq!(read_hello(&token(), &riddle, &line.replace("2/4", "1/4")), Err("token"));
         let line = welcome(&token(), PLACE, &riddle, &own);
-        let first = Place { rank: 1, ..PLACE };
+        let first = RankPlace { rank: 1, ..PLACE };
         assert!(read_welcome(&token(), first, &riddle, &own, &line).is_err());
         // A replay of its own message is not an answer.
         let mac = own_hello(&riddle, &own).split_whitespace().last().unwrap().to_owned();
@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn another_version_is_named_and_the_own_one_is_none() {
-        assert_eq!(Caller::own(PLACE).stranger(), None);
-        let other = Caller { place: PLACE, assay: "9.8.7".to_owned() };
+        assert_eq!(HelloCaller::own(PLACE).stranger(), None);
+        let other = HelloCaller { place: PLACE, assay: "9.8.7".to_owned() };
         let why = other.stranger().unwrap();
         assert!(why.starts_with("rank 2 runs assay 9.8.7, and rank 0 "), "{why}");
         let (riddle, own) = ([1; 32], [2; 32]);
         let line = hello(&token(), &other, &riddle, &own);
         assert_eq!(read_hello(&token(), &riddle, &line), Ok((other, own)));
-        let long = Caller { place: PLACE, assay: "9".repeat(300) };
+        let long = HelloCaller { place: PLACE, assay: "9".repeat(300) };
         let line = hello(&token(), &long, &riddle, &own);
         let (read, _) = read_hello(&token(), &riddle, &line).unwrap();
         assert_eq!(read.assay.len(), LONGEST_VERSION);
@@ -192,7 +192,7 @@ mod tests {
         assert!(USE.read_greeting("assay-fleet/2 00").unwrap_err().contains("use the same assay"));
         assert!(USE.read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
         for text in ["", "2/4", "2/4x/1", "4/4/1", "a/4/1", "-1/4/1"] {
-            assert_eq!(Caller::read(text), None, "{text}");
+            assert_eq!(HelloCaller::read(text), None, "{text}");
         }
     }
 

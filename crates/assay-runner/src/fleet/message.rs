@@ -26,7 +26,7 @@ pub enum Message {
         meeting: u64,
         why: String,
     },
-    Done(Box<Part>),
+    Done(Box<TrialPart>),
     Judged(Vec<HostSaid>),
     Leaving {
         why: String,
@@ -66,12 +66,12 @@ pub struct Joined {
     pub name: String,
     pub targets: Vec<String>,
     pub process: Process,
-    pub purpose: Purpose,
+    pub purpose: FleetPurpose,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Purpose {
+pub enum FleetPurpose {
     #[default]
     Run,
     Plan,
@@ -106,7 +106,7 @@ pub struct Next {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct TrialPart {
     pub order: u32,
     pub ran: HostRecord,
     pub histograms: Vec<HistogramDocument>,
@@ -137,7 +137,7 @@ mod tests {
             name: "n1".into(),
             targets: vec!["/mnt".into()],
             process: Process { machine: "a".into(), id: 7 },
-            purpose: Purpose::Plan,
+            purpose: FleetPurpose::Plan,
         };
         for message in [
             Message::Joined(joined),

@@ -25,7 +25,7 @@ pub enum Heard {
 }
 
 /// Connections to the other ranks: rank 0 is connected to all of them, each other rank to rank 0.
-pub trait Line {
+pub trait RankLine {
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String>;
 
     /// The next message from any rank; `None` on timeout, or if the user wants to stop.

@@ -5,13 +5,13 @@ use assay_core::outside;
 use super::MOST_RANKS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankPlace {
     /// Starts at 0.
     pub rank: u32,
     pub ranks: u32,
 }
 
-impl Place {
+impl RankPlace {
     pub const fn leads(self) -> bool {
         self.rank == 0
     }
@@ -60,7 +60,7 @@ const RANKS: &str = "ASSAY_RANKS";
 
 /// Returns the rank: `ASSAY_RANK` before variables of launchers; `ASSAY_RANKS` if only the size is
 /// missing.
-pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String> {
+pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<RankPlace, String> {
     let ranks = match variable(RANKS) {
         Some(text) => Some(number(RANKS, &text)?),
         None => None,
@@ -73,7 +73,7 @@ pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String>
             format!("{RANK} is {}; use the form 2/4, counted from 0", outside::spelled(&text))
         })?;
         agrees(of, ranks, RANK)?;
-        return Place::new(rank, of);
+        return RankPlace::new(rank, of);
     }
     let mut without_size = None;
     for launcher in LAUNCHERS {
@@ -84,9 +84,9 @@ pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String>
             (Some((name, text)), _) => {
                 let of = number(name, &text)?;
                 agrees(of, ranks, name)?;
-                return Place::new(rank, of);
+                return RankPlace::new(rank, of);
             }
-            (None, Some(of)) => return Place::new(rank, of),
+            (None, Some(of)) => return RankPlace::new(rank, of),
             (None, None) => without_size = without_size.or(Some(launcher)),
         }
     }
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn of(known: &[(&str, &str)]) -> Result<Place, String> {
+    fn of(known: &[(&str, &str)]) -> Result<RankPlace, String> {
         place(&|name: &str| {
             known.iter().find(|(own, _)| *own == name).map(|(_, text)| (*text).to_owned())
         })
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn each_launcher_is_understood() {
-        let third = Ok(Place { rank: 2, ranks: 4 });
+        let third = Ok(RankPlace { rank: 2, ranks: 4 });
         for launcher in LAUNCHERS {
             let mut known = vec![(launcher.rank, "2")];
             if let Some(name) = launcher.ranks {
@@ -151,10 +151,13 @@ mod tests {
         let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")];
         let mpi = [("OMPI_COMM_WORLD_RANK", "3"), ("OMPI_COMM_WORLD_SIZE", "8")];
         let both = [&slurm[..], &mpi].concat();
-        assert_eq!(of(&both), Ok(Place { rank: 3, ranks: 8 }));
-        assert_eq!(of(&[&both[..], &[(RANK, "1/2")]].concat()), Ok(Place { rank: 1, ranks: 2 }));
+        assert_eq!(of(&both), Ok(RankPlace { rank: 3, ranks: 8 }));
+        assert_eq!(
+            of(&[&both[..], &[(RANK, "1/2")]].concat()),
+            Ok(RankPlace { rank: 1, ranks: 2 })
+        );
         let pmix = [&slurm[..], &[("PMIX_RANK", "0")]].concat();
-        assert_eq!(of(&pmix), Ok(Place { rank: 0, ranks: 2 }));
+        assert_eq!(of(&pmix), Ok(RankPlace { rank: 0, ranks: 2 }));
     }
 
     #[test]

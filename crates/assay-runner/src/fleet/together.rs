@@ -13,7 +13,7 @@ use assay_study::results::tally::Tally;
 use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
-use super::message::{HostRecord, Part};
+use super::message::{HostRecord, TrialPart};
 
 /// Evidence of one machine does not describe all of them.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
@@ -31,7 +31,7 @@ pub struct OneHost {
 }
 
 impl OneHost {
-    pub fn of_part(rank: u32, name: &str, part: Part) -> Result<Self, String> {
+    pub fn of_part(rank: u32, name: &str, part: TrialPart) -> Result<Self, String> {
         if part.histograms.len() > MOST_CLASSES {
             return Err("the host sent more histograms than there are operation classes".to_owned());
         }
@@ -92,10 +92,10 @@ pub fn merge(
         made.as_ref().ok().and_then(|_| hosts.iter().filter_map(|host| host.ran.flush_ns).max());
     let (made, why) = match made {
         Ok(made) => (made, None),
-        Err(why) => (Made::default(), Some(why)),
+        Err(why) => (MergedTrial::default(), Some(why)),
     };
     let (status, reason) = ending(planned.is_lead_in(), hosts, why);
-    let Made { measured, together, latency_ns, histograms, series } = made;
+    let MergedTrial { measured, together, latency_ns, histograms, series } = made;
     let trial = Trial {
         host: 0,
         status,
@@ -111,7 +111,7 @@ pub fn merge(
 }
 
 #[derive(Default)]
-struct Made {
+struct MergedTrial {
     measured: Option<Measured>,
     together: Option<Together>,
     latency_ns: BTreeMap<String, Tally>,
@@ -166,7 +166,7 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
     (to > from).then_some((from, to))
 }
 
-fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<Made, String> {
+fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<MergedTrial, String> {
     let (from, to) = common(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
     let mut sum: Option<(Measured, io::IoDetail)> = None;
@@ -211,7 +211,7 @@ fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<Made, String> 
     };
     let histograms = latency_ns.iter().map(histogram).collect::<Result<_, String>>()?;
     let together = Together { since_go_ns: from, of: ranks, hosts: shares };
-    Ok(Made {
+    Ok(MergedTrial {
         measured: Some(measured),
         together: Some(together),
         latency_ns,

@@ -22,9 +22,9 @@ use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
 
 use asked::ProgramCall;
-use counters::Counters;
+use counters::PerfCounters;
 use group::{Group, Groups};
-use running::{Running, Stream};
+use running::{OutputStream, Running};
 use tree::{Own, Tree};
 
 /// One program runs at a time; two would disturb each other, and leftovers could belong to either.
@@ -86,10 +86,14 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     let terminal = File::open("/dev/tty").ok();
     let own = Own::find()?;
     let streams = [
-        Stream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
-        Stream::new(reads, execution.heard_bytes as usize, execution.hashed.then(Sum::default)),
+        OutputStream::new(Some(hears), KEPT_COMPLAINT_BYTES, None),
+        OutputStream::new(
+            reads,
+            execution.heard_bytes as usize,
+            execution.hashed.then(Sum::default),
+        ),
     ];
-    let counters = Counters::open(execution.counted);
+    let counters = PerfCounters::open(execution.counted);
     // The clock starts here: all further work runs in parallel with the program.
     let ends =
         Ends { null: &null, terminal: terminal.as_ref(), says: &says, prints: prints.as_ref() };

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::fleet::frame::{Opener, Sealer, Side};
+use crate::fleet::frame::{FrameSide, Opener, Sealer};
 use crate::fleet::message::Message;
-use crate::fleet::{Heard, Line};
+use crate::fleet::{Heard, RankLine};
 use assay_core::digest::Digest;
 
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,22 +26,22 @@ const TAKEN: Duration = Duration::from_secs(20);
 const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
 const PART: usize = 16 << 10;
 
-struct End {
+struct SealedEnd {
     stream: TcpStream,
     taken: Duration,
     sealer: Sealer,
     opener: Opener,
 }
 
-impl End {
-    fn new(stream: TcpStream, key: Digest, own: Side) -> std::io::Result<Self> {
+impl SealedEnd {
+    fn new(stream: TcpStream, key: Digest, own: FrameSide) -> std::io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LOOK))?;
-        let taken = if own == Side::Zero { TAKEN } else { TAKEN_BY_ZERO };
+        let taken = if own == FrameSide::Zero { TAKEN } else { TAKEN_BY_ZERO };
         // With a check after each part: a peer may read a byte now and then.
         stream.set_write_timeout(Some(LOOK))?;
-        let theirs = if own == Side::Zero { Side::Other } else { Side::Zero };
+        let theirs = if own == FrameSide::Zero { FrameSide::Other } else { FrameSide::Zero };
         Ok(Self { stream, taken, sealer: Sealer::new(key, own), opener: Opener::new(key, theirs) })
     }
 
@@ -78,13 +78,13 @@ impl End {
 
 /// The connections of one rank: rank 0 has one to each other rank, which has one to rank 0.
 pub struct Sockets {
-    ends: BTreeMap<u32, End>,
+    ends: BTreeMap<u32, SealedEnd>,
     heard: VecDeque<(u32, Heard)>,
     turned_away: u64,
 }
 
 impl Sockets {
-    const fn new(ends: BTreeMap<u32, End>, turned_away: u64) -> Self {
+    const fn new(ends: BTreeMap<u32, SealedEnd>, turned_away: u64) -> Self {
         Self { ends, heard: VecDeque::new(), turned_away }
     }
 
@@ -122,7 +122,7 @@ impl Sockets {
     }
 }
 
-impl Line for Sockets {
+impl RankLine for Sockets {
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
         let end = self.ends.get_mut(&to).ok_or("the connection is closed")?;
         end.say(message)

@@ -27,7 +27,7 @@ use assay_machine::system::network::{
     LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, Token, lab,
 };
 
-use pump::Course;
+use pump::PumpSpan;
 use wire::Wire;
 
 const CONNECT: Duration = Duration::from_secs(6);
@@ -43,7 +43,7 @@ pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     match job.peer {
         PeerAt::Address(address) => {
             let token = job.token.ok_or_else(|| link_error("no token given"))?;
-            Client::begin(address, token, job)?.run(job)
+            LinkClient::begin(address, token, job)?.run(job)
         }
         PeerAt::Lab => in_lab(job),
     }
@@ -60,7 +60,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let server = scope.spawn(move || {
             enter(lab::SERVER)?;
             let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| link_error("no address"))?;
-            let peer = peer::Peer::bind(address, token.clone(), peer::Limits::default())?;
+            let peer = peer::Peer::bind(address, token.clone(), peer::PeerLimits::default())?;
             // The receiver is gone only if the client has ended.
             let _ = listens.send(());
             peer.serve(over);
@@ -69,7 +69,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
         let client = scope.spawn(move || {
             enter(lab::CLIENT)?;
             heard.recv().map_err(|_| link_error("the peer does not listen"))?;
-            Client::begin(lab::ADDRESS, token, job)?.run(job)
+            LinkClient::begin(lab::ADDRESS, token, job)?.run(job)
         });
         let ran = client.join();
         over.store(true, Ordering::Relaxed);
@@ -98,7 +98,7 @@ fn lost(error: &io::Error) -> io::Error {
     link_error(format!("lost the connection to the peer: {error}"))
 }
 
-struct Client<'t> {
+struct LinkClient<'t> {
     address: SocketAddr,
     token: &'t Token,
     control: Wire,
@@ -108,7 +108,7 @@ struct Client<'t> {
     next: u64,
 }
 
-impl<'t> Client<'t> {
+impl<'t> LinkClient<'t> {
     fn begin(peer: &str, token: &'t Token, job: &LinkJob<'_>) -> io::Result<Self> {
         let (address, stream) = connect(peer)?;
         if job.stop.load(Ordering::Relaxed) {
@@ -178,7 +178,7 @@ impl<'t> Client<'t> {
         self.order(go, "going")?;
         let began = Instant::now();
         let time = Duration::from_nanos(phase.whole_ns());
-        let course = Course { began, until: began + time, slices: slices(phase), most: None };
+        let course = PumpSpan { began, until: began + time, slices: slices(phase), most: None };
         let (probes, down_bytes) = thread::scope(|scope| {
             let out = scope.spawn(|| pump::send(&up, &course, job.stop));
             let into = scope.spawn(|| pump::receive(&down, &course, job.stop));

@@ -24,7 +24,7 @@ use assay_study::file::Fresh;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
 
-struct Slot<'a> {
+struct BedSlot<'a> {
     place: usize,
     site: Site,
     survey: Survey,
@@ -53,7 +53,7 @@ pub struct TestBed<'a> {
     system: &'a dyn System,
     demands: &'a Demands,
     // Before the guard: files must be closed before their device stack is removed.
-    slots: Vec<Slot<'a>>,
+    slots: Vec<BedSlot<'a>>,
     up: Option<Up>,
     /// The devices of the target, if Assay created them.
     own: Vec<(Stack, Raised)>,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
-use super::fleet::{self, Fleet, Gate};
+use super::fleet::{self, RunningFleet, StartBarrier};
 use super::others::Others;
 use super::request::{Consented, Looks};
-use super::schedule::{Schedule, ScheduleStep};
-use super::setting::Setting;
+use super::schedule::{ScheduleStep, TrialSchedule};
+use super::setting::TrialContext;
 use super::writer::{ResultWriter, Unkept};
 use super::{changes, cuts, surroundings, trial};
 use assay_core::failure::Failure;
@@ -44,12 +44,12 @@ pub struct Conductor<'a> {
     /// Start of the study, minus the time of earlier sessions.
     pub began_ns: u64,
     /// The other hosts of a fleet, for which each trial waits.
-    pub fleet: Option<RefCell<Fleet<'a>>>,
-    pub progress: Progress,
+    pub fleet: Option<RefCell<RunningFleet<'a>>>,
+    pub progress: TrialProgress,
 }
 
 #[derive(Default)]
-pub struct Progress {
+pub struct TrialProgress {
     probes: Probes,
     pace: TrialPace,
     /// End of the time covered by the records of trials.
@@ -101,7 +101,7 @@ impl Conductor<'_> {
 
     /// The run loop: the schedule names the next trial until the study ends.
     fn run_trials(&mut self, context: &mut Context<'_>) -> End {
-        let mut schedule = Schedule::start(self, context);
+        let mut schedule = TrialSchedule::start(self, context);
         loop {
             let step = match schedule.next(self, context) {
                 Ok(step) => step,
@@ -184,7 +184,7 @@ impl Conductor<'_> {
         // Original settings are not a level: rolling back does not help.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let keep = self.writer.bundle().map(Bundle::so_far);
-        let setting = Setting {
+        let setting = TrialContext {
             system: self.system,
             plan,
             site,
@@ -195,7 +195,7 @@ impl Conductor<'_> {
             limits: limits.as_ref(),
             keep,
             directory: self.writer.bundle().map(Bundle::directory),
-            gate: self.fleet.as_ref().map(|fleet| fleet as &dyn Gate),
+            gate: self.fleet.as_ref().map(|fleet| fleet as &dyn StartBarrier),
         };
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.progress.probes, context.stop);
@@ -243,7 +243,7 @@ impl Conductor<'_> {
 
     /// Looks at the production workload before anything is changed under it; warns if that is not possible.
     pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
-        let Progress { others, probes, .. } = &mut self.progress;
+        let TrialProgress { others, probes, .. } = &mut self.progress;
         *others = Others::from_records(&self.plan, &self.trials);
         let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
         let Some(workload) = first else { return };

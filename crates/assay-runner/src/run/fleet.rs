@@ -6,7 +6,7 @@
 mod result;
 mod zero;
 
-pub use result::{Kept, finished, part};
+pub use result::{RankResult, finished, part};
 pub use zero::OfHost;
 
 use std::cell::RefCell;
@@ -18,9 +18,11 @@ use std::time::Duration;
 use super::conductor::End;
 use super::trial::Done;
 use crate::fleet::common::{self, Common, Proof};
-use crate::fleet::message::{HostRecord, Joined, Message, Next, Part, Process, Purpose, Welcome};
-use crate::fleet::ranks::Place;
-use crate::fleet::{Heard, Line};
+use crate::fleet::message::{
+    FleetPurpose, HostRecord, Joined, Message, Next, Process, TrialPart, Welcome,
+};
+use crate::fleet::ranks::RankPlace;
+use crate::fleet::{Heard, RankLine};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
@@ -30,10 +32,10 @@ use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
 
-pub struct Member<'a> {
-    pub line: Box<dyn Line + 'a>,
-    pub place: Place,
-    pub purpose: Purpose,
+pub struct FleetMember<'a> {
+    pub line: Box<dyn RankLine + 'a>,
+    pub place: RankPlace,
+    pub purpose: FleetPurpose,
     pub name: String,
     pub on_failure: OnFailure,
     /// Additional time to wait for a rank.
@@ -43,7 +45,7 @@ pub struct Member<'a> {
 }
 
 #[derive(Clone, Debug)]
-struct Turn {
+struct FleetTurn {
     planned: PlannedTrial,
     patience_ns: u64,
     meeting: u64,
@@ -54,10 +56,10 @@ struct Turn {
     void: Option<String>,
 }
 
-pub struct Fleet<'a> {
+pub struct RunningFleet<'a> {
     system: &'a dyn System,
     stop: &'a AtomicBool,
-    member: Member<'a>,
+    member: FleetMember<'a>,
     id: String,
     seed: u64,
     proof: Option<Proof>,
@@ -66,11 +68,11 @@ pub struct Fleet<'a> {
     fellows: BTreeSet<u32>,
     /// Ranks that share a machine; only rank 0 knows.
     on_one_machine: Vec<Vec<u32>>,
-    turn: Option<Turn>,
+    turn: Option<FleetTurn>,
     meetings: u64,
     over: Option<String>,
     news: Vec<String>,
-    kept: Kept<'a>,
+    kept: RankResult<'a>,
     /// Surveys of each host for a preview; only rank 0 knows.
     surveyed: Vec<OfHost>,
 }
@@ -84,12 +86,12 @@ const LONGER: u32 = 2;
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const NUMBERS: &str = "/proc/self/ns/pid";
 
-impl<'a> Fleet<'a> {
+impl<'a> RunningFleet<'a> {
     /// Joins a fleet: each rank receives its ID and seed; rank 0 draws the seed if none is given.
     pub fn join(
         system: &'a dyn System,
         stop: &'a AtomicBool,
-        member: Member<'a>,
+        member: FleetMember<'a>,
         asked: Option<u64>,
         targets: &[String],
     ) -> Outcome<Self> {
@@ -115,7 +117,7 @@ impl<'a> Fleet<'a> {
             meetings: 0,
             over: None,
             news: Vec::new(),
-            kept: Kept::default(),
+            kept: RankResult::default(),
             surveyed: Vec::new(),
         };
         let joined = if fleet.leads() { fleet.take_in() } else { fleet.come_in(targets) };
@@ -249,7 +251,7 @@ impl<'a> Fleet<'a> {
             self.leave(&why);
             return Err(self.end(why));
         }
-        self.turn = Some(Turn::new(&next.planned, next.meeting, next.patience_ns));
+        self.turn = Some(FleetTurn::new(&next.planned, next.meeting, next.patience_ns));
         Ok(next)
     }
 
@@ -331,7 +333,7 @@ impl<'a> Fleet<'a> {
             return;
         }
         let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
-        let part = Part {
+        let part = TrialPart {
             order: record.order,
             ran: HostRecord {
                 status: record.status,
@@ -376,7 +378,7 @@ impl<'a> Fleet<'a> {
     }
 }
 
-impl Turn {
+impl FleetTurn {
     fn new(planned: &PlannedTrial, meeting: u64, patience_ns: u64) -> Self {
         Self {
             planned: planned.clone(),
@@ -425,14 +427,14 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
     fits.then_some(()).ok_or_else(|| "rank 0 requested a trial that is not in the plan".to_owned())
 }
 
-pub trait Gate {
+pub trait StartBarrier {
     fn meet(&self) -> Result<(), String>;
 
     /// The work begins; counting starts after the ramp. Simulated work has a separate clock.
     fn begins(&self, ramp_ns: u64, is_simulated: bool);
 }
 
-impl Gate for RefCell<Fleet<'_>> {
+impl StartBarrier for RefCell<RunningFleet<'_>> {
     fn meet(&self) -> Result<(), String> {
         self.borrow_mut().meet(Ok(()))
     }

@@ -19,10 +19,10 @@ const MS_NS: u64 = 1_000_000;
 
 pub struct Post<'a> {
     scene: Scene<'a>,
-    inner: Mutex<Inner<'a>>,
+    inner: Mutex<LookoutState<'a>>,
 }
 
-struct Inner<'a> {
+struct LookoutState<'a> {
     probes: &'a mut Probes,
     last: Option<Sighting>,
     /// Time during which a class of a device had requests in flight without a completion, nanoseconds.
@@ -31,24 +31,24 @@ struct Inner<'a> {
 
 struct Sighting {
     at_ns: u64,
-    devices: Presence<BTreeMap<String, Device>>,
+    devices: Presence<BTreeMap<String, DeviceState>>,
     pressure: Presence<DevicePressure>,
     processors: Presence<Vec<(u32, Ticks)>>,
 }
 
 #[derive(Clone, Copy)]
-struct Device {
+struct DeviceState {
     counters: Counters,
     under_way: [u64; 2],
 }
 
 impl<'a> Post<'a> {
     pub fn new(scene: Scene<'a>, probes: &'a mut Probes) -> Self {
-        let inner = Inner { probes, last: None, still: BTreeMap::new() };
+        let inner = LookoutState { probes, last: None, still: BTreeMap::new() };
         Self { scene, inner: Mutex::new(inner) }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner<'a>> {
+    fn inner(&self) -> MutexGuard<'_, LookoutState<'a>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,7 +61,7 @@ impl<'a> Post<'a> {
                 Presence::Present(counters) => {
                     let under_way = devices::under_way(system, name);
                     let under_way = under_way.value().copied().unwrap_or([0, counters.in_flight]);
-                    found.insert(name.clone(), Device { counters, under_way });
+                    found.insert(name.clone(), DeviceState { counters, under_way });
                 }
                 Presence::Absent(reason) => absent = Some(format!("{name}: {reason}")),
             }
@@ -91,7 +91,7 @@ impl Lookout for Post<'_> {
     }
 }
 
-impl Inner<'_> {
+impl LookoutState<'_> {
     fn glance(
         &mut self,
         before: &Sighting,
@@ -101,7 +101,7 @@ impl Inner<'_> {
     ) -> Result<Glance, String> {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
         let (early, late) = (present(&before.devices)?, present(&now.devices)?);
-        let grown: Vec<(&String, Counters, Device)> = late
+        let grown: Vec<(&String, Counters, DeviceState)> = late
             .iter()
             .filter_map(|(name, late)| {
                 Some((name, late.counters.sub(&early.get(name)?.counters), *late))
@@ -189,7 +189,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
 }
 
 /// Completions by class from the kernel's counters: count, bytes and milliseconds.
-fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, ClassRequests> {
+fn counted(grown: &[(&String, Counters, DeviceState)]) -> BTreeMap<String, ClassRequests> {
     let mut sums: BTreeMap<String, ClassRequests> = BTreeMap::new();
     for (_, own, _) in grown {
         let served = |requests, bytes, ms: u64| ClassRequests {

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::event::Context;
-use super::setting::Setting;
+use super::setting::TrialContext;
 use assay_core::presence::Presence;
 use assay_machine::probes::disk;
 use assay_machine::system::System;
@@ -21,7 +21,7 @@ const TOLERATED: f64 = 0.02;
 
 /// Writes the data for reads, waits until devices are idle, and empties or fills the page cache; else returns why.
 pub(super) fn prepare(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     seed: u64,
     stop: &AtomicBool,
@@ -68,7 +68,7 @@ fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
     }
 }
 
-fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
+fn see(wanted: Cache, setting: &TrialContext<'_>) -> Result<(), String> {
     let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;
     let (name, holds) = match wanted {
@@ -81,7 +81,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
     })
 }
 
-fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
+fn fill_cache(setting: &TrialContext<'_>) -> Result<(), String> {
     let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
     let area = setting.range();
     let mut buffer = vec![0; STEP];
@@ -98,7 +98,7 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
 }
 
 /// A stacked file system (gocryptfs, overlay) also reads through the page cache of the one below.
-fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
+fn forget_below(setting: &TrialContext<'_>) -> Result<(), String> {
     if setting.site.backing == Backing::Memory {
         return Ok(());
     }
@@ -110,7 +110,7 @@ fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
     })
 }
 
-fn forget_cached(setting: &Setting<'_>) {
+fn forget_cached(setting: &TrialContext<'_>) {
     if let Some(file) = setting.surveyed.opened.file() {
         // The later reading of cached pages shows the effect.
         let _ = setting.system.drop_cached(file, setting.range());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::fleet::{Fleet, Member, OfHost};
+use super::fleet::{FleetMember, OfHost, RunningFleet};
 use super::places::{Place, extent, places_of};
 use super::request::Consented;
 use super::start::{most_load_can_be_told, nothing_left};
@@ -17,7 +17,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, Survey};
 
-pub struct Preview {
+pub struct StudyPreview {
     pub study: Study,
     pub plan: Plan,
     pub sites: Vec<Site>,
@@ -32,7 +32,7 @@ pub fn preview(
     targets: &[String],
     consented: &Consented,
     quick: Option<Quick>,
-) -> Outcome<Preview> {
+) -> Outcome<StudyPreview> {
     let study = now::resolved(system, study, targets)?;
     let demands = Demands::from_study(&study);
     let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
@@ -46,7 +46,7 @@ pub fn preview(
 
 pub struct AllHosts {
     /// Common to all hosts, except the targets, which are this host's.
-    pub own: Preview,
+    pub own: StudyPreview,
     pub hosts: Vec<OfHost>,
 }
 
@@ -54,14 +54,14 @@ impl AllHosts {
     /// Previews a study on this host and others, which prove that their plans are equal.
     pub fn preview(
         system: &dyn System,
-        member: Member<'_>,
+        member: FleetMember<'_>,
         stop: &AtomicBool,
         study: Study,
         targets: &[String],
         consented: &Consented,
         quick: Option<Quick>,
     ) -> Outcome<Self> {
-        let mut fleet = Fleet::join(system, stop, member, study.seed, targets)?;
+        let mut fleet = RunningFleet::join(system, stop, member, study.seed, targets)?;
         let study = Study { seed: Some(fleet.seed()), ..study };
         let own = shared(system, &mut fleet, study, targets, consented, quick);
         if let Err(failure) = &own {
@@ -74,12 +74,12 @@ impl AllHosts {
 
 fn shared(
     system: &dyn System,
-    fleet: &mut Fleet<'_>,
+    fleet: &mut RunningFleet<'_>,
     study: Study,
     targets: &[String],
     consented: &Consented,
     quick: Option<Quick>,
-) -> Outcome<Preview> {
+) -> Outcome<StudyPreview> {
     let seen = preview(system, study, targets, consented, None)?;
     let mut surveys = seen.plan.surveys.clone();
     let common = fleet.agree(&surveys)?;
@@ -93,7 +93,7 @@ fn shared(
     let plan = plan::make(&study, surveys, fleet.seed());
     most_load_can_be_told(&plan)?;
     fleet.prove(&plan)?;
-    Ok(Preview { study, plan, ..seen })
+    Ok(StudyPreview { study, plan, ..seen })
 }
 
 /// A plan from estimates, and the subject of each survey.
@@ -104,7 +104,7 @@ pub(super) fn of_places(
     places: &[Place],
     quick: Option<Quick>,
     seed: u64,
-) -> Outcome<Preview> {
+) -> Outcome<StudyPreview> {
     let demands = design.demands;
     let (mut surveys, mut sites) = (Vec::new(), Vec::new());
     for place in places {
@@ -126,7 +126,7 @@ pub(super) fn of_places(
     }
     let plan = plan::make(&study, surveys, seed);
     most_load_can_be_told(&plan)?;
-    Ok(Preview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
+    Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 
 fn estimated(
@@ -136,7 +136,7 @@ fn estimated(
     targets: &[String],
     Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
-) -> Outcome<(Preview, Vec<Place>)> {
+) -> Outcome<(StudyPreview, Vec<Place>)> {
     changes::permitted(demands, allowed)?;
     let places = match demands.ground {
         TargetGround::Own { size, members } => vec![Place::to_be(size, members)],

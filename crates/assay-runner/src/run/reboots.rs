@@ -40,7 +40,7 @@ const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
 const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SUDO_GID"];
 
 #[derive(Clone, Debug)]
-pub struct Proposal {
+pub struct RebootProposal {
     pub study: Study,
     pub id: String,
     pub boots: u32,
@@ -49,14 +49,14 @@ pub struct Proposal {
     pub cautions: Vec<String>,
 }
 
-impl Proposal {
+impl RebootProposal {
     pub fn path(&self) -> PathBuf {
         let [file, _] = unit_files(UNIT, WANTED_BY);
         file
     }
 }
 
-pub enum Step {
+pub enum RebootStep {
     Done(Box<Finished>),
     Restarts { recorded: usize, of: usize },
     Ended(Box<Finished>),
@@ -68,7 +68,7 @@ pub fn propose(
     study: Study,
     boots: u32,
     results: PathBuf,
-) -> Outcome<Proposal> {
+) -> Outcome<RebootProposal> {
     let program = ready::check(system, &results)?;
     refuse_unfinished(system)?;
     let id = id::of_study(system, Some(&results), &system.now());
@@ -77,7 +77,7 @@ pub fn propose(
     let name = asked(&study)?.workload.work.kind().about.name;
     let unit = unit(system, name, &id, &program, &results, &journal)?;
     let cautions = ready::cautions(system);
-    Ok(Proposal { study, id, boots, results, unit, cautions })
+    Ok(RebootProposal { study, id, boots, results, unit, cautions })
 }
 
 /// The unit: it runs once per boot, and only while the journal of changes contains it.
@@ -130,8 +130,12 @@ fn unit(
 }
 
 /// Starts: creates the bundle and the unit, and restarts. On failure, all changes are reverted.
-pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>) -> Outcome<()> {
-    let Proposal { mut study, id, boots, results, unit, .. } = proposal;
+pub fn start(
+    system: &dyn System,
+    proposal: RebootProposal,
+    context: &mut Context<'_>,
+) -> Outcome<()> {
+    let RebootProposal { mut study, id, boots, results, unit, .. } = proposal;
     let records = asked(&study)?.records;
     let (factor, recording) = (records.factor(), records.recording());
     let now = [records.running(system, &results)?];
@@ -230,7 +234,11 @@ pub fn begin_boot(
 }
 
 /// Records the boots since the last call, then restarts or ends; removes the unit on failure.
-pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+pub fn after_boot(
+    system: &dyn System,
+    acting: Acting,
+    context: &mut Context<'_>,
+) -> Outcome<RebootStep> {
     let id = acting.stored.id.clone();
     let went = go_on(system, acting, context);
     match went {
@@ -242,10 +250,10 @@ pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>
     }
 }
 
-fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<RebootStep> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
-        return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
+        return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
     }
     let (recorded, of) = (finished.trials.len(), finished.plan.trials.len());
     if let Some(unkept) = &finished.unkept {
@@ -253,7 +261,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     }
     if recorded >= of {
         give_up(system, &finished.id)?;
-        return Ok(Step::Done(Box::new(finished)));
+        return Ok(RebootStep::Done(Box::new(finished)));
     }
     let grace = GRACE.as_secs();
     (context.tell)(Event::Warning(format!(
@@ -267,7 +275,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     let home = identity::state_directory(system)?;
     let journal = Journal::go_on(system, &journals(&home), &finished.id)?;
     let Some(mut journal) = journal.filter(|_| !context.is_stopped()) else {
-        return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
+        return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
     };
     let unit = journal.undos().iter().find_map(|undo| match undo {
         Undo::Unit { written, .. } => Some(written.clone()),
@@ -275,7 +283,7 @@ fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outc
     });
     let unit = unit.ok_or_else(|| Failure::refused("the journal of changes contains no unit"))?;
     restart(system, &mut journal, &unit)?;
-    Ok(Step::Restarts { recorded, of })
+    Ok(RebootStep::Restarts { recorded, of })
 }
 
 /// Logs and syncs that a boot began: an interrupted boot leaves a trace.

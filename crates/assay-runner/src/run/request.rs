@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::fleet::Member;
+use super::fleet::FleetMember;
 use assay_machine::system::System;
 use assay_machine::system::identity::{self, Caller};
 use assay_study::file::Study;
@@ -65,7 +65,7 @@ pub struct Request<'a> {
     pub quick: Option<Quick>,
     pub foresee: Option<&'a Foresee<'a>>,
     pub read: Option<NumberOf>,
-    pub fleet: Option<Member<'a>>,
+    pub fleet: Option<FleetMember<'a>>,
 }
 
 impl Request<'_> {

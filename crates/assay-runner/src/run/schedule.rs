@@ -24,7 +24,7 @@ pub struct ScheduleStep {
     pub remaining_ns: u64,
 }
 
-pub enum Schedule {
+pub enum TrialSchedule {
     /// The plan in its order. In a load search, earlier trials set the load of the next one.
     Fixed {
         next: usize,
@@ -48,7 +48,7 @@ pub struct RaceSchedule {
     later_ns: u64,
 }
 
-impl Schedule {
+impl TrialSchedule {
     pub fn start(conductor: &mut Conductor<'_>, context: &mut Context<'_>) -> Self {
         let Conductor { plan, trials, .. } = &*conductor;
         if race::is_one(plan) {

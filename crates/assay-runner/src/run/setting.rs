@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::fleet::Gate;
+use super::fleet::StartBarrier;
 use super::survey::Surveyed;
 use assay_core::presence::Presence;
 use assay_machine::probes::{Asked, Scene, page_cache};
@@ -16,7 +16,7 @@ use assay_study::results::plan::Plan;
 use assay_workloads::production::HarmLimits;
 
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub struct TrialContext<'a> {
     pub system: &'a dyn System,
     pub plan: &'a Plan,
     pub site: &'a Site,
@@ -29,10 +29,10 @@ pub struct Setting<'a> {
     pub limits: Option<&'a HarmLimits>,
     pub keep: Option<&'a SoFar<'a>>,
     pub directory: Option<&'a Path>,
-    pub gate: Option<&'a dyn Gate>,
+    pub gate: Option<&'a dyn StartBarrier>,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> TrialContext<'a> {
     pub fn scene(&self) -> Scene<'a> {
         let file = self.surveyed.opened.file().map(|file| (file, self.range()));
         let plan = self.plan;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
-use super::conductor::{Conductor, Finished, Progress};
+use super::conductor::{Conductor, Finished, TrialProgress};
 use super::event::{Context, Event};
-use super::fleet::Fleet;
+use super::fleet::RunningFleet;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::writer::ResultWriter;
@@ -40,7 +40,7 @@ pub fn run(
         return begin(system, request, stop, tell, &mut None);
     };
     let seed = request.study.seed;
-    let mut fleet = Some(Fleet::join(system, stop, member, seed, &request.targets)?);
+    let mut fleet = Some(RunningFleet::join(system, stop, member, seed, &request.targets)?);
     let ran = begin(system, request, stop, tell, &mut fleet);
     if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
         // The others must not wait for messages that never come.
@@ -54,13 +54,13 @@ fn begin<'a>(
     mut request: Request<'_>,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
-    fleet: &mut Option<Fleet<'a>>,
+    fleet: &mut Option<RunningFleet<'a>>,
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
     let asked = request.study.clone();
     request.study = now::resolved(system, request.study, &request.targets)?;
-    let seed = fleet.as_ref().map(Fleet::seed).or(request.study.seed);
+    let seed = fleet.as_ref().map(RunningFleet::seed).or(request.study.seed);
     let seed = seed.unwrap_or_else(|| entropy(system));
     let id = id::of_study(system, request.results.as_deref(), &started);
     let targets = &request.targets;
@@ -130,7 +130,7 @@ fn begin<'a>(
         looks: Looks { judge, log, read },
         began_ns,
         fleet: fleet.take().map(RefCell::new),
-        progress: Progress::default(),
+        progress: TrialProgress::default(),
     };
     Ok(conductor.run(&mut context))
 }
@@ -168,7 +168,7 @@ fn survey(
     design: &ResolvedDesign<'_>,
     mut study: Study,
     quick: Option<Quick>,
-    mut fleet: Option<&mut Fleet<'_>>,
+    mut fleet: Option<&mut RunningFleet<'_>>,
 ) -> Outcome<(Study, Plan)> {
     bed.survey(context, design)?;
     if let Some(fleet) = &mut fleet {
@@ -332,7 +332,7 @@ pub fn resume(
         looks,
         began_ns,
         fleet: None,
-        progress: Progress::default(),
+        progress: TrialProgress::default(),
     };
     Ok(conductor.run(&mut context))
 }

@@ -672,7 +672,7 @@ fn every_preset_dry_runs() {
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = able();
             let looks = assay_study::plan::most_load::limit(&study).is_some();
-            let Preview { study, plan, .. } =
+            let StudyPreview { study, plan, .. } =
                 preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
             let all = without::grid(&study.factors);
             let constraints = without::constraints(&study);

@@ -7,10 +7,10 @@ use std::time::Duration;
 use assay_load::Bystanders;
 
 use super::cuts;
-use super::fleet::Gate;
+use super::fleet::StartBarrier;
 use super::lookout::Post;
 use super::prepare::prepare;
-use super::setting::Setting;
+use super::setting::TrialContext;
 use assay_analysis::import;
 use assay_analysis::rules;
 use assay_core::quantity::units::show;
@@ -48,7 +48,7 @@ const KILLED: &str = "the program ended before Assay read the counter";
 const LEFT_OUT: &str = "warm-up: excluded by design";
 
 pub fn run(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     planned: &PlannedTrial,
     probes: &mut Probes,
     stop: &AtomicBool,
@@ -114,12 +114,12 @@ pub fn run(
 }
 
 /// Waits for the other hosts: when the settings are ready, and right before the work.
-fn meet(setting: &Setting<'_>) -> Result<(), String> {
-    setting.gate.map_or(Ok(()), Gate::meet)
+fn meet(setting: &TrialContext<'_>) -> Result<(), String> {
+    setting.gate.map_or(Ok(()), StartBarrier::meet)
 }
 
 fn measure(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     planned: &PlannedTrial,
     background: Option<&background::BackgroundLoad<'_>>,
@@ -171,7 +171,7 @@ fn measure(
 
 /// Reads the written data back if the workload is verified, after all probes.
 fn verify(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     ran: &mut RunResult,
     stop: &AtomicBool,
@@ -182,7 +182,7 @@ fn verify(
 }
 
 fn look_on(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     probes: &mut Probes,
     stop: &AtomicBool,
@@ -218,7 +218,7 @@ pub fn taken_back(measured: &Measured) -> Option<String> {
 }
 
 fn background<'a>(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &'a PlannedWorkload,
 ) -> Result<Option<background::BackgroundLoad<'a>>, String> {
     let Some(Background { work, .. }) = &workload.background else { return Ok(None) };
@@ -248,7 +248,7 @@ pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
 }
 
 fn status(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     record: &Trial,
     planned: &PlannedTrial,
@@ -280,7 +280,7 @@ fn status(
 }
 
 /// Rests, then runs the readings of the probes. Returns the duration of the readings right before the run.
-fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
+fn watch(setting: &TrialContext<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
     let (system, scene) = (setting.system, setting.scene());
     probes.look(Moment::Ready, &scene);
     probes.look(Moment::BeforeRest, &scene);
@@ -299,7 +299,7 @@ fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes)
 
 /// Runs the readings of the probes after the run and the sync. Returns the sync's duration or error.
 fn evidence(
-    setting: &Setting<'_>,
+    setting: &TrialContext<'_>,
     workload: &PlannedWorkload,
     probes: &mut Probes,
 ) -> (Evidence, Result<Option<u64>, String>) {

@@ -47,7 +47,7 @@ pub struct FoundStamps {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     pub format: &'static str,
     pub target: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct Report {
     pub unverified: Vec<String>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Returns the command's outcome: wrong data fail; an empty or partial pass is inconclusive.
     pub fn ended(&self) -> Outcome<()> {
         let found = &self.verified;
@@ -84,7 +84,7 @@ impl Report {
     }
 }
 
-pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<Report> {
+pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<VerifyReport> {
     let target = path.display().to_string();
     let site = resolve(system, &path.to_string_lossy())?;
     let _holds = hold(system, &site)?;
@@ -98,7 +98,7 @@ pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<R
         "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
     );
     let runs = stamps(&found.runs);
-    Ok(Report {
+    Ok(VerifyReport {
         format: FORMAT,
         target,
         trial: None,
@@ -128,7 +128,7 @@ pub fn of_result(
     directory: &Path,
     stored: &Stored,
     stop: &AtomicBool,
-) -> Outcome<Report> {
+) -> Outcome<VerifyReport> {
     let place = place(stored)?;
     let site = &stored.environment.sites[place];
     let known = known(system, directory, stored, place)?;
@@ -163,7 +163,7 @@ pub fn of_result(
         trial: chosen.trial.order.saturating_add(1),
         ended: chosen.written.ended,
     };
-    Ok(Report {
+    Ok(VerifyReport {
         format: FORMAT,
         target: site.target.clone(),
         trial: Some(of),
@@ -225,19 +225,24 @@ fn place(stored: &Stored) -> Outcome<usize> {
 }
 
 #[derive(Clone)]
-struct Chosen {
+struct ChosenTrial {
     trial: PlannedTrial,
     written: Written,
     started: Option<String>,
 }
 
-struct Known {
-    last: Option<Chosen>,
+struct KnownTrials {
+    last: Option<ChosenTrial>,
     /// The trials of the plan, followed by repeats.
     trials: Vec<PlannedTrial>,
 }
 
-fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -> Outcome<Known> {
+fn known(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    place: usize,
+) -> Outcome<KnownTrials> {
     let (mut last, mut ran) = (None, Vec::new());
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
         ran.push(RanTrial::from(&record));
@@ -251,11 +256,11 @@ fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -
     })?;
     let again = repeats::repeats(&stored.plan, &ran).into_iter().map(|(trial, _)| trial);
     let trials = stored.plan.trials.iter().cloned().chain(again).collect();
-    Ok(Known { last, trials })
+    Ok(KnownTrials { last, trials })
 }
 
 /// A trial from its record: repeats, and trials with another setting than planned, are not in the plan.
-fn recorded(record: Trial, written: Written) -> Chosen {
+fn recorded(record: Trial, written: Written) -> ChosenTrial {
     let trial = PlannedTrial {
         order: record.order,
         host: record.host,
@@ -265,16 +270,16 @@ fn recorded(record: Trial, written: Written) -> Chosen {
         arm: record.arm,
         seed: written.seed,
     };
-    Chosen { trial, written, started: Some(record.started) }
+    ChosenTrial { trial, written, started: Some(record.started) }
 }
 
 /// Returns the run that wrote last: a recorded one, or an interrupted one identified by its stamps.
 fn chosen(
     stored: &Stored,
     place: usize,
-    known: &Known,
+    known: &KnownTrials,
     newest: Option<&FoundRun>,
-) -> Outcome<Chosen> {
+) -> Outcome<ChosenTrial> {
     let is_newer =
         |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
     let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
@@ -293,7 +298,7 @@ fn chosen(
     let trial = known.trials.iter().find(is_it).cloned().ok_or_else(|| {
         Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
     })?;
-    Ok(Chosen { trial, written: found.clone(), started: None })
+    Ok(ChosenTrial { trial, written: found.clone(), started: None })
 }
 
 /// Fails if the area was filled again after a trial: a resumed study begins with that.
@@ -301,7 +306,7 @@ fn not_filled_since(
     system: &dyn System,
     directory: &Path,
     stored: &Stored,
-    chosen: &Chosen,
+    chosen: &ChosenTrial,
 ) -> Outcome<()> {
     let Some(started) = &chosen.started else { return Ok(()) };
     let log = bundle::log(system, directory);
@@ -369,9 +374,9 @@ mod tests {
     use super::*;
     use assay_core::failure::Kind;
 
-    fn report(verified: Verified) -> Report {
+    fn report(verified: Verified) -> VerifyReport {
         let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());
-        Report {
+        VerifyReport {
             format: FORMAT,
             target,
             trial: None,

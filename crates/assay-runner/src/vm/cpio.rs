@@ -6,7 +6,7 @@ const LAST: &str = "TRAILER!!!";
 const STEP: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CpioKind {
     Directory,
     File,
     /// Symbolic link: its content is the link's destination.
@@ -14,7 +14,7 @@ pub enum Kind {
     Device(u32, u32),
 }
 
-impl Kind {
+impl CpioKind {
     const fn bits(self) -> u32 {
         match self {
             Self::Directory => 0o040_000,
@@ -33,23 +33,23 @@ pub struct Archive {
 
 impl Archive {
     /// Adds an entry of root. `path` has no leading slash; directories come before their content.
-    pub fn add(&mut self, path: &str, kind: Kind, permissions: u32, content: &[u8]) {
+    pub fn add(&mut self, path: &str, kind: CpioKind, permissions: u32, content: &[u8]) {
         self.entries += 1;
         self.put(path, kind, permissions, content);
     }
 
     pub fn end(mut self) -> Vec<u8> {
         self.entries = 0;
-        self.put(LAST, Kind::File, 0, &[]);
+        self.put(LAST, CpioKind::File, 0, &[]);
         self.bytes
     }
 
-    fn put(&mut self, path: &str, kind: Kind, permissions: u32, content: &[u8]) {
+    fn put(&mut self, path: &str, kind: CpioKind, permissions: u32, content: &[u8]) {
         let (major, minor) = match kind {
-            Kind::Device(major, minor) => (major, minor),
+            CpioKind::Device(major, minor) => (major, minor),
             _ => (0, 0),
         };
-        let links = if kind == Kind::Directory { 2 } else { 1 };
+        let links = if kind == CpioKind::Directory { 2 } else { 1 };
         let mode = if self.entries == 0 { 0 } else { kind.bits() | permissions };
         // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor,
         // namesize, check
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn an_entry_is_a_head_its_name_and_its_bytes() {
         let mut archive = Archive::default();
-        archive.add("five", Kind::File, 0o644, b"12345");
+        archive.add("five", CpioKind::File, 0o644, b"12345");
         let bytes = archive.end();
         let head = "07070100000001000081a400000000000000000000000100000000000000050000000000000000\
                     00000000000000000000000500000000";

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use assay_machine::system::powered::FarSide;
 
 use crate::vm::files::Files;
-use crate::vm::machine::{Accelerator, Machine, Setup};
-use crate::vm::monitor::{Monitor, taken};
+use crate::vm::machine::{Accelerator, QemuMachine, Setup};
+use crate::vm::monitor::{QemuMonitor, taken};
 use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
@@ -40,12 +40,12 @@ pub struct Mould {
 
 enum Keeping {
     NotYet,
-    Kept(Kept),
+    Kept(LastWords),
     /// Saving failed, or the saved state does not run.
     Never,
 }
 
-struct Kept {
+struct LastWords {
     path: PathBuf,
     /// Output that was not read before saving: each guest from the saved state repeats it.
     said: Vec<u8>,
@@ -53,10 +53,10 @@ struct Kept {
     drive_bytes: u64,
 }
 
-struct Begun {
-    machine: Machine,
+struct BegunGuest {
+    machine: QemuMachine,
     talk: UnixStream,
-    monitor: Monitor,
+    monitor: QemuMonitor,
     server: JoinHandle<()>,
 }
 
@@ -97,7 +97,7 @@ impl Mould {
     }
 
     /// A guest from the saved state, if it exists, and its earlier output.
-    fn gone_on(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(Begun, Vec<u8>)>> {
+    fn gone_on(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(BegunGuest, Vec<u8>)>> {
         let Keeping::Kept(kept) = &self.kept else { return Ok(None) };
         if kept.drive_bytes != store.bytes() {
             return Ok(None);
@@ -111,21 +111,21 @@ impl Mould {
         Ok(Some((begun, kept.said.clone())))
     }
 
-    fn begun(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<Begun> {
+    fn begun(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<BegunGuest> {
         let pair = || UnixStream::pair().map_err(|error| format!("socket pair: {error}"));
         let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
             [pair()?, pair()?, pair()?];
         let ends = [its_drive, its_talk, its_monitor].map(OwnedFd::from);
         let mut setup = self.setup.clone();
         setup.more.extend(words);
-        let machine = Machine::driven(&setup, ends)?;
+        let machine = QemuMachine::driven(&setup, ends)?;
         let store = Arc::clone(store);
         // It ends with the stream: then the guest has no drive any more.
         let server = thread::spawn(move || drop(serve(&mut drive, &*store)));
-        Ok(Begun { machine, talk, monitor: Monitor::new(monitor), server })
+        Ok(BegunGuest { machine, talk, monitor: QemuMonitor::new(monitor), server })
     }
 
-    fn lives(&self, machine: &mut Machine) -> bool {
+    fn lives(&self, machine: &mut QemuMachine) -> bool {
         let began = Instant::now();
         while began.elapsed() < SIGN_OF_LIFE && !machine.has_ended() {
             if !self.files.from("end", 0).is_empty() {
@@ -137,14 +137,14 @@ impl Mould {
     }
 
     /// Saves the state of a guest if booting another one is slow; the guest continues.
-    fn keep(&mut self, monitor: &mut Monitor, said: &[u8], drive_bytes: u64) -> Done<()> {
+    fn keep(&mut self, monitor: &mut QemuMonitor, said: &[u8], drive_bytes: u64) -> Done<()> {
         if !matches!(self.kept, Keeping::NotYet) || self.setup.accelerator != Accelerator::Tcg {
             return Ok(());
         }
         self.kept = Keeping::Never;
         let path = self.files.make(KEPT)?;
         if monitor.keep(&path).is_ok() {
-            self.kept = Keeping::Kept(Kept { path, said: said.to_owned(), drive_bytes });
+            self.kept = Keeping::Kept(LastWords { path, said: said.to_owned(), drive_bytes });
         } else {
             // If it does not fit, each guest boots, and the partial file is removed.
             self.files.let_go(KEPT);
@@ -182,9 +182,9 @@ pub enum Said {
 
 pub struct Driven<'a> {
     mould: &'a mut Mould,
-    machine: Machine,
+    machine: QemuMachine,
     talk: UnixStream,
-    monitor: Monitor,
+    monitor: QemuMonitor,
     server: Option<JoinHandle<()>>,
     drive_bytes: u64,
     rest: Vec<u8>,
@@ -194,8 +194,8 @@ pub struct Driven<'a> {
 }
 
 impl<'a> Driven<'a> {
-    fn new(mould: &'a mut Mould, begun: Begun, said: Vec<u8>, drive_bytes: u64) -> Self {
-        let Begun { machine, talk, monitor, server } = begun;
+    fn new(mould: &'a mut Mould, begun: BegunGuest, said: Vec<u8>, drive_bytes: u64) -> Self {
+        let BegunGuest { machine, talk, monitor, server } = begun;
         let (rest, server) = (said.clone(), Some(server));
         let was_spoken_to = false;
         Self { mould, machine, talk, monitor, server, drive_bytes, rest, said, was_spoken_to }

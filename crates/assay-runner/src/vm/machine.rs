@@ -75,7 +75,7 @@ pub enum Bus {
 }
 
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct VmDrive {
     pub image: PathBuf,
     pub bus: Bus,
     /// QEMU's cache mode (`none`, `writeback`, ...); `None` uses its default.
@@ -90,7 +90,7 @@ pub struct Setup {
     pub kernel: PathBuf,
     pub first: Option<PathBuf>,
     pub append: String,
-    pub drives: Vec<Drive>,
+    pub drives: Vec<VmDrive>,
     pub console: PathBuf,
     pub ports: Vec<(&'static str, PathBuf)>,
     /// Initial time of its clock in QEMU's format; `None` is the current time.
@@ -99,12 +99,12 @@ pub struct Setup {
 }
 
 #[derive(Debug)]
-pub struct Machine {
+pub struct QemuMachine {
     child: Child,
     started: Instant,
 }
 
-impl Machine {
+impl QemuMachine {
     pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
         let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
         Self::with(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
@@ -161,7 +161,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for QemuMachine {
     fn drop(&mut self) {
         self.cut();
     }
@@ -238,7 +238,7 @@ mod tests {
             kernel: "/k".into(),
             first: None,
             append: "quiet".to_owned(),
-            drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio, cache: None }],
+            drives: vec![VmDrive { image: "/a,b".into(), bus: Bus::Virtio, cache: None }],
             console: "/run/console".into(),
             ports: vec![("out", "/run/out".into())],
             clock: None,

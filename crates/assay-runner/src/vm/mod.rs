@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use files::Files;
 use kernel::Kernel;
-use machine::{Accelerator, Bus, Drive, Setup};
-use tree::Tree;
+use machine::{Accelerator, Bus, Setup, VmDrive};
+use tree::CpioTree;
 
 pub use host::{Done, found};
 use host::{call, has};
@@ -122,7 +122,7 @@ pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
     let (first, root, mut more) = if let Some(image) = &asked.root {
-        drives.push(Drive { image: image.clone(), bus: Bus::Nvme, cache: None });
+        drives.push(VmDrive { image: image.clone(), bus: Bus::Nvme, cache: None });
         (None, "root=/dev/nvme0n1 rw ", Vec::new())
     } else {
         let first = files.filled("first", &tree(asked)?.pack()?)?;
@@ -131,10 +131,14 @@ pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done
     more.extend(asked.link.into_iter().flat_map(Link::words));
     for (at, bytes) in asked.drives.iter().enumerate() {
         let image = files.sparse(&format!("drive{at}"), *bytes)?;
-        drives.push(Drive { image, bus: Bus::Virtio, cache: None });
+        drives.push(VmDrive { image, bus: Bus::Virtio, cache: None });
     }
     let lent = asked.lent.iter().cloned();
-    drives.extend(lent.map(|(image, cache)| Drive { image, bus: Bus::Virtio, cache: Some(cache) }));
+    drives.extend(lent.map(|(image, cache)| VmDrive {
+        image,
+        bus: Bus::Virtio,
+        cache: Some(cache),
+    }));
     let ports = PORTS.into_iter().map(|name| Ok((name, files.make(name)?)));
     let ports = ports.collect::<Done<_>>()?;
     Ok(Setup {
@@ -158,9 +162,9 @@ pub fn bytes_of(asked: &Asked) -> Done<u64> {
     Ok(first + asked.drives.iter().sum::<u64>())
 }
 
-fn tree(asked: &Asked) -> Done<Tree> {
+fn tree(asked: &Asked) -> Done<CpioTree> {
     let mut tree =
-        Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
+        CpioTree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
     tree.file("init", 0o755, INIT);
     tree.device("dev/console", 5, 1);
     tree.file(
@@ -198,7 +202,7 @@ fn tree(asked: &Asked) -> Done<Tree> {
     Ok(tree)
 }
 
-fn modules(tree: &mut Tree, asked: &Asked) -> Done<()> {
+fn modules(tree: &mut CpioTree, asked: &Asked) -> Done<()> {
     let kernel = &asked.kernel;
     let more = asked.modules.iter().map(String::as_str);
     let names: Vec<&str> = MODULES.into_iter().chain(more).collect();

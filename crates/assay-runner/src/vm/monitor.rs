@@ -19,14 +19,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Bandwidth limit for saving a machine, in bytes per second: effectively none.
 const UNHURRIED: u64 = 1 << 40;
 
-pub struct Monitor {
+pub struct QemuMonitor {
     stream: UnixStream,
     rest: Vec<u8>,
     complaints: Vec<u8>,
     is_greeted: bool,
 }
 
-impl Monitor {
+impl QemuMonitor {
     pub fn new(stream: UnixStream) -> Self {
         Self { stream, rest: Vec::new(), complaints: Vec::new(), is_greeted: false }
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// A monitor with a greeting and these answers, and the commands that it received.
-    fn machine(answers: Vec<&'static str>) -> (Monitor, thread::JoinHandle<Vec<String>>) {
+    fn machine(answers: Vec<&'static str>) -> (QemuMonitor, thread::JoinHandle<Vec<String>>) {
         let (own, mut other) = UnixStream::pair().unwrap();
         let server = thread::spawn(move || {
             let mut heard = BufReader::new(other.try_clone().unwrap()).lines();
@@ -163,7 +163,7 @@ mod tests {
             }
             told
         });
-        (Monitor::new(own), server)
+        (QemuMonitor::new(own), server)
     }
 
     const DONE: &str = "{\"return\": {}}\n";

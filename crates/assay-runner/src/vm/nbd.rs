@@ -64,7 +64,7 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
     }
     let mut bytes = Vec::new();
     while let Some(head) = head(stream)? {
-        let request = Request::read(&head)?;
+        let request = NbdRequest::read(&head)?;
         if request.kind == DISCONNECT {
             return Ok(());
         }
@@ -103,7 +103,7 @@ fn head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Request {
+struct NbdRequest {
     through: bool,
     kind: u16,
     cookie: u64,
@@ -111,7 +111,7 @@ struct Request {
     length: u32,
 }
 
-impl Request {
+impl NbdRequest {
     fn read(head: &[u8; HEAD_BYTES]) -> io::Result<Self> {
         let mut rest = head.as_slice();
         if number::<4>(&mut rest) != u64::from(REQUEST) {
@@ -144,8 +144,8 @@ impl Request {
 }
 
 /// Executes a request with its data or into its buffer; returns whether it is answered, or the error.
-fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
-    let Request { kind, at, length, through, .. } = *request;
+fn done(request: &NbdRequest, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
+    let NbdRequest { kind, at, length, through, .. } = *request;
     let beyond = if matches!(kind, WRITE | WRITE_ZEROS) { ENOSPC } else { EINVAL };
     if kind != FLUSH && !request.fits(store) {
         return Err(beyond);

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use assay_testkit::needs::{Need, have};
 use assay_testkit::{Scratch, is_root};
 
-use super::cpio::{Archive, Kind};
+use super::cpio::{Archive, CpioKind};
 use super::*;
 
 #[test]
@@ -37,9 +37,9 @@ fn a_wire_leads_from_one_guest_to_the_other() {
 
 fn small() -> Vec<u8> {
     let mut archive = Archive::default();
-    archive.add("a", Kind::Directory, 0o755, &[]);
-    archive.add("a/five", Kind::File, 0o640, b"12345");
-    archive.add("a/link", Kind::Link, 0o777, b"five");
+    archive.add("a", CpioKind::Directory, 0o755, &[]);
+    archive.add("a/five", CpioKind::File, 0o640, b"12345");
+    archive.add("a/link", CpioKind::Link, 0o777, b"five");
     archive.end()
 }
 
@@ -51,9 +51,9 @@ fn cpio_unpacks_what_is_packed() {
     }
     let scratch = Scratch::new("cpio").unwrap();
     let mut archive = Archive::default();
-    archive.add("dev", Kind::Directory, 0o755, &[]);
+    archive.add("dev", CpioKind::Directory, 0o755, &[]);
     if is_root() {
-        archive.add("dev/console", Kind::Device(5, 1), 0o600, &[]);
+        archive.add("dev/console", CpioKind::Device(5, 1), 0o600, &[]);
     }
     let folder = scratch.folder("unpacked", 0o755, None).unwrap();
     for (name, bytes) in [("first", archive.end()), ("second", small())] {

@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::cpio::{Archive, Kind};
+use super::cpio::{Archive, CpioKind};
 use crate::vm::{Done, call, found};
 
 #[derive(Debug)]
-enum Content {
+enum CpioContent {
     Directory,
     Bytes(Vec<u8>, u32),
     Copy(PathBuf, u32),
@@ -20,11 +20,11 @@ enum Content {
 
 /// Paths without a leading slash, and their content.
 #[derive(Debug, Default)]
-pub struct Tree {
-    entries: BTreeMap<String, Content>,
+pub struct CpioTree {
+    entries: BTreeMap<String, CpioContent>,
 }
 
-impl Tree {
+impl CpioTree {
     pub fn with(directories: &[&str]) -> Self {
         let mut tree = Self::default();
         for path in directories {
@@ -35,16 +35,16 @@ impl Tree {
 
     fn directory(&mut self, path: &str) {
         self.above(path);
-        self.entries.entry(path.to_owned()).or_insert(Content::Directory);
+        self.entries.entry(path.to_owned()).or_insert(CpioContent::Directory);
     }
 
     fn above(&mut self, path: &str) {
         for (at, _) in path.match_indices('/') {
-            self.entries.entry(path[..at].to_owned()).or_insert(Content::Directory);
+            self.entries.entry(path[..at].to_owned()).or_insert(CpioContent::Directory);
         }
     }
 
-    fn put(&mut self, path: &str, content: Content) {
+    fn put(&mut self, path: &str, content: CpioContent) {
         let path = path.trim_start_matches('/');
         self.above(path);
         self.entries.insert(path.to_owned(), content);
@@ -55,7 +55,7 @@ impl Tree {
     }
 
     pub fn file(&mut self, path: &str, permissions: u32, bytes: impl Into<Vec<u8>>) {
-        self.put(path, Content::Bytes(bytes.into(), permissions));
+        self.put(path, CpioContent::Bytes(bytes.into(), permissions));
     }
 
     pub fn copy(&mut self, path: &str, from: &Path) -> Done<()> {
@@ -64,19 +64,19 @@ impl Tree {
             return Err(format!("{} is not a regular file", from.display()));
         }
         let permissions = seen.permissions().mode() & 0o755;
-        self.put(path, Content::Copy(from.to_owned(), permissions));
+        self.put(path, CpioContent::Copy(from.to_owned(), permissions));
         Ok(())
     }
 
     /// Adds a link, unless the path exists.
     pub fn link(&mut self, path: &str, to: &str) {
         if !self.has(path) {
-            self.put(path, Content::Link(to.to_owned()));
+            self.put(path, CpioContent::Link(to.to_owned()));
         }
     }
 
     pub fn device(&mut self, path: &str, major: u32, minor: u32) {
-        self.put(path, Content::Device(major, minor));
+        self.put(path, CpioContent::Device(major, minor));
     }
 
     /// Copies a program of this machine to `/usr/bin`, with its libraries where its loader searches.
@@ -115,13 +115,13 @@ impl Tree {
     }
 
     pub fn bytes(&self) -> Done<u64> {
-        let of = |content: &Content| match content {
-            Content::Bytes(bytes, _) => Ok(bytes.len() as u64),
-            Content::Copy(from, _) => {
+        let of = |content: &CpioContent| match content {
+            CpioContent::Bytes(bytes, _) => Ok(bytes.len() as u64),
+            CpioContent::Copy(from, _) => {
                 let seen = fs::metadata(from);
                 seen.map(|seen| seen.len()).map_err(|error| format!("{}: {error}", from.display()))
             }
-            Content::Directory | Content::Link(_) | Content::Device(..) => Ok(0),
+            CpioContent::Directory | CpioContent::Link(_) | CpioContent::Device(..) => Ok(0),
         };
         self.entries.values().map(of).sum()
     }
@@ -130,18 +130,18 @@ impl Tree {
         let mut archive = Archive::default();
         for (path, content) in &self.entries {
             match content {
-                Content::Directory => archive.add(path, Kind::Directory, 0o755, &[]),
-                Content::Bytes(bytes, permissions) => {
-                    archive.add(path, Kind::File, *permissions, bytes);
+                CpioContent::Directory => archive.add(path, CpioKind::Directory, 0o755, &[]),
+                CpioContent::Bytes(bytes, permissions) => {
+                    archive.add(path, CpioKind::File, *permissions, bytes);
                 }
-                Content::Copy(from, permissions) => {
+                CpioContent::Copy(from, permissions) => {
                     let bytes = fs::read(from);
                     let bytes = bytes.map_err(|error| format!("{}: {error}", from.display()))?;
-                    archive.add(path, Kind::File, *permissions, &bytes);
+                    archive.add(path, CpioKind::File, *permissions, &bytes);
                 }
-                Content::Link(to) => archive.add(path, Kind::Link, 0o777, to.as_bytes()),
-                Content::Device(major, minor) => {
-                    archive.add(path, Kind::Device(*major, *minor), 0o600, &[]);
+                CpioContent::Link(to) => archive.add(path, CpioKind::Link, 0o777, to.as_bytes()),
+                CpioContent::Device(major, minor) => {
+                    archive.add(path, CpioKind::Device(*major, *minor), 0o600, &[]);
                 }
             }
         }
@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn what_is_above_comes_first_and_links_give_way() {
-        let mut tree = Tree::with(&["proc"]);
+        let mut tree = CpioTree::with(&["proc"]);
         tree.file("/usr/bin/tool", 0o755, "#!/bin/sh\n");
         tree.link("usr/bin/tool", "/bin/busybox");
         tree.link("usr/bin/other", "/bin/busybox");
         let paths: Vec<&str> = tree.entries.keys().map(String::as_str).collect();
         assert_eq!(paths, ["proc", "usr", "usr/bin", "usr/bin/other", "usr/bin/tool"]);
-        assert!(matches!(tree.entries["usr/bin/tool"], Content::Bytes(..)));
+        assert!(matches!(tree.entries["usr/bin/tool"], CpioContent::Bytes(..)));
         let packed = tree.pack().unwrap();
         assert!(packed.windows(10).any(|bytes| bytes == b"TRAILER!!!"));
     }

@@ -15,10 +15,10 @@ use assay_machine::system::System;
 use assay_machine::system::network::token::{
     self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE,
 };
-use assay_runner::fleet::message::Purpose;
-use assay_runner::fleet::ranks::{self, Place};
+use assay_runner::fleet::message::FleetPurpose;
+use assay_runner::fleet::ranks::{self, RankPlace};
 use assay_runner::real::fleet as sockets;
-use assay_runner::run::fleet::Member;
+use assay_runner::run::fleet::FleetMember;
 use assay_runner::run::{AllHosts, Consented, Request};
 use assay_study::file::{Hosts, Study};
 use assay_study::plan::allocation::Quick;
@@ -46,7 +46,7 @@ pub struct FleetArguments {
 pub struct OwnHost<'a> {
     hosts: Hosts,
     address: &'a str,
-    pub place: Place,
+    pub place: RankPlace,
     name: String,
 }
 
@@ -100,7 +100,7 @@ impl OwnHost<'_> {
         quiet: bool,
     ) -> Outcome<running::Unended> {
         let stop = running::stop_on_signals(&running::PUTS_BACK)?;
-        let member = self.member(system, &stop, Purpose::Run, quiet)?;
+        let member = self.member(system, &stop, FleetPurpose::Run, quiet)?;
         running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
     }
 
@@ -118,7 +118,7 @@ impl OwnHost<'_> {
         quiet: bool,
     ) -> Outcome<AllHosts> {
         let stop = running::stop_on_signals(&running::LOOKS)?;
-        let member = self.member(system, &stop, Purpose::Plan, quiet)?;
+        let member = self.member(system, &stop, FleetPurpose::Plan, quiet)?;
         AllHosts::preview(system, member, &stop, study, targets, consented, quick)
     }
 
@@ -126,9 +126,9 @@ impl OwnHost<'_> {
         &self,
         system: &dyn System,
         stop: &AtomicBool,
-        purpose: Purpose,
+        purpose: FleetPurpose,
         quiet: bool,
-    ) -> Outcome<Member<'static>> {
+    ) -> Outcome<FleetMember<'static>> {
         let token = token::of_fleet(system).map_err(Failure::mistake)?.ok_or_else(|| {
             mistake!(
                 "--coordinator: no shared token; set {FLEET_TOKEN_VARIABLE} or {FLEET_TOKEN_FILE_VARIABLE}"
@@ -137,7 +137,7 @@ impl OwnHost<'_> {
         let span =
             |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));
         let wait = span(self.hosts.join_timeout, WAIT);
-        let Place { ranks, .. } = self.place;
+        let RankPlace { ranks, .. } = self.place;
         if !quiet {
             output::message(&if self.place.leads() {
                 format!("{self} is waiting for the other hosts at {}", self.address)
@@ -153,7 +153,7 @@ impl OwnHost<'_> {
         let is_stopped = stop.load(Ordering::Relaxed);
         let ended = if is_stopped { Failure::interrupted } else { Failure::refused };
         let line = line.map_err(ended)?;
-        Ok(Member {
+        Ok(FleetMember {
             line: Box::new(line),
             place: self.place,
             purpose,

@@ -140,7 +140,7 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
             let told = match run::preview(&fake, study, &targets, &consented, None) {
                 Ok(seen) => {
                     plans += 1;
-                    let run::Preview { study, plan, sites, changes, lacks } = seen;
+                    let run::StudyPreview { study, plan, sites, changes, lacks } = seen;
                     let preview = preview::Preview {
                         power_analysis: inference::foresee(&plan, None),
                         unavailable: lacks,

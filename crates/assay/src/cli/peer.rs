@@ -12,7 +12,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Time;
 use assay_machine::system::System;
 use assay_machine::system::network::{BitRate, Token, protocol, token};
-use assay_runner::real::link::peer::{Limits, Peer};
+use assay_runner::real::link::peer::{Peer, PeerLimits};
 use assay_runner::real::signals;
 
 /// Serve network and power-loss tests of another machine
@@ -57,7 +57,7 @@ pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     let most: BitRate =
         arguments.max_rate.parse().map_err(|error| mistake!("--max-rate: {error}"))?;
     let token = known(system, arguments)?;
-    let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
+    let limits = PeerLimits { bytes_per_s: (most.0 / 8).max(1) };
     let refused = |error| refused!("cannot listen on {address}: {error}");
     let peer = Peer::bind(address, token, limits).map_err(refused)?;
     let own = peer.address().map_err(refused)?;

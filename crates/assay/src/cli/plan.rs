@@ -117,7 +117,7 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         }
         return Ok(());
     }
-    let run::Preview { study, plan, sites, changes, lacks } = &seen.own;
+    let run::StudyPreview { study, plan, sites, changes, lacks } = &seen.own;
     let [earlier, on_drives] = earlier(system, study, plan, sites);
     let traffic = preview::traffic(plan, sites, earlier.as_ref().or(on_drives.as_ref()));
     let foresight = inference::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref());
@@ -213,7 +213,7 @@ mod tests {
         fake.with_file_systems();
         let targets = [".".to_owned()];
         let seen = run::preview(&fake, study, &targets, &run::Consented::default(), None);
-        let run::Preview { study, plan, sites, changes, .. } = seen.unwrap();
+        let run::StudyPreview { study, plan, sites, changes, .. } = seen.unwrap();
         let times = plan.trials.iter().enumerate();
         let times = times.filter(|(at, trial)| plan.is_remade_before(*at) && is_made(trial));
         let times = times.count();
@@ -288,7 +288,7 @@ mod tests {
             let quick = Some(Quick { replicates: None });
             let targets = [".".to_owned()];
             let seen = run::preview(&able(), study, &targets, &run::Consented::default(), quick);
-            let run::Preview { study, plan, sites, changes, .. } = seen.unwrap();
+            let run::StudyPreview { study, plan, sites, changes, .. } = seen.unwrap();
             let preview = preview::make(&study, &plan, &sites, &changes, Vec::new());
             let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);
             let longer = longer.or(study.loads_links().then_some(LINKS_S));

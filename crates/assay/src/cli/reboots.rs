@@ -6,7 +6,7 @@ use crate::store;
 use crate::store::acting;
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
-use assay_runner::run::reboots::{self, Step};
+use assay_runner::run::reboots::{self, RebootStep};
 use assay_runner::run::{Context, Event};
 use assay_study::file::Study;
 use assay_study::results::vouch::Purpose;
@@ -75,9 +75,9 @@ pub fn resume(
         }
     };
     match reboots::after_boot(system, acting, &mut context)? {
-        Step::Done(finished) => running::conclude(system, (*finished).into(), how),
-        Step::Ended(finished) => running::close(system, (*finished).into()),
-        Step::Restarts { recorded, of } => {
+        RebootStep::Done(finished) => running::conclude(system, (*finished).into(), how),
+        RebootStep::Ended(finished) => running::close(system, (*finished).into()),
+        RebootStep::Restarts { recorded, of } => {
             output::message(&format!("recorded boot {recorded} of {of}; restarting"));
             Ok(())
         }

@@ -10,7 +10,7 @@ use crate::store::acting;
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::system::{FileKind, System};
-use assay_runner::run::verify::{self, Report};
+use assay_runner::run::verify::{self, VerifyReport};
 use assay_study::results::bundle;
 use assay_workloads::io::verify as words;
 
@@ -65,7 +65,7 @@ fn of_result(
     system: &dyn System,
     wanted: Option<&str>,
     stop: &std::sync::atomic::AtomicBool,
-) -> Outcome<Report> {
+) -> Outcome<VerifyReport> {
     let directory = store::find(system, wanted)?;
     if bundle::is_running(system, &directory) {
         return Err(refused!(
@@ -78,7 +78,7 @@ fn of_result(
     verify::of_result(system, &directory, &stored, stop)
 }
 
-fn report_text(report: &Report, is_markdown: bool) -> String {
+fn report_text(report: &VerifyReport, is_markdown: bool) -> String {
     let found = &report.verified;
     let unit = if report.trial.is_some() { "blocks" } else { "sectors" };
     let is_wrong = found.corrupt.all() > 0;
@@ -127,7 +127,7 @@ mod tests {
     use assay_load::{Fault, FaultCounts, Verified, WrongData};
     use assay_runner::run::verify::{FORMAT, FoundStamps, OfTrial};
 
-    fn report() -> Report {
+    fn report() -> VerifyReport {
         let of = OfTrial {
             result: "20261126-0301".to_owned(),
             workload: "write".to_owned(),
@@ -135,7 +135,7 @@ mod tests {
             trial: 5,
             ended: false,
         };
-        Report {
+        VerifyReport {
             format: FORMAT,
             target: "/dev/sdb".to_owned(),
             trial: Some(of),
@@ -152,7 +152,7 @@ mod tests {
             "/dev/sdb: 1,500 of 2,000 blocks contain the written data, and no block is wrong\n  written by trial 5 of \
              20261126-0301 (write, replicate 2), during which the study was interrupted\n  unknown: a clause\n"
         );
-        let bare = report_text(&Report { trial: None, ..report() }, true);
+        let bare = report_text(&VerifyReport { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");
         assert!(bare.contains("\n- 512 bytes by the run that began 7 ns"), "{bare}");
     }

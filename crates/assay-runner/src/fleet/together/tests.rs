@@ -218,9 +218,9 @@ fn histograms_of_other_settings_are_refused_by_name() {
     let documents = r#"[{"format":"assay-histogram/1","class":"read","unit":"ns","significant_digits":3,
         "lowest":1,"highest":3600000000000,"count":1,"v2_deflate_base64":"AAAA"}]"#;
     let ran = HostRecord { measured: None, ..host(1, 0, &[]).ran };
-    let part = Part { order: 0, ran, histograms: serde_json::from_str(documents).unwrap() };
+    let part = TrialPart { order: 0, ran, histograms: serde_json::from_str(documents).unwrap() };
     let one = part.histograms[0].clone();
-    let many = Part { histograms: vec![one; MOST_CLASSES + 1], ..part.clone() };
+    let many = TrialPart { histograms: vec![one; MOST_CLASSES + 1], ..part.clone() };
     assert!(OneHost::of_part(1, "n1", part).unwrap_err().contains("damaged"));
     assert!(OneHost::of_part(1, "n1", many).unwrap_err().contains("more histograms"));
 }

@@ -18,12 +18,12 @@ const UNSEEN_SHARE: u64 = 10;
 const UNSEEN_NS: u64 = 5_000_000;
 
 #[derive(Debug)]
-pub struct Counters {
+pub struct PerfCounters {
     opened: [Presence<Counter>; 3],
     in_kernel: bool,
 }
 
-impl Counters {
+impl PerfCounters {
     /// Closed unless requested: open counters slow down each context switch slightly.
     pub fn open(asked: bool) -> Self {
         if !asked {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn nothing_is_opened_where_nobody_asks() {
-        let counted = Counters::open(false).counted(0);
+        let counted = PerfCounters::open(false).counted(0);
         assert_eq!(counted, Counted::absent("not requested"));
     }
 }

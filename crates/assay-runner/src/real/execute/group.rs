@@ -119,8 +119,8 @@ impl Group {
         clear(&self.directory);
     }
 
-    pub fn limit(&self, limit: MemoryLimit) -> io::Result<Limited<'_>> {
-        let limited = Limited { group: self, kills: self.kills() };
+    pub fn limit(&self, limit: MemoryLimit) -> io::Result<LimitedGroup<'_>> {
+        let limited = LimitedGroup { group: self, kills: self.kills() };
         let set = limited.set(limit);
         if set.is_err() {
             // Report this failure, not that of the rollback.
@@ -140,12 +140,12 @@ impl Group {
 
 #[derive(Debug)]
 #[must_use = "the memory limit would also apply to the next program"]
-pub struct Limited<'a> {
+pub struct LimitedGroup<'a> {
     group: &'a Group,
     kills: Option<u64>,
 }
 
-impl Limited<'_> {
+impl LimitedGroup<'_> {
     fn set(&self, limit: MemoryLimit) -> io::Result<()> {
         let files = self.group.place.version.limits();
         self.write(files.memory, &limit.bytes.to_string())?;
@@ -207,13 +207,13 @@ enum Version {
     Two,
 }
 
-struct Files {
+struct GroupFiles {
     entry: &'static str,
     peak: &'static str,
     now: &'static str,
 }
 
-struct Limits {
+struct GroupLimitFiles {
     memory: &'static str,
     /// In version 1, this counts memory and swap together.
     swap: &'static str,
@@ -222,15 +222,15 @@ struct Limits {
 }
 
 impl Version {
-    const fn limits(self) -> Limits {
+    const fn limits(self) -> GroupLimitFiles {
         match self {
-            Self::One => Limits {
+            Self::One => GroupLimitFiles {
                 memory: "memory.limit_in_bytes",
                 swap: "memory.memsw.limit_in_bytes",
                 none: "-1",
                 kills: "memory.oom_control",
             },
-            Self::Two => Limits {
+            Self::Two => GroupLimitFiles {
                 memory: "memory.max",
                 swap: "memory.swap.max",
                 none: "max",
@@ -239,14 +239,14 @@ impl Version {
         }
     }
 
-    const fn files(self) -> Files {
+    const fn files(self) -> GroupFiles {
         match self {
-            Self::One => Files {
+            Self::One => GroupFiles {
                 entry: "tasks",
                 peak: "memory.max_usage_in_bytes",
                 now: "memory.usage_in_bytes",
             },
-            Self::Two => Files { entry: ".", peak: "memory.peak", now: "memory.current" },
+            Self::Two => GroupFiles { entry: ".", peak: "memory.peak", now: "memory.current" },
         }
     }
 }

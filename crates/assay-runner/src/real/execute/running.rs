@@ -17,7 +17,7 @@ use assay_machine::system::{Executed, Execution};
 use assay_sys::Launched;
 
 use super::PIPE_BYTES;
-use super::counters::Counters;
+use super::counters::PerfCounters;
 use super::group::Group;
 use super::tree::{Process, Tree};
 
@@ -40,19 +40,19 @@ pub struct Running<'a> {
     execution: &'a Execution<'a>,
     launched: Launched,
     tree: Tree<'a>,
-    streams: [Stream; 2],
+    streams: [OutputStream; 2],
     ended: Option<Duration>,
     is_reaped: bool,
     /// Counts of its bytes. Without root, they must be opened while the program runs.
     bytes: Option<File>,
     sampled: Option<u64>,
     own_waited_ns: u64,
-    spent: Spent,
-    counters: Counters,
+    spent: ProgramUsage,
+    counters: PerfCounters,
 }
 
 #[derive(Debug, Default)]
-struct Spent {
+struct ProgramUsage {
     user_ns: u64,
     system_ns: u64,
     largest_bytes: u64,
@@ -66,8 +66,8 @@ impl<'a> Running<'a> {
         execution: &'a Execution<'a>,
         launched: Launched,
         tree: Tree<'a>,
-        streams: [Stream; 2],
-        counters: Counters,
+        streams: [OutputStream; 2],
+        counters: PerfCounters,
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
         let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
@@ -81,7 +81,7 @@ impl<'a> Running<'a> {
             is_reaped: false,
             sampled: None,
             own_waited_ns: own_waited_ns(),
-            spent: Spent { bytes: Some((0, 0)), ..Spent::default() },
+            spent: ProgramUsage { bytes: Some((0, 0)), ..ProgramUsage::default() },
             counters,
         }
     }
@@ -390,12 +390,12 @@ fn own_peak_bytes() -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-pub struct Stream {
+pub struct OutputStream {
     pipe: Option<PipeReader>,
     tail: Tail,
 }
 
-impl Stream {
+impl OutputStream {
     pub fn new(pipe: Option<PipeReader>, most: usize, sum: Option<Sum>) -> Self {
         Self { pipe, tail: Tail::new(most, sum) }
     }
@@ -512,7 +512,7 @@ mod tests {
         // The kernel refuses to enlarge the pipe of a user with many pipes.
         let refused = fcntl_setpipe_size(&writer, PIPE_BYTES).is_err();
         assert!(holds >= PIPE_BYTES || refused, "{holds}");
-        let mut stream = Stream::new(Some(reader), KEPT, None);
+        let mut stream = OutputStream::new(Some(reader), KEPT, None);
         stream.drain();
         assert_eq!(stream.tail.bytes, 0);
         // Without a reader, a blocked writer would wait forever.
@@ -532,7 +532,7 @@ mod tests {
         let (reader, mut writer) = pipe().unwrap();
         let holds = fcntl_getpipe_size(&writer).unwrap();
         writer.write_all(&vec![b'x'; holds]).unwrap();
-        let mut stream = Stream::new(Some(reader), KEPT, None);
+        let mut stream = OutputStream::new(Some(reader), KEPT, None);
         stream.drain();
         assert_eq!((stream.heard().bytes, stream.tail.last().len()), (holds as u64, KEPT));
     }

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::fleet::frame::Side;
-use crate::fleet::hello::{self, Caller, LONGEST_LINE};
+use crate::fleet::frame::FrameSide;
+use crate::fleet::hello::{self, HelloCaller, LONGEST_LINE};
 use crate::fleet::message::Message;
-use crate::fleet::ranks::Place;
+use crate::fleet::ranks::RankPlace;
 use assay_core::digest::Digest;
 use assay_machine::system::network::Token;
 
 use super::super::crowd;
 use super::super::link::is_for_now;
-use super::{End, LOOK, Sockets};
+use super::{LOOK, SealedEnd, Sockets};
 
 /// Limit on simultaneous unauthenticated connections: a newcomer beyond it replaces another.
 const MOST_STRANGERS: usize = 64;
@@ -29,7 +29,7 @@ const ANSWERED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(200);
 const NAMED: Duration = Duration::from_secs(60);
 
-struct Stranger {
+struct FleetStranger {
     stream: TcpStream,
     address: IpAddr,
     since: Instant,
@@ -122,8 +122,8 @@ struct Door<'a> {
     listener: TcpListener,
     token: &'a Token,
     ranks: u32,
-    strangers: Vec<Stranger>,
-    ends: BTreeMap<u32, End>,
+    strangers: Vec<FleetStranger>,
+    ends: BTreeMap<u32, SealedEnd>,
     turned_away: u64,
     /// A rank with the token that does not fit ends the study for all: no other can take its place.
     unlike: Option<String>,
@@ -201,14 +201,14 @@ impl Door<'_> {
         match greeted {
             Ok(()) => {
                 let (since, said) = (Instant::now(), Vec::new());
-                self.strangers.push(Stranger { stream, address, since, riddle, said });
+                self.strangers.push(FleetStranger { stream, address, since, riddle, said });
             }
             Err(_) => self.turned_away += 1,
         }
     }
 
-    fn admit(&mut self, stranger: Stranger, line: &str) {
-        let Stranger { mut stream, riddle, address, .. } = stranger;
+    fn admit(&mut self, stranger: FleetStranger, line: &str) {
+        let FleetStranger { mut stream, riddle, address, .. } = stranger;
         let known = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
             let place = caller.place;
             if let Some(why) = caller.stranger() {
@@ -233,15 +233,16 @@ impl Door<'_> {
         };
         let key = hello::USE.key(self.token, &riddle, &own);
         let welcome = hello::welcome(self.token, place, &riddle, &own);
-        let taken =
-            stream.write_all(welcome.as_bytes()).and_then(|()| End::new(stream, key, Side::Zero));
+        let taken = stream
+            .write_all(welcome.as_bytes())
+            .and_then(|()| SealedEnd::new(stream, key, FrameSide::Zero));
         if let Ok(end) = taken {
             self.ends.insert(place.rank, end);
         }
     }
 }
 
-impl Stranger {
+impl FleetStranger {
     /// Its complete line; `None` until the end of the line.
     fn hear(&mut self) -> Result<Option<String>, ()> {
         let mut bytes = [0; LONGEST_LINE];
@@ -272,7 +273,7 @@ fn drawn() -> io::Result<Digest> {
 pub fn dial(
     address: &str,
     token: &Token,
-    place: Place,
+    place: RankPlace,
     wait: Duration,
     stop: &AtomicBool,
 ) -> Result<Sockets, String> {
@@ -302,7 +303,7 @@ enum Tried {
     Later(String),
 }
 
-fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
+fn attempt(address: &str, token: &Token, place: RankPlace) -> Result<SealedEnd, Tried> {
     let later = |error: io::Error| Tried::Later(error.to_string());
     // A host name may appear together with its rank.
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(later)?.collect();
@@ -320,17 +321,17 @@ fn attempt(address: &str, token: &Token, place: Place) -> Result<End, Tried> {
     Err(last)
 }
 
-fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tried> {
+fn greeted(mut stream: TcpStream, token: &Token, place: RankPlace) -> Result<SealedEnd, Tried> {
     let later = |error: io::Error| Tried::Later(error.to_string());
     stream.set_nodelay(true).map_err(later)?;
     let until = Instant::now() + ANSWERED;
     let riddle = hello::USE.read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
     let own = drawn().map_err(later)?;
-    let said = hello::hello(token, &Caller::own(place), &riddle, &own);
+    let said = hello::hello(token, &HelloCaller::own(place), &riddle, &own);
     stream.write_all(said.as_bytes()).map_err(later)?;
     hello::read_welcome(token, place, &riddle, &own, &line(&mut stream, until)?)
         .map_err(Tried::Refused)?;
-    End::new(stream, hello::USE.key(token, &riddle, &own), Side::Other).map_err(later)
+    SealedEnd::new(stream, hello::USE.key(token, &riddle, &own), FrameSide::Other).map_err(later)
 }
 
 /// The next line of rank 0, byte by byte, because frames follow it.

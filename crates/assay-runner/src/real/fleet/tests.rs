@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::fleet::hello::{self, Caller};
+use crate::fleet::hello::{self, HelloCaller};
 use crate::fleet::message::Message;
-use crate::fleet::ranks::Place;
-use crate::fleet::{Heard, Line as _};
+use crate::fleet::ranks::RankPlace;
+use crate::fleet::{Heard, RankLine as _};
 use assay_machine::system::network::Token;
 
 use super::{Sockets, dial, listen};
@@ -37,7 +37,7 @@ fn fleet(
             .map(|rank| {
                 let (text, stop) = (&text, &stop);
                 scope.spawn(move || {
-                    dial(text, &token(), Place { rank, ranks }, LIMIT, stop).unwrap()
+                    dial(text, &token(), RankPlace { rank, ranks }, LIMIT, stop).unwrap()
                 })
             })
             .collect();
@@ -94,10 +94,10 @@ fn strangers_are_turned_away_and_counted() {
         }
         let other = Token::new("another token of sixteen letters").unwrap();
         let stop = AtomicBool::new(false);
-        let place = Place { rank: 1, ranks: 2 };
+        let place = RankPlace { rank: 1, ranks: 2 };
         let why = dial(&address.to_string(), &other, place, LIMIT, &stop).err().unwrap();
         assert!(why.contains("use the same token on all hosts"), "{why}");
-        let place = Place { rank: 1, ranks: 3 };
+        let place = RankPlace { rank: 1, ranks: 3 };
         let why = dial(&address.to_string(), &token(), place, LIMIT, &stop).err().unwrap();
         assert!(why.contains("a different number of ranks than 3"), "{why}");
     });
@@ -110,15 +110,15 @@ fn another_version_is_named_at_once_and_ends_it_for_all() {
     let (address, stop) = (free().to_string(), AtomicBool::new(false));
     thread::scope(|scope| {
         let zero = scope.spawn(|| listen(&address, &token(), 3, LIMIT, &stop));
-        let place = Place { rank: 1, ranks: 3 };
+        let place = RankPlace { rank: 1, ranks: 3 };
         let mut came = dial(&address, &token(), place, LIMIT, &stop).unwrap();
         let mut stream = TcpStream::connect(&address).unwrap();
         let mut lines = BufReader::new(stream.try_clone().unwrap());
         let mut line = String::new();
         lines.read_line(&mut line).unwrap();
         let riddle = hello::USE.read_greeting(&line).unwrap();
-        let place = Place { rank: 2, ranks: 3 };
-        let other = Caller { place, assay: "9.8.7".to_owned() };
+        let place = RankPlace { rank: 2, ranks: 3 };
+        let other = HelloCaller { place, assay: "9.8.7".to_owned() };
         stream.write_all(hello::hello(&token(), &other, &riddle, &[7; 32]).as_bytes()).unwrap();
         line.clear();
         lines.read_line(&mut line).unwrap();
@@ -136,14 +136,14 @@ fn who_does_not_come_is_named_and_nobody_is_waited_for_for_ever() {
     let (address, stop) = (free().to_string(), AtomicBool::new(false));
     let why = listen(&address, &token(), 3, Duration::from_millis(300), &stop).err().unwrap();
     assert!(why.contains("1 of 3 ranks") && why.contains("rank 1, 2"), "{why}");
-    let place = Place { rank: 1, ranks: 2 };
+    let place = RankPlace { rank: 1, ranks: 2 };
     let why = dial(&address, &token(), place, Duration::from_millis(300), &stop).err().unwrap();
     assert!(why.contains("rank 0 was not available"), "{why}");
     // Connected ranks receive the reason for the end.
     let ends = AtomicBool::new(false);
     let why = thread::scope(|scope| {
         let zero = scope.spawn(|| listen(&address, &token(), 3, LIMIT, &ends));
-        let place = Place { rank: 1, ranks: 3 };
+        let place = RankPlace { rank: 1, ranks: 3 };
         let mut came = dial(&address, &token(), place, LIMIT, &stop).unwrap();
         ends.store(true, Ordering::Relaxed);
         let why = zero.join().unwrap().err().unwrap();

@@ -26,7 +26,7 @@ struct Machines(Mould);
 
 impl Starts for Machines {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
-        Ok(Box::new(Running { machine: self.0.start(&drive)?, is_awake: false }))
+        Ok(Box::new(RunningGuest { machine: self.0.start(&drive)?, is_awake: false }))
     }
 
     fn describe(&self) -> Option<String> {
@@ -35,12 +35,12 @@ impl Starts for Machines {
     }
 }
 
-struct Running<'a> {
+struct RunningGuest<'a> {
     machine: Driven<'a>,
     is_awake: bool,
 }
 
-impl Powered for Running<'_> {
+impl Powered for RunningGuest<'_> {
     fn say(&mut self, line: &str) -> Result<(), String> {
         if !self.is_awake {
             self.is_awake = true;

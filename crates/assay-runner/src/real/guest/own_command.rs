@@ -54,7 +54,7 @@ pub fn check(
 struct Started {
     child: Child,
     group: Option<Pid>,
-    said: Tail,
+    said: GuestTail,
     /// Dropped at its end; the receiver reports whether its time was over.
     ends: Option<Sender<()>>,
     limit: Receiver<bool>,
@@ -77,7 +77,7 @@ impl Started {
             .process_group(0)
             .spawn()
             .map_err(|error| format!("cannot start the shell: {error}"))?;
-        let said = Tail::start(child.stderr.take());
+        let said = GuestTail::start(child.stderr.take());
         let group = Pid::from_raw(child.id().cast_signed());
         let (ends, limit) = limited(group, Duration::from_millis(most_ms));
         Ok(Self { child, group, said, ends: Some(ends), limit })
@@ -143,12 +143,12 @@ fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
     (ends, told)
 }
 
-struct Tail {
+struct GuestTail {
     kept: Arc<Mutex<Vec<u8>>>,
     over: Receiver<()>,
 }
 
-impl Tail {
+impl GuestTail {
     fn start(stream: Option<impl Read + Send + 'static>) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (says, over) = channel::<()>();

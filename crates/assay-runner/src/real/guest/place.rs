@@ -70,7 +70,7 @@ impl GuestStorage for OwnDrive {
         mounted: &str,
         write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
     ) -> Result<(), Trouble> {
-        let _mount = Mount::of(on, mounted)?;
+        let _mount = GuestMount::new(on, mounted)?;
         let file = if on.has_files() { new_file() } else { opened(DRIVE, true) };
         let file = file.map_err(|error| Trouble::Otherwise(error.to_string()))?;
         let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
@@ -93,13 +93,13 @@ impl GuestStorage for OwnDrive {
         mounted: &str,
         work: &mut dyn FnMut(&mut dyn MountedStorage) -> Result<(), String>,
     ) -> Result<(), Trouble> {
-        let _mount = Mount::of(on, mounted)?;
+        let _mount = GuestMount::new(on, mounted)?;
         let directory = directory().map_err(|error| Trouble::Unreachable(error.to_string()))?;
         work(&mut OwnRoom(directory)).map_err(Trouble::Otherwise)
     }
 
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
-        let _mount = Mount::of(on, mounted)?;
+        let _mount = GuestMount::new(on, mounted)?;
         let path = if on.has_files() { FILE } else { DRIVE };
         let file = opened(path, false).map_err(|error| Trouble::Unreachable(error.to_string()))?;
         let mut pieces = Pieces::new();
@@ -171,10 +171,10 @@ fn piece(file: &File, at: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-struct Mount(On);
+struct GuestMount(On);
 
-impl Mount {
-    fn of(on: On, mounted: &str) -> Result<Self, Trouble> {
+impl GuestMount {
+    fn new(on: On, mounted: &str) -> Result<Self, Trouble> {
         forget().map_err(Trouble::Otherwise)?;
         if on.has_files() {
             fs::create_dir_all(MOUNT).map_err(|error| Trouble::Otherwise(error.to_string()))?;
@@ -184,7 +184,7 @@ impl Mount {
     }
 }
 
-impl Drop for Mount {
+impl Drop for GuestMount {
     fn drop(&mut self) {
         if self.0.has_files() {
             // If this fails, the next mount reports it. A system call is faster than a program.

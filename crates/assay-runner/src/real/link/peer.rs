@@ -16,7 +16,7 @@ use assay_machine::system::network::ledger::{self, Book, Lines};
 use assay_machine::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
 use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
-use super::pump::{self, Course};
+use super::pump::{self, PumpSpan};
 use super::strangers::Strangers;
 use super::wire::Wire;
 
@@ -43,12 +43,12 @@ const STACK: usize = 192 << 10;
 const IN_A_LINE: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PeerLimits {
     /// Bytes per second in each direction of a session.
     pub bytes_per_s: u64,
 }
 
-impl Default for Limits {
+impl Default for PeerLimits {
     fn default() -> Self {
         // A 10 Gbit/s link.
         Self { bytes_per_s: 1_250_000_000 }
@@ -63,7 +63,7 @@ pub struct Peer {
 
 struct House {
     token: Token,
-    limits: Limits,
+    limits: PeerLimits,
     sessions: Mutex<Vec<Session>>,
     /// Promises of other machines, in memory only.
     book: Mutex<Book>,
@@ -117,7 +117,7 @@ impl Drop for OpenConnection {
 }
 
 impl Peer {
-    pub fn bind(address: SocketAddr, token: Token, limits: Limits) -> io::Result<Self> {
+    pub fn bind(address: SocketAddr, token: Token, limits: PeerLimits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         rustix::net::listen(&listener, BACKLOG)?;
@@ -359,7 +359,7 @@ impl House {
     }
 
     fn obey(&self, mut wire: Wire, session: u64) {
-        let mut work: Option<Work> = None;
+        let mut work: Option<PeerThreads> = None;
         let until = Instant::now() + LONGEST_SESSION;
         while !self.over.load(Ordering::Relaxed) {
             let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
@@ -374,7 +374,7 @@ impl House {
                     }
                 }
                 Some(Order::Report) => {
-                    let told = work.take().map(Work::done).unwrap_or_default();
+                    let told = work.take().map(PeerThreads::done).unwrap_or_default();
                     told.chunks(IN_A_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();
                         wire.say(&(words.join(" ") + "\n"))
@@ -406,33 +406,33 @@ impl House {
         None
     }
 
-    fn start(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<Work> {
+    fn start(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<PeerThreads> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);
         let slices = (ms * 1_000_000 / SLICE_NS) as usize;
         let most = Some(self.limits.bytes_per_s);
         let stop = Arc::new(AtomicBool::new(false));
-        let course = Course { began, until, slices, most };
+        let course = PumpSpan { began, until, slices, most };
         let own = Arc::clone(&stop);
         let receiving = thread::Builder::new()
             .stack_size(STACK)
-            .spawn(move || pump::receive(&up, &Course { until: until + AFTER, ..course }, &own));
+            .spawn(move || pump::receive(&up, &PumpSpan { until: until + AFTER, ..course }, &own));
         let own = Arc::clone(&stop);
         let sending = thread::Builder::new().stack_size(STACK).spawn(move || {
             pump::send(&down, &course, &own);
             down.iter().for_each(pump::cut_off);
         });
-        Some(Work { stop, receiving: receiving.ok()?, sending: sending.ok()? })
+        Some(PeerThreads { stop, receiving: receiving.ok()?, sending: sending.ok()? })
     }
 }
 
-struct Work {
+struct PeerThreads {
     stop: Arc<AtomicBool>,
     receiving: JoinHandle<Vec<u64>>,
     sending: JoinHandle<()>,
 }
 
-impl Work {
+impl PeerThreads {
     fn done(self) -> Vec<u64> {
         let _ = self.sending.join();
         self.receiving.join().unwrap_or_default()

@@ -15,14 +15,14 @@ const CHUNK: usize = 64 << 10;
 const LOOK_NS: i64 = 50_000_000;
 
 #[derive(Clone, Copy)]
-pub struct Course {
+pub struct PumpSpan {
     pub began: Instant,
     pub until: Instant,
     pub slices: usize,
     pub most: Option<u64>,
 }
 
-impl Course {
+impl PumpSpan {
     /// Nanoseconds for which it must rest to stay below its rate.
     fn ahead(&self, bytes: u64) -> Duration {
         let Some(most) = self.most else { return Duration::ZERO };
@@ -46,7 +46,7 @@ fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
     found.map(|(_, (at, _))| *at).collect()
 }
 
-pub fn send(streams: &[TcpStream], course: &Course, stop: &AtomicBool) {
+pub fn send(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) {
     // Whatever packs bytes on the way finds nothing to pack.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -71,7 +71,7 @@ pub fn send(streams: &[TcpStream], course: &Course, stop: &AtomicBool) {
     }
 }
 
-pub fn receive(streams: &[TcpStream], course: &Course, stop: &AtomicBool) -> Vec<u64> {
+pub fn receive(streams: &[TcpStream], course: &PumpSpan, stop: &AtomicBool) -> Vec<u64> {
     let mut slices = vec![0; course.slices];
     let mut chunk = vec![0; CHUNK];
     let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use assay_machine::system::network::PhaseJob;
 
-use super::peer::{Limits, Peer};
+use super::peer::{Peer, PeerLimits};
 use super::*;
 
 const SECRET: &str = "what both ends of this test know";
@@ -28,7 +28,7 @@ impl Served {
     }
 
     fn at(address: &str) -> Self {
-        let peer = Peer::bind(address.parse().unwrap(), token(), Limits::default()).unwrap();
+        let peer = Peer::bind(address.parse().unwrap(), token(), PeerLimits::default()).unwrap();
         let address = peer.address().unwrap();
         let over = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&over);

@@ -1,6 +1,6 @@
 //! Surveys a test bed: creates and surveys each base, and applies each level once.
 
-use super::{Companions, Slot, TestBed, open, released};
+use super::{BedSlot, Companions, TestBed, open, released};
 use crate::run::area::{self, Fill, OpenTarget, Terms};
 use crate::run::changes::{refused, seen_at};
 use crate::run::event::{Context, Event};
@@ -88,7 +88,7 @@ impl TestBed<'_> {
         let mut survey = surveyed.survey.clone();
         let (refused, companions) = self.rehearse_all(&site)?;
         survey.refused = refused;
-        self.slots.push(Slot { place, site, survey, companions, surveyed: Some(surveyed) });
+        self.slots.push(BedSlot { place, site, survey, companions, surveyed: Some(surveyed) });
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl TestBed<'_> {
         self.lower(&raised)?;
         let (mut survey, (refused, companions)) = rehearsed?;
         (survey.under, survey.made_ns, survey.refused) = (under.clone(), made_ns, refused);
-        self.slots.push(Slot { place, site, survey, companions, surveyed: None });
+        self.slots.push(BedSlot { place, site, survey, companions, surveyed: None });
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl TestBed<'_> {
             };
             let (site, survey) = (own.site.clone(), survey.clone());
             let (_, companions) = self.rehearse(&site)?;
-            self.slots.push(Slot { place, site, survey, companions, surveyed });
+            self.slots.push(BedSlot { place, site, survey, companions, surveyed });
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, Fleet, zero};
+use super::{Done, RunningFleet, zero};
 use crate::fleet::barrier::{Barrier, Met};
-use crate::fleet::message::{Message, Part};
+use crate::fleet::message::{Message, TrialPart};
 use crate::fleet::together::{FleetRecord, OneHost, merge};
 use crate::run::conductor::{End, Finished};
 use crate::run::schedule::ScheduleStep;
@@ -20,13 +20,13 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 
 #[derive(Default)]
-pub struct Kept<'a> {
+pub struct RankResult<'a> {
     pub id: String,
     pub writer: ResultWriter<'a>,
     pub trials: Vec<Trial>,
 }
 
-impl<'a> Fleet<'a> {
+impl<'a> RunningFleet<'a> {
     pub fn keep(&mut self, id: String, writer: ResultWriter<'a>) {
         (self.kept.id, self.kept.writer) = (id, writer);
     }
@@ -63,7 +63,7 @@ impl<'a> Fleet<'a> {
     fn parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
         let order = done.trial.order;
         let mut barrier = Barrier::new(self.others());
-        let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
+        let mut parts: BTreeMap<u32, TrialPart> = BTreeMap::new();
         self.wait_at(&mut barrier, &mut |rank, message| match message {
             Message::Done(part) if part.order == order => {
                 parts.insert(rank, *part);
@@ -97,7 +97,7 @@ impl<'a> Fleet<'a> {
 
 /// Leaves the fleet before the machine is restored: rank 0 receives the remarks of the others' rules.
 pub fn part(
-    fleet: &mut Fleet<'_>,
+    fleet: &mut RunningFleet<'_>,
     end: &End,
     plan: &Plan,
     environment: &Environment,
@@ -118,12 +118,12 @@ pub fn part(
 }
 
 /// The finished study of all hosts, as rank 0 shows it.
-pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Finished {
+pub fn finished(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished) -> Finished {
     if !fleet.leads() {
         return own;
     }
     let environment = Environment { fleet: Some(fleet.stored(true)), ..own.environment.clone() };
-    let Kept { id, writer, trials } = std::mem::take(&mut fleet.kept);
+    let RankResult { id, writer, trials } = std::mem::take(&mut fleet.kept);
     let (bundle, mut unkept) = writer.into_parts();
     let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
     if let Some(bundle) = bundle {

@@ -4,7 +4,7 @@ use assay_study::results::record::Status;
 
 use super::{OnFailure, stored};
 use crate::run::known::fleet::{
-    A_TRIAL, BEFORE, Came, Ending, Given, STUDY, USUAL, fleet, one_of_three_lost,
+    A_TRIAL, BEFORE, Came, KnownEnding, KnownFleet, STUDY, USUAL, fleet, one_of_three_lost,
 };
 
 fn hashes(came: &[Came]) -> Vec<String> {
@@ -51,7 +51,7 @@ fn four_ranks_have_one_plan_one_order_and_one_result() {
 
 #[test]
 fn targets_may_differ_and_all_get_what_the_least_has() {
-    let slow = Given { target: "simulated:fixed,mean=300us", ..USUAL };
+    let slow = KnownFleet { target: "simulated:fixed,mean=300us", ..USUAL };
     let came = fleet(&[USUAL, slow], OnFailure::Stop);
     let plans: Vec<_> = came.iter().map(|own| own.kept.last().unwrap().plan.clone()).collect();
     assert_eq!(plans[0].trials, plans[1].trials);
@@ -65,7 +65,7 @@ fn targets_may_differ_and_all_get_what_the_least_has() {
 #[test]
 fn another_study_is_refused_by_name_before_anything_runs() {
     let other =
-        Given { study: Box::leak(STUDY.replace("4 KiB", "8 KiB").into_boxed_str()), ..USUAL };
+        KnownFleet { study: Box::leak(STUDY.replace("4 KiB", "8 KiB").into_boxed_str()), ..USUAL };
     let came = fleet(&[USUAL, other, USUAL], OnFailure::Continue);
     for own in &came {
         let why = own.finished.as_ref().err().unwrap();
@@ -80,7 +80,7 @@ fn what_has_no_sum_is_refused() {
         "replicates = 3",
         "replicates = 12\nstop = { rule = \"interim\", interim_at = [6, 12] }",
     );
-    let looks = Given { study: Box::leak(text.into_boxed_str()), ..USUAL };
+    let looks = KnownFleet { study: Box::leak(text.into_boxed_str()), ..USUAL };
     let came = fleet(&[looks.clone(), looks], OnFailure::Stop);
     let why = &came[0].finished.as_ref().err().unwrap().message;
     assert!(why.contains("--coordinator does not support this study yet"), "{why}");
@@ -90,9 +90,9 @@ fn what_has_no_sum_is_refused() {
 #[test]
 #[ignore = "nightly: 1 s"]
 fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
-    for ending in [Ending::Dies, Ending::Stops, Ending::Babbles] {
+    for ending in [KnownEnding::Dies, KnownEnding::Stops, KnownEnding::Babbles] {
         for at in [BEFORE, BEFORE + 1, BEFORE + 2, BEFORE + A_TRIAL, BEFORE + 4 * A_TRIAL + 1] {
-            let lost = Given { ends: Some((at, ending)), ..USUAL };
+            let lost = KnownFleet { ends: Some((at, ending)), ..USUAL };
             let came = fleet(&[USUAL, USUAL, lost], OnFailure::Stop);
             let zero = came[0].finished.as_ref().unwrap();
             let why = zero.ended.as_deref().unwrap_or_default();
@@ -141,9 +141,9 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
 
 #[test]
 fn rank_0_lost_ends_all_others_and_their_results_stay() {
-    for ending in [Ending::Dies, Ending::Stops] {
+    for ending in [KnownEnding::Dies, KnownEnding::Stops] {
         // It sends three messages to each of two ranks before a trial, and three in one: it is lost in the second.
-        let zero = Given { ends: Some((2 * 3 + 2 * 3 + 2, ending)), ..USUAL };
+        let zero = KnownFleet { ends: Some((2 * 3 + 2 * 3 + 2, ending)), ..USUAL };
         let came = fleet(&[zero, USUAL, USUAL], OnFailure::Continue);
         for own in &came[1..] {
             let finished = own.finished.as_ref().unwrap();

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Fleet, Turn};
+use super::{FleetTurn, RunningFleet};
 use crate::fleet::Heard;
 use crate::fleet::barrier::{Barrier, Met};
 use crate::fleet::common::{self, Common, OfRank, Proof};
 use crate::fleet::fellows::{self, Sharing};
-use crate::fleet::message::{Joined, Message, Next, Purpose, Welcome};
+use crate::fleet::message::{FleetPurpose, Joined, Message, Next, Welcome};
 use assay_analysis::rules::FEWER_HOSTS;
 use assay_core::outside;
 use assay_core::quantity::units::show;
@@ -32,7 +32,7 @@ pub struct OfHost {
     pub surveys: Vec<Survey>,
 }
 
-impl Fleet<'_> {
+impl RunningFleet<'_> {
     pub(super) fn take_in(&mut self) -> Result<(), String> {
         let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
         let joined = self.one_of_each(&ranks, self.member.wait, |message| match message {
@@ -81,7 +81,7 @@ impl Fleet<'_> {
             surveys,
         }));
         let common = common::merge(&all)?;
-        if self.member.purpose == Purpose::Plan {
+        if self.member.purpose == FleetPurpose::Plan {
             self.surveyed = all.iter().map(|own| limited(own, &common)).collect();
         }
         self.say_to_each(&Message::Common(common.clone()))?;
@@ -107,7 +107,7 @@ impl Fleet<'_> {
         let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);
         let meeting = self.meetings;
         self.meetings += u64::from(super::MEETINGS);
-        self.turn = Some(Turn::new(planned, meeting, patience_ns));
+        self.turn = Some(FleetTurn::new(planned, meeting, patience_ns));
         let next = Next { meeting, planned: planned.clone(), repeats, patience_ns };
         self.say_to_all(&Message::Next(Box::new(next)));
     }
@@ -293,10 +293,10 @@ impl Fleet<'_> {
 }
 
 /// Why a rank with another purpose than rank 0 cannot join.
-fn other_purpose(name: &str, purpose: Purpose) -> String {
+fn other_purpose(name: &str, purpose: FleetPurpose) -> String {
     let (there, here) = match purpose {
-        Purpose::Plan => ("only plans", "runs"),
-        Purpose::Run => ("runs", "only plans"),
+        FleetPurpose::Plan => ("only plans", "runs"),
+        FleetPurpose::Run => ("runs", "only plans"),
     };
     format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
 }

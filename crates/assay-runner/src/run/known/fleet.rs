@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::machine;
-use crate::fleet::message::{Message, Purpose};
-use crate::fleet::ranks::Place;
-use crate::fleet::{Heard, Line};
-use crate::run::fleet::Member;
+use crate::fleet::message::{FleetPurpose, Message};
+use crate::fleet::ranks::RankPlace;
+use crate::fleet::{Heard, RankLine};
+use crate::run::fleet::FleetMember;
 use crate::run::{Finished, Request, run};
 use assay_core::failure::Outcome;
 use assay_study::file::OnFailure;
@@ -35,16 +35,16 @@ io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 m
 
 pub const DRIVE: &str = "simulated:fixed,mean=100us";
 
-struct Wire {
+struct FakeWire {
     own: u32,
     to: BTreeMap<u32, Sender<(u32, Heard)>>,
     from: Receiver<(u32, Heard)>,
     /// It ends after this number of messages.
-    ends: Option<(usize, Ending)>,
+    ends: Option<(usize, KnownEnding)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum KnownEnding {
     /// Its process dies: the connection is closed.
     Dies,
     /// It hangs: the connection stays open without messages.
@@ -53,19 +53,19 @@ pub enum Ending {
     Babbles,
 }
 
-impl Line for Wire {
+impl RankLine for FakeWire {
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
         let mut message = message.clone();
         if let Some((left, ending)) = &mut self.ends {
             if *left == 0 {
                 match ending {
-                    Ending::Dies => {
+                    KnownEnding::Dies => {
                         let gone = Heard::Gone("its connection is closed".to_owned());
                         let _ = self.to.remove(&to).map(|way| way.send((self.own, gone)));
                         return Err("it has died".to_owned());
                     }
-                    Ending::Stops => return Ok(()),
-                    Ending::Babbles => message = Message::Go { meeting: 9999 },
+                    KnownEnding::Stops => return Ok(()),
+                    KnownEnding::Babbles => message = Message::Go { meeting: 9999 },
                 }
             } else {
                 *left -= 1;
@@ -93,7 +93,7 @@ impl Line for Wire {
     }
 }
 
-impl Drop for Wire {
+impl Drop for FakeWire {
     fn drop(&mut self) {
         for way in self.to.values() {
             let _ = way.send((self.own, Heard::Gone("its connection is closed".to_owned())));
@@ -107,21 +107,27 @@ pub struct Came {
 }
 
 #[derive(Clone)]
-pub struct Given {
+pub struct KnownFleet {
     pub study: &'static str,
     pub target: &'static str,
-    pub ends: Option<(usize, Ending)>,
+    pub ends: Option<(usize, KnownEnding)>,
 }
 
-pub const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
+pub const USUAL: KnownFleet = KnownFleet { study: STUDY, target: DRIVE, ends: None };
 
-fn one(wire: Wire, ranks: u32, given: &Given, on_failure: OnFailure, grace: Duration) -> Came {
+fn one(
+    wire: FakeWire,
+    ranks: u32,
+    given: &KnownFleet,
+    on_failure: OnFailure,
+    grace: Duration,
+) -> Came {
     let machine = machine();
-    let member = Member {
-        place: Place { rank: wire.own, ranks },
+    let member = FleetMember {
+        place: RankPlace { rank: wire.own, ranks },
         name: format!("n{}", wire.own),
         line: Box::new(wire),
-        purpose: Purpose::Run,
+        purpose: FleetPurpose::Run,
         on_failure,
         grace,
         wait: Duration::from_secs(20),
@@ -139,23 +145,24 @@ fn one(wire: Wire, ranks: u32, given: &Given, on_failure: OnFailure, grace: Dura
     Came { finished, kept: kept.collect() }
 }
 
-pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
+pub fn fleet(given: &[KnownFleet], on_failure: OnFailure) -> Vec<Came> {
     let ranks = given.len() as u32;
     let ways: Vec<_> = given.iter().map(|_| channel()).collect();
     let to: BTreeMap<u32, Sender<(u32, Heard)>> =
         (0..).zip(&ways).map(|(rank, (way, _))| (rank, way.clone())).collect();
-    let wires: Vec<Wire> = (0..)
+    let wires: Vec<FakeWire> = (0..)
         .zip(ways)
         .map(|(own, (_, from)): (u32, _)| {
             let known = |rank: &u32| (own == 0) != (*rank == 0);
             let to = to.iter().filter(|(rank, _)| known(rank));
             let to = to.map(|(rank, way)| (*rank, way.clone())).collect();
-            Wire { own, to, from, ends: given[own as usize].ends }
+            FakeWire { own, to, from, ends: given[own as usize].ends }
         })
         .collect();
     drop(to);
     // Only a hanging rank needs a short timeout; a busy machine must not lose the others.
-    let stops = given.iter().any(|own| own.ends.is_some_and(|(_, ending)| ending == Ending::Stops));
+    let stops =
+        given.iter().any(|own| own.ends.is_some_and(|(_, ending)| ending == KnownEnding::Stops));
     let grace = Duration::from_secs(if stops { 2 } else { 60 });
     thread::scope(|scope| {
         let all: Vec<_> = wires
@@ -174,6 +181,6 @@ pub const A_TRIAL: usize = 3;
 
 /// The result of rank 0 of three that continues without rank 2, which was lost in the fifth trial.
 pub fn one_of_three_lost() -> Finished {
-    let lost = Given { ends: Some((BEFORE + 4 * A_TRIAL + 1, Ending::Dies)), ..USUAL };
+    let lost = KnownFleet { ends: Some((BEFORE + 4 * A_TRIAL + 1, KnownEnding::Dies)), ..USUAL };
     fleet(&[USUAL, USUAL, lost], OnFailure::Continue).into_iter().next().unwrap().finished.unwrap()
 }

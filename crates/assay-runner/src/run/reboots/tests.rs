@@ -69,7 +69,7 @@ fn begun(boots: u32) -> Option<(Fake, String)> {
         Path::new(RESULTS),
         Path::new("/j"),
     );
-    let proposal = Proposal {
+    let proposal = RebootProposal {
         study: presets::find(name).unwrap().unwrap(),
         id: id::new_id("2026-11-23T00:00:00+00:00", 7),
         boots,
@@ -88,7 +88,7 @@ fn is_there(fake: &Fake) -> bool {
     fake.files().contains_key(&file)
 }
 
-fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
+fn one_boot(fake: &Fake, id: &str) -> Outcome<RebootStep> {
     let directory = Path::new(RESULTS).join(id);
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
     fake.put_output("systemctl is-system-running", "running\n");
@@ -104,14 +104,16 @@ fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
     let Some((fake, id)) = begun(3) else { return };
     assert!(is_there(&fake));
     journal(&fake, "ab");
-    assert!(matches!(one_boot(&fake, &id).unwrap(), Step::Restarts { recorded: 1, of: 3 }));
+    assert!(matches!(one_boot(&fake, &id).unwrap(), RebootStep::Restarts { recorded: 1, of: 3 }));
     // The next boot loses power after it was logged, and leaves nothing in the journal.
     let directory = Path::new(RESULTS).join(&id);
     fake.put("/proc/sys/kernel/random/boot_id", "c".repeat(32));
     note_the_beginning(&fake, &directory).unwrap();
     assert!(is_there(&fake));
     journal(&fake, "abd");
-    let Step::Done(finished) = one_boot(&fake, &id).unwrap() else { panic!("three boots were") };
+    let RebootStep::Done(finished) = one_boot(&fake, &id).unwrap() else {
+        panic!("three boots were")
+    };
     let told: Vec<bool> = finished.trials.iter().map(|trial| trial.measured.is_some()).collect();
     assert_eq!(told, [true, false, true]);
     assert!(finished.trials[1].reason.as_ref().unwrap().contains("power loss"));
@@ -141,7 +143,7 @@ fn restore_ends_a_series_of_boots() {
     assert!(!is_there(&fake));
     journal(&fake, "ab");
     // An already running study restarts nothing; its records stay.
-    let Step::Ended(finished) = one_boot(&fake, &id).unwrap() else { panic!("it goes on") };
+    let RebootStep::Ended(finished) = one_boot(&fake, &id).unwrap() else { panic!("it goes on") };
     assert_eq!(finished.trials.len(), 1);
 }
 

@@ -8,7 +8,7 @@ fn in_lab(preset: &str) -> Study {
     presets::find(preset).unwrap().unwrap().in_lab()
 }
 
-fn planned(study: Study) -> Outcome<Preview> {
+fn planned(study: Study) -> Outcome<StudyPreview> {
     let fake = machine();
     preview(&fake, study, &[], &Consented::default(), None)
 }
