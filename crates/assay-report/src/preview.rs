@@ -12,7 +12,7 @@ use assay_core::failure::Outcome;
 use assay_core::json::is_default;
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
-use assay_machine::system::identity::{Loss, Stake};
+use assay_machine::system::identity::{DataLoss, Stake};
 use assay_machine::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_study::file::{Order, Study};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
@@ -185,7 +185,7 @@ impl PreviewStake {
         let (target, overwritten) = (target.to_owned(), false);
         match stake {
             Ok(stake) => {
-                let lost = stake.losses.iter().map(Loss::words).collect();
+                let lost = stake.losses.iter().map(DataLoss::words).collect();
                 let destroy = Some(stake.text());
                 Self { target, overwritten, lost, destroy, refused: None }
             }

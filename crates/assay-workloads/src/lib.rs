@@ -32,7 +32,7 @@ use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 use assay_core::exhibit::{Exhibit, Subject};
 use assay_core::quantity::played::Class;
-use assay_machine::system::powered::Wanted;
+use assay_machine::system::powered::VmNeeds;
 
 pub use background::Background;
 pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, RunResult, SeriesRow};
@@ -114,7 +114,7 @@ impl Work {
     }
 
     /// Returns what the virtual machines of the work need, or `None` if it starts none.
-    pub fn vm_needs(&self) -> Option<Wanted> {
+    pub fn vm_needs(&self) -> Option<VmNeeds> {
         match self {
             Self::Durability(own) if own.is_in_machine() => Some(own.wanted()),
             _ => None,

@@ -70,7 +70,7 @@ fn spans(
     devices: &[String],
 ) -> Result<BTreeMap<&'static str, ClassSpan>, String> {
     let mut sums: BTreeMap<&'static str, ClassSpan> = BTreeMap::new();
-    for classes in block.of(devices)? {
+    for classes in block.for_devices(devices)? {
         for class in &CLASSES {
             for span in class.of.iter().filter_map(|name| classes.get(*name)) {
                 sums.entry(class.key).or_default().add(span);

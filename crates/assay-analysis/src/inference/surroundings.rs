@@ -262,7 +262,7 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 mod tests {
     use assay_machine::probes::memory::Memory;
     use assay_machine::probes::not_recorded;
-    use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_machine::probes::pressure::{Pressure, WaitTime};
     use assay_machine::probes::temperature::{Sensor, Temperature};
 
     use serde_json::json;
@@ -274,7 +274,7 @@ mod tests {
     fn watched() -> Bench {
         Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]).each(|trial| {
             let cpu = |cpu, busy| CpuTicks { cpu, busy, iowait: 0, steal: 2, total: 100 };
-            let io = Waited { some_ns: 400_000_000, full_ns: None };
+            let io = WaitTime { some_ns: 400_000_000, full_ns: None };
             let sensor = |before_mc, after_mc| Sensor { before_mc, after_mc, limit_mc: None };
             let hot = trial_number(trial.replicate);
             trial.evidence = Evidence {
@@ -329,7 +329,7 @@ mod tests {
         let bench = watched().each(|trial| {
             let most = u64::MAX;
             let cpu = |cpu| CpuTicks { cpu, busy: most, iowait: 0, steal: most, total: most };
-            let io = Waited { some_ns: most, full_ns: None };
+            let io = WaitTime { some_ns: most, full_ns: None };
             trial.evidence.load = Presence::Present(vec![cpu(0), cpu(1)]);
             let waited = [("io".to_owned(), io)].into();
             trial.evidence.pressure = Presence::Present(Pressure { span_ns: most, waited }.into());

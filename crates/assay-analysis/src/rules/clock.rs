@@ -38,7 +38,7 @@ pub(super) fn of_recording(trials: &[&Trial]) -> Option<RuleRemark> {
 }
 
 fn event(trial: &Trial) -> Option<String> {
-    let clock::Clock { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
+    let clock::ClockChange { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
     if suspended_ns > 0 {
         return Some(format!("the machine slept for {}", show::duration(suspended_ns as f64)));
     }
@@ -60,7 +60,7 @@ mod tests {
 
     fn told(stepped_ns: i64, suspended_ns: u64) -> Option<String> {
         let bench = Bench::read().first(1, |trial| {
-            let clock = clock::Clock { stepped_ns, suspended_ns };
+            let clock = clock::ClockChange { stepped_ns, suspended_ns };
             trial.evidence.clock = Presence::Present(clock);
         });
         let remark = bench.judge(&RULE).map(|remark| remark.text);

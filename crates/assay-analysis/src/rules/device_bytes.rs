@@ -268,11 +268,11 @@ mod tests {
 
     #[test]
     fn bytes_that_crossed_the_network_stand_in_for_a_device() {
-        use assay_machine::probes::mount_traffic::{MountTraffic, Moved};
+        use assay_machine::probes::mount_traffic::{MountBytes, MountTraffic};
         use assay_machine::system::site::Mount;
         let served = |read_bytes: u64| {
-            let moved = Moved { read_bytes, write_bytes: 0 };
-            let told = MountTraffic { run: moved, settle: Moved::default() };
+            let moved = MountBytes { read_bytes, write_bytes: 0 };
+            let told = MountTraffic { run: moved, settle: MountBytes::default() };
             let bench = Bench::read().site(|site| {
                 site.backing = Backing::Remote;
                 site.counted.clear();

@@ -1,7 +1,7 @@
 //! Evidence for several rules.
 
 use assay_core::quantity::units::show;
-use assay_machine::probes::mount_traffic::Moved;
+use assay_machine::probes::mount_traffic::MountBytes;
 use assay_machine::system::site::TargetKind;
 use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_workloads::Claims;
@@ -96,7 +96,7 @@ pub(super) fn witnessed(case: &Case<'_>) -> Vec<CountedTrial> {
 /// Network traffic of the target's mount: bytes only, without requests and times.
 fn of_server(trial: &Trial) -> Option<DeviceEvidence> {
     let told = trial.evidence.mount_traffic.value()?;
-    let bytes = |moved: &Moved| Traffic {
+    let bytes = |moved: &MountBytes| Traffic {
         read_bytes: moved.read_bytes,
         write_bytes: moved.write_bytes,
         ..Traffic::default()

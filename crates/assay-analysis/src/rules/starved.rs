@@ -168,7 +168,7 @@ fn most(waits: &[WaitShare], of: impl Fn(&WaitShare) -> f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use assay_core::presence::Presence;
-    use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_machine::probes::pressure::{Pressure, WaitTime};
     use assay_machine::system::site::TargetKind;
     use assay_study::findings::Trust;
     use assay_study::results::record::Repeats;
@@ -208,7 +208,7 @@ mod tests {
     fn pressure_speaks_where_the_waiting_was_not_recorded() {
         let pressed = |some_ms: u64, busy_ms| {
             bench(busy_ms, None).each(move |trial| {
-                let waited = Waited { some_ns: some_ms * MS, full_ns: None };
+                let waited = WaitTime { some_ns: some_ms * MS, full_ns: None };
                 let waited = [("cpu".to_owned(), waited)].into();
                 let pressure = Pressure { span_ns: 1_000 * MS, waited };
                 trial.evidence.pressure = Presence::Present(pressure.into());
@@ -229,7 +229,7 @@ mod tests {
     fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<RuleRemark> {
         let bench = Bench::command().each(move |trial| {
             cpu(trial).busy_ns = Presence::Present(1_950 * MS);
-            let waited = Waited { some_ns: pressed_ms * MS, full_ns: None };
+            let waited = WaitTime { some_ns: pressed_ms * MS, full_ns: None };
             let pressure =
                 Pressure { span_ns: 1_000 * MS, waited: [("cpu".to_owned(), waited)].into() };
             trial.evidence.pressure = Presence::Present(pressure.into());

@@ -179,14 +179,14 @@ pub fn processors(trial: &mut Trial) -> &mut ProcessorTicks {
     }
 }
 
-pub fn throttling(trial: &mut Trial) -> &mut processors::Observed {
+pub fn throttling(trial: &mut Trial) -> &mut processors::ThrottleObservation {
     match &mut trial.evidence.processors {
         Presence::Present(observed) => observed,
         Presence::Absent(_) => panic!("the bench has processors"),
     }
 }
 
-pub fn pages(trial: &mut Trial) -> &mut page_cache::Observed {
+pub fn pages(trial: &mut Trial) -> &mut page_cache::CacheObservation {
     match &mut trial.evidence.page_cache {
         Presence::Present(observed) => observed,
         Presence::Absent(_) => panic!("the bench has pages"),
@@ -194,10 +194,10 @@ pub fn pages(trial: &mut Trial) -> &mut page_cache::Observed {
 }
 
 /// Processor time of kernel threads and of the machine; a bench has none until it is asked for.
-pub fn cpu(trial: &mut Trial) -> &mut cpu::Observed {
+pub fn cpu(trial: &mut Trial) -> &mut cpu::CpuObservation {
     let none = || Presence::absent("a test");
     if trial.evidence.cpu.value().is_none() {
-        let observed = cpu::Observed { kernel_threads_ns: none(), busy_ns: none() };
+        let observed = cpu::CpuObservation { kernel_threads_ns: none(), busy_ns: none() };
         trial.evidence.cpu = Presence::Present(observed);
     }
     match &mut trial.evidence.cpu {
@@ -380,11 +380,11 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> Trial {
                 read_bytes: run.read_bytes,
                 write_bytes: run.write_bytes,
             }),
-            page_cache: Presence::Present(page_cache::Observed {
+            page_cache: Presence::Present(page_cache::CacheObservation {
                 before: Presence::Present(CachedPages { cached: 0, of: 262_144 }),
                 after: Presence::Present(CachedPages { cached: 0, of: 262_144 }),
             }),
-            processors: Presence::Present(processors::Observed {
+            processors: Presence::Present(processors::ThrottleObservation {
                 ticks: Presence::Present(ProcessorTicks { total: 200, steal: 0 }),
                 throttle_events: Presence::Present(0),
                 group_throttled: Presence::Present(0),

@@ -17,7 +17,7 @@ use crate::system::journal::{
 use crate::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
 use assay_core::failure::{Failure, Outcome};
 
-use super::layers::Extent;
+use super::layers::DeviceRange;
 use super::{Setting, has_role, located};
 
 pub use builder::Builder;
@@ -344,7 +344,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Device file of an extent: the device, or a partition that covers this part.
-    fn device_of(&mut self, extent: &Extent, disk: &Mark) -> Outcome<PathBuf> {
+    fn device_of(&mut self, extent: &DeviceRange, disk: &Mark) -> Outcome<PathBuf> {
         let whole = devices::file_of(&extent.device);
         if extent.whole {
             return Ok(whole);

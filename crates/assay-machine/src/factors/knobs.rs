@@ -18,14 +18,14 @@ const CLOCKS: &str = "/sys/devices/system/cpu/cpufreq";
 pub(super) struct Knob {
     about: About,
     example: &'static str,
-    place: Place,
-    level: Level,
+    place: KnobFile,
+    level: KnobLevel,
     risky: Option<(&'static str, &'static str)>,
     /// Whether the setting may change under a mounted device in production: no data can be lost.
     live: bool,
 }
 
-enum Place {
+enum KnobFile {
     /// In the request queue of each drive below the target.
     Queue(&'static str),
     /// Read-ahead of the file system, or otherwise of the topmost device.
@@ -36,7 +36,7 @@ enum Place {
 }
 
 /// Syntax of levels, and their values for the kernel.
-enum Level {
+enum KnobLevel {
     Word,
     /// One of these words, each with the kernel's word.
     Words(&'static [(&'static str, &'static str)]),
@@ -55,8 +55,8 @@ impl Knob {
         summary: &'static str,
         text: &'static str,
         example: &'static str,
-        place: Place,
-        level: Level,
+        place: KnobFile,
+        level: KnobLevel,
     ) -> Self {
         Self {
             about: About { name, summary, text },
@@ -75,8 +75,8 @@ pub(super) static SCHEDULER: Knob = Knob::new(
     "`none`, `mq-deadline`, `kyber` or `bfq`, if available; Assay writes it to `queue/scheduler` of every drive \
      below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
     "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
-    Place::Queue("scheduler"),
-    Level::Word,
+    KnobFile::Queue("scheduler"),
+    KnobLevel::Word,
 );
 
 pub(super) static QUEUE_DEPTH: Knob = Knob::new(
@@ -84,8 +84,8 @@ pub(super) static QUEUE_DEPTH: Knob = Knob::new(
     "size of the kernel's request queue",
     "A whole number; Assay writes it to `queue/nr_requests` of every drive below the target.",
     "[64, 256]",
-    Place::Queue("nr_requests"),
-    Level::Number(u32::MAX as u64),
+    KnobFile::Queue("nr_requests"),
+    KnobLevel::Number(u32::MAX as u64),
 );
 
 pub(super) static READ_AHEAD: Knob = Knob::new(
@@ -95,8 +95,8 @@ pub(super) static READ_AHEAD: Knob = Knob::new(
      filesystem if the filesystem has a setting for it (btrfs), otherwise on the topmost device. Read-ahead \
      affects only reads through the page cache (`direct = false`).",
     "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
-    Place::ReadAhead,
-    Level::Kib,
+    KnobFile::ReadAhead,
+    KnobLevel::Kib,
 );
 
 pub(super) static WRITE_CACHE: Knob = Knob {
@@ -114,8 +114,8 @@ pub(super) static WRITE_CACHE: Knob = Knob {
      drives with power-loss protection. The setting does not disable the drive's own cache. Assay also accepts the \
      kernel's words `write-back` and `write-through`.",
         "[\"flushes\", \"no-flushes\"]",
-        Place::Queue("write_cache"),
-        Level::Words(&[
+        KnobFile::Queue("write_cache"),
+        KnobLevel::Words(&[
             ("flushes", "write back"),
             ("no-flushes", "write through"),
             ("write-back", "write back"),
@@ -129,8 +129,8 @@ pub(super) static WRITEBACK_THROTTLE: Knob = Knob::new(
     "target read latency of write-back throttling",
     "A time such as `75 ms`, or `off`; Assay writes it to `queue/wbt_lat_usec`.",
     "[\"off\", \"2 ms\", \"75 ms\"]",
-    Place::Queue("wbt_lat_usec"),
-    Level::Time(1_000),
+    KnobFile::Queue("wbt_lat_usec"),
+    KnobLevel::Time(1_000),
 );
 
 pub(super) static MERGES: Knob = Knob::new(
@@ -138,8 +138,8 @@ pub(super) static MERGES: Knob = Knob::new(
     "merging of adjacent requests",
     "`all`, `simple` (only with the last request), or `none`; Assay writes it to `queue/nomerges`.",
     "[\"all\", \"simple\", \"none\"]",
-    Place::Queue("nomerges"),
-    Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
+    KnobFile::Queue("nomerges"),
+    KnobLevel::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
 );
 
 pub(super) static MAX_SECTORS: Knob = Knob::new(
@@ -147,8 +147,8 @@ pub(super) static MAX_SECTORS: Knob = Knob::new(
     "largest request size",
     "An amount such as `512 KiB`; Assay writes it to `queue/max_sectors_kb`.",
     "[\"128 KiB\", \"512 KiB\"]",
-    Place::Queue("max_sectors_kb"),
-    Level::Kib,
+    KnobFile::Queue("max_sectors_kb"),
+    KnobLevel::Kib,
 );
 
 pub(super) static DIRTY_RATIO: Knob = Knob::new(
@@ -156,8 +156,8 @@ pub(super) static DIRTY_RATIO: Knob = Knob::new(
     "share of dirty memory at which writers block",
     "Integer percentage; sets `vm.dirty_ratio` for the whole machine.",
     "[\"5%\", \"20%\"]",
-    Place::Machine("/proc/sys/vm/dirty_ratio"),
-    Level::Share,
+    KnobFile::Machine("/proc/sys/vm/dirty_ratio"),
+    KnobLevel::Share,
 );
 
 pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob::new(
@@ -165,8 +165,8 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob::new(
     "share of dirty memory at which background write-back starts",
     "Integer percentage; sets `vm.dirty_background_ratio` for the whole machine.",
     "[\"1%\", \"10%\"]",
-    Place::Machine("/proc/sys/vm/dirty_background_ratio"),
-    Level::Share,
+    KnobFile::Machine("/proc/sys/vm/dirty_background_ratio"),
+    KnobLevel::Share,
 );
 
 pub(super) static DIRTY_EXPIRE: Knob = Knob::new(
@@ -174,8 +174,8 @@ pub(super) static DIRTY_EXPIRE: Knob = Knob::new(
     "age at which the kernel writes back dirty data",
     "A time such as `30 s`; sets `vm.dirty_expire_centisecs` for the whole machine.",
     "[\"5 s\", \"30 s\"]",
-    Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
-    Level::Time(10_000_000),
+    KnobFile::Machine("/proc/sys/vm/dirty_expire_centisecs"),
+    KnobLevel::Time(10_000_000),
 );
 
 pub(super) static SWAPPINESS: Knob = Knob::new(
@@ -183,8 +183,8 @@ pub(super) static SWAPPINESS: Knob = Knob::new(
     "preference for swapping over page cache reclaim",
     "A whole number from 0 to 200; sets `vm.swappiness` for the whole machine.",
     "[10, 60, 180]",
-    Place::Machine("/proc/sys/vm/swappiness"),
-    Level::Number(200),
+    KnobFile::Machine("/proc/sys/vm/swappiness"),
+    KnobLevel::Number(200),
 );
 
 pub(super) static PAGE_CLUSTER: Knob = Knob::new(
@@ -193,8 +193,8 @@ pub(super) static PAGE_CLUSTER: Knob = Knob::new(
     "A whole number from 0 (one page) to 10; sets `vm.page-cluster` for the whole machine. The default of 3 (eight \
      pages) suits disks; 0 is often recommended for swap in memory.",
     "[0, 3]",
-    Place::Machine("/proc/sys/vm/page-cluster"),
-    Level::Number(10),
+    KnobFile::Machine("/proc/sys/vm/page-cluster"),
+    KnobLevel::Number(10),
 );
 
 pub(super) static CACHE_PRESSURE: Knob = Knob::new(
@@ -202,8 +202,8 @@ pub(super) static CACHE_PRESSURE: Knob = Knob::new(
     "preference for reclaiming cached dentries and inodes",
     "A whole number, 100 by default; sets `vm.vfs_cache_pressure` for the whole machine.",
     "[50, 100, 200]",
-    Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
-    Level::Number(i32::MAX as u64),
+    KnobFile::Machine("/proc/sys/vm/vfs_cache_pressure"),
+    KnobLevel::Number(i32::MAX as u64),
 );
 
 pub(super) static GOVERNOR: Knob = Knob::new(
@@ -211,8 +211,8 @@ pub(super) static GOVERNOR: Knob = Knob::new(
     "CPU frequency governor",
     "A governor that the kernel supports, such as `performance` or `powersave`; Assay sets it for all CPUs.",
     "[\"powersave\", \"performance\"]",
-    Place::Policies("scaling_governor"),
-    Level::Word,
+    KnobFile::Policies("scaling_governor"),
+    KnobLevel::Word,
 );
 
 pub(super) static TURBO: Knob = Knob::new(
@@ -221,8 +221,8 @@ pub(super) static TURBO: Knob = Knob::new(
     "`on` or `off`; Assay writes it to `cpufreq/boost`. CPUs with intel_pstate need \
      `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` and `--allow-tunable` instead.",
     "[\"off\", \"on\"]",
-    Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
-    Level::Words(&[("off", "0"), ("on", "1")]),
+    KnobFile::Machine("/sys/devices/system/cpu/cpufreq/boost"),
+    KnobLevel::Words(&[("off", "0"), ("on", "1")]),
 );
 
 impl Factor for Knob {
@@ -254,7 +254,7 @@ impl Factor for Knob {
     }
 
     fn is_of_device(&self) -> bool {
-        matches!(self.place, Place::Queue(_) | Place::ReadAhead)
+        matches!(self.place, KnobFile::Queue(_) | KnobFile::ReadAhead)
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
@@ -275,7 +275,7 @@ impl Factor for Knob {
 
     fn typed(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
         let Ok(value) = self.level.kernel(level) else { return Vec::new() };
-        if let Place::Policies(name) = self.place {
+        if let KnobFile::Policies(name) = self.place {
             return vec![format!("echo {value} | tee {CLOCKS}/policy*/{name}")];
         }
         let acts = self.place.shown(site).into_iter();
@@ -305,7 +305,7 @@ impl Factor for Knob {
     }
 }
 
-impl Place {
+impl KnobFile {
     /// Files of the setting for a recorded target, as in a command.
     fn shown(&self, site: &Site) -> Vec<PathBuf> {
         let file = |device: &str, name: &str| {
@@ -436,7 +436,7 @@ fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
     groups.map(|group| (root.join(group).join(name), None)).collect()
 }
 
-impl Level {
+impl KnobLevel {
     /// Returns the kernel's value of a level, or an error with the valid ones.
     fn kernel(&self, level: &str) -> Result<String, String> {
         let level = level.trim();
@@ -575,7 +575,7 @@ mod tests {
     fn settings_are_those_that_decide() {
         let read_ahead = |site: &Site| match reader(site) {
             Reader::Device(name) => name.to_owned(),
-            _ => Place::ReadAhead.shown(site)[0].display().to_string(),
+            _ => KnobFile::ReadAhead.shown(site)[0].display().to_string(),
         };
         for (filesystem, layers, reader, queue) in [
             ("ext4", &[("sda1", "partition"), ("sda", "disk")][..], "sda", "sda"),

@@ -14,7 +14,7 @@ pub const DEVICE: &str = "/dev/DEVICE";
 pub(super) const LABEL: &str = "LABEL";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Below {
+pub struct LayerBase {
     /// Devices named by the user; no command changes any other.
     pub named: Vec<PathBuf>,
     pub members: usize,
@@ -24,7 +24,7 @@ pub struct Below {
 pub fn lines<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)> + Clone,
     view: Option<&View<'_>>,
-    below: &Below,
+    below: &LayerBase,
 ) -> Vec<String> {
     let mut lines = layers_of(arm.clone(), below);
     for (name, level) in setters(arm) {
@@ -45,7 +45,7 @@ pub fn lines<'l>(
 
 fn layers_of<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)>,
-    below: &Below,
+    below: &LayerBase,
 ) -> Vec<String> {
     let named = arm.into_iter().map(|(name, level)| (name.clone(), level.clone()));
     let levels: Levels = named.collect();
@@ -84,7 +84,7 @@ mod tests {
             "mount -t xfs -o noatime /dev/DEVICE MOUNTPOINT",
             "# scheduler: bfq",
         ];
-        assert_eq!(lines(&arm, None, &Below::default()), expected);
+        assert_eq!(lines(&arm, None, &LayerBase::default()), expected);
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         let arm = |name: &str, level: &str| BTreeMap::from([(name.to_owned(), level.to_owned())]);
         let told = |arm: &BTreeMap<String, String>, named: &[&str], members: usize| {
             let named = named.iter().map(PathBuf::from).collect();
-            lines(arm, Some(&view), &Below { named, members }).join("\n")
+            lines(arm, Some(&view), &LayerBase { named, members }).join("\n")
         };
         let made = arm("filesystem", "ext4");
         assert!(!told(&made, &[], 1).contains("vda"), "{}", told(&made, &[], 1));

@@ -9,7 +9,7 @@ use assay_core::presence::Presence;
 
 use super::{Factor, Role, View};
 
-pub(super) struct Observed {
+pub(super) struct ObservedFactor {
     about: About,
     example: &'static str,
     /// Valid levels; any word if empty.
@@ -17,7 +17,7 @@ pub(super) struct Observed {
     look: fn(&View<'_>) -> Presence<String>,
 }
 
-impl Observed {
+impl ObservedFactor {
     const fn new(
         name: &'static str,
         summary: &'static str,
@@ -30,7 +30,7 @@ impl Observed {
     }
 }
 
-pub(super) static PLATFORM: Observed = Observed::new(
+pub(super) static PLATFORM: ObservedFactor = ObservedFactor::new(
     "platform",
     "bare metal or hypervisor",
     "`bare-metal`, or the hypervisor's name as `assay doctor` shows it, such as `kvm`.",
@@ -42,7 +42,7 @@ pub(super) static PLATFORM: Observed = Observed::new(
     },
 );
 
-pub(super) static DRIVE_KIND: Observed = Observed::new(
+pub(super) static DRIVE_KIND: ObservedFactor = ObservedFactor::new(
     "drive_type",
     "hard disk or flash",
     "`ssd` or `hdd`, as the kernel reports for the drives below the target.",
@@ -51,7 +51,7 @@ pub(super) static DRIVE_KIND: Observed = Observed::new(
     drive_kind,
 );
 
-pub(super) static ENCRYPTION: Observed = Observed::new(
+pub(super) static ENCRYPTION: ObservedFactor = ObservedFactor::new(
     "encrypted",
     "whether the target's device is encrypted",
     "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption by a \
@@ -67,7 +67,7 @@ pub(super) static ENCRYPTION: Observed = Observed::new(
     },
 );
 
-pub(super) static KERNEL: Observed = Observed::new(
+pub(super) static KERNEL: ObservedFactor = ObservedFactor::new(
     "kernel",
     "the running kernel",
     "The kernel release, as `uname -r` prints it.",
@@ -76,7 +76,7 @@ pub(super) static KERNEL: Observed = Observed::new(
     |view| machine::machine(view.system).kernel,
 );
 
-pub(super) static ROOT_DEVICE: Observed = Observed::new(
+pub(super) static ROOT_DEVICE: ObservedFactor = ObservedFactor::new(
     "root_device",
     "root device on the kernel command line",
     "The value of `root=`.",
@@ -91,7 +91,7 @@ pub(super) static ROOT_DEVICE: Observed = Observed::new(
     },
 );
 
-pub(super) static LABEL: Observed = Observed::new(
+pub(super) static LABEL: ObservedFactor = ObservedFactor::new(
     "label",
     "label of your choice",
     "Any text; Assay does not verify it. Use `assay note boot` to label boots.",
@@ -112,7 +112,7 @@ fn drive_kind(view: &View<'_>) -> Presence<String> {
     }
 }
 
-impl Factor for Observed {
+impl Factor for ObservedFactor {
     fn about(&self) -> &About {
         &self.about
     }

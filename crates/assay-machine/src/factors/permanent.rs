@@ -7,7 +7,7 @@ use crate::system::site::Drive;
 use crate::system::site::Site;
 use crate::system::{System, devices, sysfs};
 
-use super::layers::{ByHand, Kept, Stack, Wish};
+use super::layers::{ByHand, PermanentLayer, Stack, Wish};
 use super::{Setting, find, located, rank};
 
 pub const ANY_DEVICE: &str = "DEVICE";
@@ -157,7 +157,7 @@ fn any_devices(stack: &Stack, site: &Site) -> Vec<PathBuf> {
 }
 
 /// Parts of an arm's layers that Assay can apply permanently.
-pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
+pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<PermanentLayer> {
     Stack::new(&Wish::new(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ use assay_testkit::needs::{is_in_full, is_sampled};
 
 use super::filesystem::FILE_SYSTEMS;
 use super::guard::{Guard, journals};
-use super::layers::{Base, Device, Extent, Levels, Stack, Wish};
+use super::layers::{Base, Device, DeviceRange, Levels, Stack, Wish};
 use super::*;
 
 pub(super) const HOME: &str = "/var/lib/assay";
@@ -94,7 +94,7 @@ pub(super) fn below(guard: &mut Guard<'_>, stack: &Stack, start: u64) -> Outcome
 
 /// A device from an offset on; the whole device at 0.
 pub(super) fn from(device: &Device, start: u64) -> Device {
-    let extent = Extent { range: start..DISK, whole: start == 0, ..device.extent.clone() };
+    let extent = DeviceRange { range: start..DISK, whole: start == 0, ..device.extent.clone() };
     Device { extent, discard: true, ..device.clone() }
 }
 

@@ -50,7 +50,7 @@ impl Progress {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reading {
+struct ArrayReading {
     action: String,
     done: u64,
     of: u64,
@@ -59,8 +59,8 @@ struct Reading {
 
 #[derive(Default)]
 pub struct Arrays {
-    before: Option<BTreeMap<String, Option<Reading>>>,
-    after: BTreeMap<String, Option<Reading>>,
+    before: Option<BTreeMap<String, Option<ArrayReading>>>,
+    after: BTreeMap<String, Option<ArrayReading>>,
 }
 
 impl Probe for Arrays {
@@ -80,7 +80,7 @@ impl Probe for Arrays {
         let after = std::mem::take(&mut self.after);
         let before = self.before.take().unwrap_or_default();
         // An idle array is not an observation.
-        let moving: Vec<(String, Reading)> =
+        let moving: Vec<(String, ArrayReading)> =
             before.into_iter().filter_map(|(name, found)| Some((name, found?))).collect();
         if moving.is_empty() {
             return not_recorded();
@@ -108,11 +108,11 @@ impl Probe for Arrays {
 const TOLD: &str = "/proc/mdstat";
 
 /// Progress of an array, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
-fn read(system: &dyn System, name: &str) -> Option<Reading> {
+fn read(system: &dyn System, name: &str) -> Option<ArrayReading> {
     let text = system.read_text(Path::new(TOLD)).ok()?;
     let at_ns = system.monotonic_ns();
     let (action, done, of) = progress(&text, name)?;
-    Some(Reading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
+    Some(ArrayReading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
 }
 
 /// Parses action, finished and total KiB: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line of the
@@ -138,7 +138,7 @@ mod tests {
     use crate::system::{DeviceNumber, Fake};
 
     use super::*;
-    use crate::probes::Asked;
+    use crate::probes::ProbeRequest;
 
     fn site() -> Site {
         let layer = |name: &str, major| Layer {
@@ -164,7 +164,7 @@ mod tests {
     fn observed(asked: &[&str], states: [&str; 2]) -> Presence<BTreeMap<String, Progress>> {
         let (fake, site) = (Fake::new(), site());
         let probes: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-        let asked = Asked { probes: &probes, meter: None };
+        let asked = ProbeRequest { probes: &probes, meter: None };
         let scene = Scene { system: &fake, site: &site, file: None, asked };
         let mut probe = Arrays::default();
         for (moment, does) in [Moment::BeforeRun, Moment::AfterRun].into_iter().zip(states) {

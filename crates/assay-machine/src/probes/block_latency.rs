@@ -69,7 +69,7 @@ const WAYS: [(TraceMeans, Means, &str); 2] =
 const MOST_MISSED: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Disk {
+struct TracedDisk {
     name: String,
     number: DeviceNumber,
     /// The kernel's running number: another disk under an old name has another.
@@ -77,7 +77,7 @@ struct Disk {
 }
 
 struct Attached {
-    disks: Vec<Disk>,
+    disks: Vec<TracedDisk>,
     means: Means,
     /// Why it is not the better method.
     instead: Option<String>,
@@ -86,18 +86,18 @@ struct Attached {
 
 /// Observes requests during a whole session; attaches again only if a trial has other devices.
 #[derive(Default)]
-pub struct Tracer {
+pub struct TracerProbe {
     attached: Option<Attached>,
     /// Disks that cannot be traced, with the reason, so that trials do not try again.
-    refused: Option<(Vec<Disk>, String)>,
+    refused: Option<(Vec<TracedDisk>, String)>,
     /// Disks of the next trial, or the reason for not counting.
-    next: Option<Presence<Vec<Disk>>>,
-    before: Option<Reading>,
-    glance: Option<Reading>,
+    next: Option<Presence<Vec<TracedDisk>>>,
+    before: Option<LatencyReading>,
+    glance: Option<LatencyReading>,
     found: Option<Presence<BlockLatency>>,
 }
 
-impl Probe for Tracer {
+impl Probe for TracerProbe {
     type Observed = BlockLatency;
     const MOMENTS: &'static [Moment] = &[Moment::Ready, Moment::BeforeRun, Moment::Settled];
 
@@ -118,12 +118,12 @@ impl Probe for Tracer {
     }
 }
 
-struct Reading {
+struct LatencyReading {
     at_ns: u64,
     totals: Presence<BlockTotals>,
 }
 
-impl Tracer {
+impl TracerProbe {
     /// Gets ready for a trial outside the measured time: to attach takes some tenths of a second.
     fn prepare(&mut self, system: &dyn System, site: &Site) {
         let wanted = disks(system, site);
@@ -133,8 +133,8 @@ impl Tracer {
         (self.next, self.glance) = (Some(wanted), None);
     }
 
-    fn attach(&mut self, system: &dyn System, wanted: &[Disk]) {
-        let has_all = |disks: &[Disk]| wanted.iter().all(|disk| disks.contains(disk));
+    fn attach(&mut self, system: &dyn System, wanted: &[TracedDisk]) {
+        let has_all = |disks: &[TracedDisk]| wanted.iter().all(|disk| disks.contains(disk));
         if self.attached.as_ref().is_some_and(|attached| has_all(&attached.disks))
             || self.refused.as_ref().is_some_and(|(disks, _)| disks == wanted)
         {
@@ -142,8 +142,9 @@ impl Tracer {
         }
         // The targets of a study take turns: those before stay watched.
         let before = self.attached.take().map_or_else(Vec::new, |attached| attached.disks);
-        let stay =
-            |disk: &Disk| !wanted.contains(disk) && here(system, &disk.name).as_ref() == Some(disk);
+        let stay = |disk: &TracedDisk| {
+            !wanted.contains(disk) && here(system, &disk.name).as_ref() == Some(disk)
+        };
         let mut disks = wanted.to_vec();
         disks.extend(before.into_iter().filter(stay));
         match begin(system, disks) {
@@ -153,12 +154,12 @@ impl Tracer {
     }
 
     /// Counts before a run; `None` if the probe was not requested.
-    fn before(&mut self, system: &dyn System) -> Option<Reading> {
+    fn before(&mut self, system: &dyn System) -> Option<LatencyReading> {
         self.next.as_ref()?;
         Some(self.reading(system))
     }
 
-    fn reading(&mut self, system: &dyn System) -> Reading {
+    fn reading(&mut self, system: &dyn System) -> LatencyReading {
         let totals = match (&self.next, &mut self.attached, &self.refused) {
             (Some(Presence::Absent(reason)), ..) | (_, None, Some((_, reason))) => {
                 Presence::Absent(reason.clone())
@@ -166,10 +167,10 @@ impl Tracer {
             (Some(_), Some(attached), _) => read(attached),
             _ => Presence::absent("no requests were observed"),
         };
-        Reading { at_ns: system.monotonic_ns(), totals }
+        LatencyReading { at_ns: system.monotonic_ns(), totals }
     }
 
-    fn after(&mut self, system: &dyn System, before: &Reading) -> Presence<BlockLatency> {
+    fn after(&mut self, system: &dyn System, before: &LatencyReading) -> Presence<BlockLatency> {
         let after = self.reading(system);
         let found = self.between(system, before, &after);
         let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
@@ -186,7 +187,7 @@ impl Tracer {
         let before = self.glance.replace(now);
         match (before, &self.glance) {
             (Some(before), Some(now)) => self.between(system, &before, now),
-            (None, Some(Reading { totals: Presence::Absent(reason), .. })) => {
+            (None, Some(LatencyReading { totals: Presence::Absent(reason), .. })) => {
                 Presence::absent(reason.clone())
             }
             _ => Presence::absent("no earlier reading exists"),
@@ -196,8 +197,8 @@ impl Tracer {
     fn between(
         &self,
         system: &dyn System,
-        before: &Reading,
-        after: &Reading,
+        before: &LatencyReading,
+        after: &LatencyReading,
     ) -> Presence<BlockLatency> {
         let span_ns = after.at_ns.saturating_sub(before.at_ns);
         let (early, late) = match (&before.totals, &after.totals) {
@@ -223,7 +224,7 @@ fn read(attached: &mut Attached) -> Presence<BlockTotals> {
     }
 }
 
-fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
+fn begin(system: &dyn System, disks: Vec<TracedDisk>) -> Result<Attached, String> {
     let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
     let mut reasons = Vec::new();
     for (way, means, name) in WAYS {
@@ -264,7 +265,7 @@ pub fn second_best(reasons: &[String]) -> Option<String> {
 fn between(
     system: &dyn System,
     attached: &Attached,
-    wanted: &[Disk],
+    wanted: &[TracedDisk],
     before: &BlockTotals,
     after: &BlockTotals,
     span_ns: u64,
@@ -321,11 +322,11 @@ fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
 }
 
 /// The whole disks of a site: requests of a partition are its disk's.
-fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
+fn disks(system: &dyn System, site: &Site) -> Presence<Vec<TracedDisk>> {
     if site.kind == TargetKind::Simulated {
         return Presence::absent("simulated");
     }
-    let mut found: Vec<Disk> = Vec::new();
+    let mut found: Vec<TracedDisk> = Vec::new();
     for name in &site.shared {
         let (layer, _) = devices::layer(system, name);
         let is_part = layer.kind == "partition";
@@ -350,10 +351,10 @@ pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     is_head.then(|| format!("{name} is a multipath device; its paths process the requests"))
 }
 
-fn here(system: &dyn System, name: &str) -> Option<Disk> {
+fn here(system: &dyn System, name: &str) -> Option<TracedDisk> {
     let number = devices::number_of(system, name)?;
     let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
-    Some(Disk { name: name.to_owned(), number, sequence: sequence.value().copied() })
+    Some(TracedDisk { name: name.to_owned(), number, sequence: sequence.value().copied() })
 }
 
 #[cfg(test)]

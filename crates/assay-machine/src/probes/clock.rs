@@ -28,7 +28,7 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clock {
+pub struct ClockChange {
     pub stepped_ns: i64,
     pub suspended_ns: u64,
 }
@@ -40,7 +40,7 @@ const ATTEMPTS: usize = 5;
 const BLUR_NS: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ClockReading {
     /// Wall clock less the monotonic one.
     wall_ahead_ns: i64,
     /// Time since the start, sleep included, less the monotonic one.
@@ -51,24 +51,24 @@ pub struct Reading {
 pub struct Clocks;
 
 impl Pair for Clocks {
-    type Reading = Reading;
-    type Observed = Clock;
+    type Reading = ClockReading;
+    type Observed = ClockChange;
 
-    fn read(system: &dyn System) -> Reading {
+    fn read(system: &dyn System) -> ClockReading {
         let uptime = || uptime_ns(&system.read_text(Path::new("/proc/uptime")).ok()?);
-        Reading {
+        ClockReading {
             wall_ahead_ns: ahead_ns(system, || Some(system.wall_ns())).unwrap_or_default(),
             boot_ahead_ns: ahead_ns(system, uptime),
         }
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
+    fn between(before: &ClockReading, after: &ClockReading) -> Presence<ClockChange> {
         let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
         let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);
         let suspended_ns = slept.unwrap_or(0);
         // The wall clock advances while the machine sleeps.
         let ahead = after.wall_ahead_ns - before.wall_ahead_ns;
-        Presence::Present(Clock { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
+        Presence::Present(ClockChange { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     /// Changes of the clocks of a machine during `happens` and one more second.
-    fn clock(happens: impl Fn(&Fake), uptime: &str) -> Clock {
+    fn clock(happens: impl Fn(&Fake), uptime: &str) -> ClockChange {
         let fake = Fake::new();
         fake.put("/proc/uptime", "100.00 50.00\n");
         let before = Clocks::read(&fake);
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn clocks_that_go_together_tell_nothing() {
-        assert_eq!(clock(|_| {}, "101.00 50.00\n"), Clock::default());
-        assert_eq!(clock(|_| {}, "101.01 50.00\n"), Clock::default());
+        assert_eq!(clock(|_| {}, "101.00 50.00\n"), ClockChange::default());
+        assert_eq!(clock(|_| {}, "101.01 50.00\n"), ClockChange::default());
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn sleep_is_told_from_a_step() {
         let slept = clock(|fake| _ = fake.step_wall_clock(60_000_000_000), "161.00 50.00\n");
-        assert_eq!(slept, Clock { stepped_ns: 0, suspended_ns: 60_000_000_000 });
+        assert_eq!(slept, ClockChange { stepped_ns: 0, suspended_ns: 60_000_000_000 });
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let fake = Fake::new();
         let reading = Clocks::read(&fake);
         assert_eq!(reading.boot_ahead_ns, None);
-        assert_eq!(Clocks::between(&reading, &reading), Presence::Present(Clock::default()));
+        assert_eq!(Clocks::between(&reading, &reading), Presence::Present(ClockChange::default()));
         assert_eq!(uptime_ns("47715.79 27701.95\n"), Some(47_715_790_000_000));
         assert_eq!(uptime_ns("x"), None);
     }

@@ -54,14 +54,14 @@ const CHILDREN: &str = "/proc/2/task/2/children";
 type Thread = (u32, u64);
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct CpuReading {
     kernel: Presence<BTreeMap<Thread, u64>>,
     busy_ns: Presence<u64>,
 }
 
 /// Processor time from before the run until everything written was on the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct CpuObservation {
     #[serde(default = "not_recorded")]
     pub kernel_threads_ns: Presence<u64>,
     #[serde(default = "not_recorded")]
@@ -71,17 +71,17 @@ pub struct Observed {
 pub struct Cpu;
 
 impl Pair for Cpu {
-    type Reading = Reading;
-    type Observed = Observed;
+    type Reading = CpuReading;
+    type Observed = CpuObservation;
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Last];
     const GIVES_REASON: bool = true;
 
-    fn read(system: &dyn System) -> Reading {
+    fn read(system: &dyn System) -> CpuReading {
         let all = parsed_file(system, "/proc/stat", ticks::of_all);
-        Reading { kernel: kernel_threads(system), busy_ns: all.map(|all| all.busy() * TICK_NS) }
+        CpuReading { kernel: kernel_threads(system), busy_ns: all.map(|all| all.busy() * TICK_NS) }
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+    fn between(before: &CpuReading, after: &CpuReading) -> Presence<CpuObservation> {
         let kernel_threads_ns = before.kernel.both(&after.kernel, |before, after| {
             let ran = after.iter().map(|(thread, late)| {
                 late.saturating_sub(before.get(thread).copied().unwrap_or_default())
@@ -89,7 +89,7 @@ impl Pair for Cpu {
             ran.sum()
         });
         let busy_ns = before.busy_ns.both(&after.busy_ns, |old, new| new.saturating_sub(*old));
-        Presence::Present(Observed { kernel_threads_ns, busy_ns })
+        Presence::Present(CpuObservation { kernel_threads_ns, busy_ns })
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    fn ran(before: &Reading, after: &Reading) -> Observed {
+    fn ran(before: &CpuReading, after: &CpuReading) -> CpuObservation {
         Cpu::between(before, after).value().cloned().unwrap()
     }
 

@@ -8,7 +8,7 @@ use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
-use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field};
+use super::look::{Entry, Moment, Presentation, Probe, ProbeField, Scene, Unit, field};
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -35,7 +35,7 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-pub const FIELDS: &[Field] = &[
+pub const FIELDS: &[ProbeField] = &[
     field("*.*.span_ns", Unit::Nanoseconds, "length of the period `gap`, `run` or `settle`"),
     field("*.*.reads", Unit::Count, "read requests"),
     field("*.*.read_bytes", Unit::Bytes, "read"),
@@ -77,7 +77,7 @@ pub struct DeviceEvidence {
 }
 
 #[derive(Default)]
-pub struct Four(Vec<Reading>);
+pub struct Four(Vec<DiskReading>);
 
 impl Four {
     pub const MOMENTS: &'static [Moment] =
@@ -129,12 +129,12 @@ impl Probe for Disks {
 }
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct DiskReading {
     at_ns: u64,
     devices: Presence<BTreeMap<String, Counters>>,
 }
 
-pub fn read(system: &dyn System, names: &[String]) -> Reading {
+pub fn read(system: &dyn System, names: &[String]) -> DiskReading {
     let mut found = BTreeMap::new();
     let mut absent = None;
     for name in names {
@@ -150,10 +150,10 @@ pub fn read(system: &dyn System, names: &[String]) -> Reading {
         None if found.is_empty() => Presence::absent("no known block device below the target"),
         None => Presence::Present(found),
     };
-    Reading { at_ns: system.monotonic_ns(), devices }
+    DiskReading { at_ns: system.monotonic_ns(), devices }
 }
 
-pub fn between(before: &Reading, after: &Reading) -> Presence<BTreeMap<String, Traffic>> {
+pub fn between(before: &DiskReading, after: &DiskReading) -> Presence<BTreeMap<String, Traffic>> {
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {
         let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));

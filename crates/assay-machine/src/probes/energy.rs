@@ -13,7 +13,9 @@ use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
-use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
+use super::look::{
+    Entry, Moment, Presentation, Probe, ProbeRequest, Scene, Unit, field, not_recorded,
+};
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -59,14 +61,14 @@ impl Energy {
 }
 
 /// Returns whether a study needs the reason for missing energy readings.
-pub fn is_asked(asked: Asked<'_>) -> bool {
+pub fn is_asked(asked: ProbeRequest<'_>) -> bool {
     asked.meter.is_some() || asked.names(&PROBE)
 }
 
 #[derive(Default)]
 pub struct Meters {
-    before: Option<Reading>,
-    after: Option<Reading>,
+    before: Option<EnergyReading>,
+    after: Option<EnergyReading>,
 }
 
 impl Probe for Meters {
@@ -95,16 +97,16 @@ impl Probe for Meters {
 }
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct EnergyReading {
     at_ns: u64,
     wall_ns: u64,
-    meter: Option<Presence<Vec<meter::Sample>>>,
-    counters: Vec<(&'static Source, Presence<BTreeMap<String, Counter>>)>,
+    meter: Option<Presence<Vec<meter::MeterSample>>>,
+    counters: Vec<(&'static CounterSource, Presence<BTreeMap<String, EnergyCounter>>)>,
 }
 
 /// Joules that something has used since some moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Counter {
+struct EnergyCounter {
     joules: f64,
     /// Range of the counter before it wraps, joules; `None` if it does not wrap.
     range_joules: Option<f64>,
@@ -115,45 +117,50 @@ struct Counter {
 }
 
 #[derive(Debug)]
-struct Source {
+struct CounterSource {
     name: &'static str,
     /// Scope of its readings; parts follow in brackets.
     what: &'static str,
-    read: fn(&dyn System) -> Presence<BTreeMap<String, Counter>>,
+    read: fn(&dyn System) -> Presence<BTreeMap<String, EnergyCounter>>,
 }
 
 const POWERCAP: &str = "powercap";
 const HWMON: &str = "hwmon";
 
-static SOURCES: [Source; 3] = [
-    Source {
+static SOURCES: [CounterSource; 3] = [
+    CounterSource {
         name: POWERCAP,
         what: "CPU packages and their memory, not the drive",
         read: powercap::read,
     },
-    Source {
+    CounterSource {
         name: "battery",
         what: "the whole machine, measured at the battery",
         read: battery::read,
     },
-    Source { name: HWMON, what: "the hardware that these sensors measure", read: hwmon::read },
+    CounterSource {
+        name: HWMON,
+        what: "the hardware that these sensors measure",
+        read: hwmon::read,
+    },
 ];
 
 const NO_SOURCE: &str = "this machine has no energy source: no powercap, battery or hwmon counter";
 
 /// Reads every counter; the file of a meter is read at the end.
-pub fn read(system: &dyn System) -> Reading {
+pub fn read(system: &dyn System) -> EnergyReading {
     // Both readings take the time first, so their span matches that of the counters.
     let (at_ns, wall_ns) = (system.monotonic_ns(), system.wall_ns());
     let counters = SOURCES.iter().map(|source| (source, (source.read)(system))).collect();
-    Reading { at_ns, wall_ns, meter: None, counters }
+    EnergyReading { at_ns, wall_ns, meter: None, counters }
 }
 
-impl Reading {
+impl EnergyReading {
     pub fn tells(&self) -> bool {
-        let there = |(source, told): &(&'static Source, Presence<BTreeMap<String, Counter>>)| {
-            told.value().is_some() && !self.is_barred(source)
-        };
+        let there = |(source, told): &(
+            &'static CounterSource,
+            Presence<BTreeMap<String, EnergyCounter>>,
+        )| { told.value().is_some() && !self.is_barred(source) };
         self.meter.is_some() || self.counters.iter().any(there)
     }
 
@@ -175,8 +182,8 @@ impl Reading {
     }
 
     /// Returns whether a source must not replace another: a graphics card does not replace unreadable CPUs.
-    fn is_barred(&self, source: &Source) -> bool {
-        let closed = |(other, counters): &(&Source, Presence<_>)| {
+    fn is_barred(&self, source: &CounterSource) -> bool {
+        let closed = |(other, counters): &(&CounterSource, Presence<_>)| {
             other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())
         };
         source.name == HWMON && self.counters.iter().any(closed)
@@ -195,7 +202,7 @@ impl Reading {
 }
 
 /// Energy between two readings. Absent without a reason if nothing measures it and the study does not request it.
-pub fn between(before: &Reading, after: &Reading, asked: bool) -> Presence<Energy> {
+pub fn between(before: &EnergyReading, after: &EnergyReading, asked: bool) -> Presence<Energy> {
     if let Some(samples) = &after.meter {
         return metered(before, after, samples);
     }
@@ -222,9 +229,9 @@ pub fn between(before: &Reading, after: &Reading, asked: bool) -> Presence<Energ
 }
 
 fn metered(
-    before: &Reading,
-    after: &Reading,
-    samples: &Presence<Vec<meter::Sample>>,
+    before: &EnergyReading,
+    after: &EnergyReading,
+    samples: &Presence<Vec<meter::MeterSample>>,
 ) -> Presence<Energy> {
     let joules = match samples {
         Presence::Present(samples) => meter::joules(samples, before.wall_ns, after.wall_ns),
@@ -243,9 +250,9 @@ fn metered(
 }
 
 fn used(
-    source: &Source,
-    early: &BTreeMap<String, Counter>,
-    late: &BTreeMap<String, Counter>,
+    source: &CounterSource,
+    early: &BTreeMap<String, EnergyCounter>,
+    late: &BTreeMap<String, EnergyCounter>,
     span_ns: u64,
 ) -> Presence<Energy> {
     let mut parts = BTreeMap::new();
@@ -276,7 +283,12 @@ fn used(
     })
 }
 
-fn difference(name: &str, early: &Counter, late: &Counter, span_ns: u64) -> Result<f64, String> {
+fn difference(
+    name: &str,
+    early: &EnergyCounter,
+    late: &EnergyCounter,
+    span_ns: u64,
+) -> Result<f64, String> {
     let seconds = span_ns as f64 / 1e9;
     let grown = if late.falls { early.joules - late.joules } else { late.joules - early.joules };
     let Some(range) = late.range_joules else {

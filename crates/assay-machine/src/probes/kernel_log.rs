@@ -78,12 +78,12 @@ const MOST_LINES: usize = 20;
 
 /// The log, followed from the first reading on.
 #[derive(Default)]
-pub struct Log {
+pub struct KernelLogProbe {
     log: Option<Presence<KernelLog>>,
     lines: Option<Presence<Vec<KernelLine>>>,
 }
 
-impl Probe for Log {
+impl Probe for KernelLogProbe {
     type Observed = Vec<KernelLine>;
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::Settled];
 

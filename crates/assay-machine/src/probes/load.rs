@@ -55,9 +55,9 @@ impl From<CpuTicks> for [u64; 5] {
     }
 }
 
-pub struct Load;
+pub struct CpuLoad;
 
-impl Pair for Load {
+impl Pair for CpuLoad {
     type Reading = Presence<Vec<(u32, Ticks)>>;
     type Observed = Vec<CpuTicks>;
 
@@ -119,7 +119,7 @@ mod tests {
         fake.put("/proc/stat", STAT);
         let before = read(&fake);
         fake.put("/proc/stat", STAT.replace("cpu3 20 1 5 100 2", "cpu3 25 1 5 130 9"));
-        let change = Load::between(&before, &read(&fake));
+        let change = CpuLoad::between(&before, &read(&fake));
         let third = CpuTicks { cpu: 3, busy: 5, iowait: 7, steal: 0, total: 42 };
         let found = change.value().unwrap();
         assert_eq!((found[0].cpu, found[0].total, found[1]), (0, 0, third));
@@ -132,7 +132,7 @@ mod tests {
         let before = read(&fake);
         fake.put("/proc/stat", STAT);
         let cpus =
-            Load::between(&before, &read(&fake)).map(|all| all.iter().map(|c| c.cpu).collect());
+            CpuLoad::between(&before, &read(&fake)).map(|all| all.iter().map(|c| c.cpu).collect());
         assert_eq!(cpus, Presence::Present(vec![0]));
     }
 

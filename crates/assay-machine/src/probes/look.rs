@@ -16,7 +16,7 @@ use assay_core::quantity::units::show;
 pub struct Entry {
     /// Description: what it reads, needs and costs.
     pub about: About,
-    pub fields: &'static [Field],
+    pub fields: &'static [ProbeField],
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
     pub presentation: Presentation,
@@ -41,15 +41,15 @@ pub enum Presentation {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct ProbeField {
     /// Path in the stored observation, names joined by dots; `*` matches any name or list index.
     pub path: &'static str,
     pub unit: Unit,
     pub summary: &'static str,
 }
 
-pub const fn field(path: &'static str, unit: Unit, summary: &'static str) -> Field {
-    Field { path, unit, summary }
+pub const fn field(path: &'static str, unit: Unit, summary: &'static str) -> ProbeField {
+    ProbeField { path, unit, summary }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,12 +116,12 @@ impl Moment {
 
 /// Observations that a study requests in addition to the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct ProbeRequest<'a> {
     pub probes: &'a [String],
     pub meter: Option<&'a str>,
 }
 
-impl Asked<'_> {
+impl ProbeRequest<'_> {
     pub fn names(&self, entry: &Entry) -> bool {
         self.probes.iter().any(|name| name == entry.about.name)
     }
@@ -133,7 +133,7 @@ pub struct Scene<'a> {
     pub site: &'a Site,
     /// The bytes that may be touched, and the file in which they are; a simulated target has none.
     pub file: Option<(&'a File, Range<u64>)>,
-    pub asked: Asked<'a>,
+    pub asked: ProbeRequest<'a>,
 }
 
 impl Scene<'_> {

@@ -46,14 +46,14 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct MemoryObservation {
     #[serde(default = "not_recorded")]
     pub machine: Presence<Memory>,
     #[serde(default = "not_recorded")]
     pub processes: Presence<ProcessMemory>,
 }
 
-impl From<Memory> for Observed {
+impl From<Memory> for MemoryObservation {
     fn from(machine: Memory) -> Self {
         Self { machine: Presence::Present(machine), processes: not_recorded() }
     }
@@ -77,11 +77,11 @@ pub struct Memory {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap_pages: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub zram: BTreeMap<String, Zram>,
+    pub zram: BTreeMap<String, ZramUse>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Zram {
+pub struct ZramUse {
     pub original_bytes: u64,
     pub compressed_bytes: u64,
     pub used_bytes: u64,
@@ -98,22 +98,22 @@ pub struct ProcessMemory {
 const MOST_PROCESSES: usize = 1_000;
 
 #[derive(Clone, Debug)]
-pub struct Reading {
-    machine: Machine,
-    zram: BTreeMap<String, Zram>,
+pub struct MemoryReading {
+    machine: MachineMemory,
+    zram: BTreeMap<String, ZramUse>,
     processes: Presence<ProcessMemory>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct MachineMemory {
     /// Since the start of the machine.
-    pub counters: Presence<Counters>,
+    pub counters: Presence<MemoryCounters>,
     pub levels: Presence<Levels>,
     pub page_bytes: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct MemoryCounters {
     pub swapped_in: u64,
     pub swapped_out: u64,
     oom_kills: u64,
@@ -135,15 +135,15 @@ pub struct Levels {
 pub struct OfMachine;
 
 impl Pair for OfMachine {
-    type Reading = Reading;
-    type Observed = Observed;
+    type Reading = MemoryReading;
+    type Observed = MemoryObservation;
 
-    fn read(system: &dyn System) -> Reading {
-        Reading { machine: machine(system), zram: zram(system), processes: processes(system) }
+    fn read(system: &dyn System) -> MemoryReading {
+        MemoryReading { machine: machine(system), zram: zram(system), processes: processes(system) }
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
-        Presence::Present(Observed {
+    fn between(before: &MemoryReading, after: &MemoryReading) -> Presence<MemoryObservation> {
+        Presence::Present(MemoryObservation {
             machine: between(before, after),
             processes: after.processes.clone(),
         })
@@ -157,16 +157,16 @@ pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     pages.checked_mul(system.page_bytes())
 }
 
-pub fn machine(system: &dyn System) -> Machine {
+pub fn machine(system: &dyn System) -> MachineMemory {
     let text = |path: &str| sysfs::text(system, Path::new(path));
-    Machine {
+    MachineMemory {
         counters: sysfs::parsed(text("/proc/vmstat"), counters),
         levels: sysfs::parsed(text("/proc/meminfo"), levels),
         page_bytes: system.page_bytes(),
     }
 }
 
-fn between(early: &Reading, late: &Reading) -> Presence<Memory> {
+fn between(early: &MemoryReading, late: &MemoryReading) -> Presence<Memory> {
     let counted = early.machine.counters.both(&late.machine.counters, grown);
     let levels = early.machine.levels.both(&late.machine.levels, |before, after| (*before, *after));
     counted.both(&levels, |counted, (before, after)| Memory {
@@ -185,8 +185,8 @@ fn between(early: &Reading, late: &Reading) -> Presence<Memory> {
     })
 }
 
-fn grown(before: &Counters, after: &Counters) -> Counters {
-    Counters {
+fn grown(before: &MemoryCounters, after: &MemoryCounters) -> MemoryCounters {
+    MemoryCounters {
         swapped_in: after.swapped_in.saturating_sub(before.swapped_in),
         swapped_out: after.swapped_out.saturating_sub(before.swapped_out),
         oom_kills: after.oom_kills.saturating_sub(before.oom_kills),
@@ -199,7 +199,7 @@ fn grown(before: &Counters, after: &Counters) -> Counters {
 }
 
 /// Parses lines like `pswpin 12`. A kernel without swap has none, and swaps nothing.
-fn counters(text: &str) -> Option<Counters> {
+fn counters(text: &str) -> Option<MemoryCounters> {
     let all: BTreeMap<&str, u64> = text
         .lines()
         .filter_map(|line| line.split_once(' '))
@@ -209,7 +209,7 @@ fn counters(text: &str) -> Option<Counters> {
     // A file without any of these lines is not /proc/vmstat.
     told("nr_free_pages").or_else(|| told("pswpin"))?;
     let stalls = all.iter().filter(|(name, _)| name.starts_with("allocstall")).map(|(_, n)| *n);
-    Some(Counters {
+    Some(MemoryCounters {
         swapped_in: told("pswpin").unwrap_or(0),
         swapped_out: told("pswpout").unwrap_or(0),
         oom_kills: told("oom_kill").unwrap_or(0),
@@ -232,14 +232,14 @@ fn levels(text: &str) -> Option<Levels> {
     })
 }
 
-fn zram(system: &dyn System) -> BTreeMap<String, Zram> {
+fn zram(system: &dyn System) -> BTreeMap<String, ZramUse> {
     let names = sysfs::names(system, Path::new("/sys/block"));
     let devices = names.into_iter().filter(|name| name.starts_with("zram"));
     let told = devices.filter_map(|name| {
         let text = system.read_text(&Path::new("/sys/block").join(&name).join("mm_stat")).ok()?;
         let fields = sysfs::numbers(&text)?;
         let [original_bytes, compressed_bytes, used_bytes, ..] = fields[..] else { return None };
-        Some((name, Zram { original_bytes, compressed_bytes, used_bytes }))
+        Some((name, ZramUse { original_bytes, compressed_bytes, used_bytes }))
     });
     told.filter(|(_, zram)| zram.used_bytes > 0).collect()
 }

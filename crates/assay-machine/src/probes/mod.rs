@@ -35,11 +35,11 @@ use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use look::{
-    Asked, Entry, Field, Moment, Pair, Presentation, Probe, Scene, Twice, Unit, is_not_recorded,
-    not_recorded,
-};
 use look::{Costs, timed};
+pub use look::{
+    Entry, Moment, Pair, Presentation, Probe, ProbeField, ProbeRequest, Scene, Twice, Unit,
+    is_not_recorded, not_recorded,
+};
 
 // The slowest probes come first; the counters of the target's devices are closest to the run.
 observations::observations! {
@@ -52,18 +52,18 @@ observations::observations! {
         temperature: Twice<temperature::Sensors>,
         memory: Twice<memory::OfMachine>,
         power_supply: Twice<power_supply::Supplies>,
-        kernel_log: kernel_log::Log,
+        kernel_log: kernel_log::KernelLogProbe,
         clock: Twice<clock::Clocks>,
-        pressure: Twice<pressure::Totals>,
+        pressure: Twice<pressure::PressureProbe>,
         #[serde(rename = "cpu-usage")]
-        load: Twice<load::Load>,
+        load: Twice<load::CpuLoad>,
         energy: energy::Meters,
         #[serde(rename = "process-io")]
-        own_traffic: Twice<own_traffic::Own>,
-        block_latency: block_latency::Tracer,
+        own_traffic: Twice<own_traffic::OwnTrafficProbe>,
+        block_latency: block_latency::TracerProbe,
         #[serde(rename = "raid-resync")]
         array_sync: array_sync::Arrays,
-        mount_traffic: mount_traffic::Traffic,
+        mount_traffic: mount_traffic::MountObservation,
         members: members::Members,
         disk: disk::Disks,
     }

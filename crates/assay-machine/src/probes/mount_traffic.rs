@@ -42,12 +42,12 @@ const NFS_READ: usize = 4;
 const NFS_WRITTEN: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct MountBytes {
     pub read_bytes: u64,
     pub write_bytes: u64,
 }
 
-impl Moved {
+impl MountBytes {
     fn since(self, earlier: Self) -> Self {
         Self {
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
@@ -59,15 +59,15 @@ impl Moved {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountTraffic {
     /// From the first submission to the last completion.
-    pub run: Moved,
+    pub run: MountBytes,
     /// After that, until everything written was on the server.
-    pub settle: Moved,
+    pub settle: MountBytes,
 }
 
 #[derive(Default)]
-pub struct Traffic(Vec<Presence<Moved>>);
+pub struct MountObservation(Vec<Presence<MountBytes>>);
 
-impl Probe for Traffic {
+impl Probe for MountObservation {
     type Observed = MountTraffic;
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
 
@@ -92,39 +92,39 @@ impl Probe for Traffic {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum MountKind {
     Nfs,
     Smb,
 }
 
 /// The mount of a target, if its client counts network traffic.
-fn of_network(site: &Site) -> Option<(&Mount, Kind)> {
+fn of_network(site: &Site) -> Option<(&Mount, MountKind)> {
     let mount = site.mount.value()?;
     match mount.filesystem.as_str() {
-        "nfs" | "nfs4" => Some((mount, Kind::Nfs)),
-        "cifs" | "smb3" => Some((mount, Kind::Smb)),
+        "nfs" | "nfs4" => Some((mount, MountKind::Nfs)),
+        "cifs" | "smb3" => Some((mount, MountKind::Smb)),
         _ => None,
     }
 }
 
-fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
+fn read(system: &dyn System, mount: &Mount, kind: MountKind) -> Presence<MountBytes> {
     let path = match kind {
-        Kind::Nfs => NFS_STATISTICS,
-        Kind::Smb => SMB_STATISTICS,
+        MountKind::Nfs => NFS_STATISTICS,
+        MountKind::Smb => SMB_STATISTICS,
     };
     let text = match system.read_text(Path::new(path)) {
         Ok(text) => text,
         Err(error) => return Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
     };
     let found = match kind {
-        Kind::Nfs => of_nfs(&text, mount),
-        Kind::Smb => of_smb(&text, mount),
+        MountKind::Nfs => of_nfs(&text, mount),
+        MountKind::Smb => of_smb(&text, mount),
     };
     Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
 /// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...`, then a line `bytes:`; the last counts.
-fn of_nfs(text: &str, mount: &Mount) -> Option<Moved> {
+fn of_nfs(text: &str, mount: &Mount) -> Option<MountBytes> {
     let mut found = None;
     let mut is_own = false;
     for line in text.lines() {
@@ -139,16 +139,16 @@ fn of_nfs(text: &str, mount: &Mount) -> Option<Moved> {
             let at = |place: usize| numbers.get(place).copied();
             found = at(NFS_READ)
                 .zip(at(NFS_WRITTEN))
-                .map(|(read_bytes, write_bytes)| Moved { read_bytes, write_bytes });
+                .map(|(read_bytes, write_bytes)| MountBytes { read_bytes, write_bytes });
         }
     }
     found
 }
 
 /// `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; summed over connections.
-fn of_smb(text: &str, mount: &Mount) -> Option<Moved> {
+fn of_smb(text: &str, mount: &Mount) -> Option<MountBytes> {
     let source = mount.source.replace('/', "\\").to_lowercase();
-    let mut found: Option<Moved> = None;
+    let mut found: Option<MountBytes> = None;
     let mut is_own = false;
     for line in text.lines() {
         if let Some((_, share)) = line.split_once(") \\\\") {
@@ -158,7 +158,7 @@ fn of_smb(text: &str, mount: &Mount) -> Option<Moved> {
         } else if let Some(rest) = line.strip_prefix("Bytes read: ").filter(|_| is_own) {
             let (read, written) = rest.split_once("Bytes written: ")?;
             let sum = found.unwrap_or_default();
-            found = Some(Moved {
+            found = Some(MountBytes {
                 read_bytes: sum.read_bytes.saturating_add(read.trim().parse().ok()?),
                 write_bytes: sum.write_bytes.saturating_add(written.trim().parse().ok()?),
             });
@@ -172,7 +172,7 @@ mod tests {
     use crate::system::Fake;
 
     use super::*;
-    use crate::probes::look::Asked;
+    use crate::probes::look::ProbeRequest;
 
     fn mount(filesystem: &str, source: &str) -> Mount {
         Mount {
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_the_own_mount_are_those_of_the_server() {
-        let moved = |read_bytes, write_bytes| Some(Moved { read_bytes, write_bytes });
+        let moved = |read_bytes, write_bytes| Some(MountBytes { read_bytes, write_bytes });
         assert_eq!(of_nfs(&nfs(4096, 8192), &mount("nfs4", "server:/srv")), moved(4096, 8192));
         let elsewhere = Mount { point: "/mnt/none".into(), ..mount("nfs4", "server:/srv") };
         assert_eq!(of_nfs(&nfs(4096, 8192), &elsewhere), None);
@@ -223,11 +223,11 @@ mod tests {
 
     /// What a probe observes of a site while counters go from one text to the next.
     fn observed(site: &Site, texts: [Option<String>; 3]) -> Presence<MountTraffic> {
-        let mut probe = Traffic::default();
+        let mut probe = MountObservation::default();
         let fake = Fake::new();
-        let asked = Asked::default();
+        let asked = ProbeRequest::default();
         let scene = Scene { system: &fake, site, file: None, asked };
-        for (moment, text) in Traffic::MOMENTS.iter().zip(texts) {
+        for (moment, text) in MountObservation::MOMENTS.iter().zip(texts) {
             if let Some(text) = text {
                 fake.put(NFS_STATISTICS, text);
             }
@@ -245,8 +245,8 @@ mod tests {
         let texts = || [nfs(100, 100), nfs(4196, 1100), nfs(4196, 2100)].map(Some);
         let found = observed(&own("nfs4"), texts());
         let found = found.value().unwrap();
-        assert_eq!(found.run, Moved { read_bytes: 4096, write_bytes: 1000 });
-        assert_eq!(found.settle, Moved { read_bytes: 0, write_bytes: 1000 });
+        assert_eq!(found.run, MountBytes { read_bytes: 4096, write_bytes: 1000 });
+        assert_eq!(found.settle, MountBytes { read_bytes: 0, write_bytes: 1000 });
         // Other file systems are not read; a missing file gives a reason.
         assert!(crate::probes::is_not_recorded(&observed(&own("ext4"), texts())));
         let none = observed(&own("nfs"), [None, None, None]);

@@ -33,9 +33,9 @@ pub struct OwnTraffic {
     pub write_bytes: u64,
 }
 
-pub struct Own;
+pub struct OwnTrafficProbe;
 
-impl Pair for Own {
+impl Pair for OwnTrafficProbe {
     type Reading = Presence<OwnTraffic>;
     type Observed = OwnTraffic;
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::AfterRun];

@@ -34,7 +34,7 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct CacheObservation {
     #[serde(default = "not_recorded")]
     pub before: Presence<CachedPages>,
     #[serde(default = "not_recorded")]
@@ -48,7 +48,7 @@ pub struct PageCache {
 }
 
 impl Probe for PageCache {
-    type Observed = Observed;
+    type Observed = CacheObservation;
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRest, Moment::Last];
 
     fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
@@ -56,14 +56,14 @@ impl Probe for PageCache {
         if moment.is_before() { self.before = pages } else { self.after = pages }
     }
 
-    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<Observed> {
+    fn observed(&mut self, _scene: &Scene<'_>) -> Presence<CacheObservation> {
         match (self.before.take(), self.after.take()) {
-            (Some(before), Some(after)) => Presence::Present(Observed { before, after }),
+            (Some(before), Some(after)) => Presence::Present(CacheObservation { before, after }),
             _ => Presence::absent("Assay could not count the pages each time"),
         }
     }
 
-    fn nothing(reason: &str) -> Presence<Observed> {
+    fn nothing(reason: &str) -> Presence<CacheObservation> {
         Presence::absent(reason)
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::look::{Entry, Field};
+use super::look::{Entry, ProbeField};
 
 impl Entry {
     /// Description of the field at a path of an observation.
-    pub fn field_at(&self, place: &str) -> Option<&'static Field> {
+    pub fn field_at(&self, place: &str) -> Option<&'static ProbeField> {
         let fits = |path: &str| {
             let same = |(name, own): (&str, &str)| name == "*" || name == own;
             path.split('.').count() == place.split('.').count()

@@ -43,14 +43,14 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct PressureObservation {
     #[serde(default = "not_recorded")]
     pub machine: Presence<Pressure>,
     #[serde(default = "not_recorded")]
     pub group: Presence<Pressure>,
 }
 
-impl From<Pressure> for Observed {
+impl From<Pressure> for PressureObservation {
     fn from(machine: Pressure) -> Self {
         Self { machine: Presence::Present(machine), group: not_recorded() }
     }
@@ -60,12 +60,12 @@ impl From<Pressure> for Observed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     pub span_ns: u64,
-    pub waited: BTreeMap<String, Waited>,
+    pub waited: BTreeMap<String, WaitTime>,
 }
 
 /// Nanoseconds that work waited for one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waited {
+pub struct WaitTime {
     pub some_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_ns: Option<u64>,
@@ -75,22 +75,22 @@ pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 const OFF: &str = "the kernel reports no pressure; boot with psi=1";
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct PressureReading {
     at_ns: u64,
-    machine: Presence<BTreeMap<String, Waited>>,
-    group: Presence<BTreeMap<String, Waited>>,
+    machine: Presence<BTreeMap<String, WaitTime>>,
+    group: Presence<BTreeMap<String, WaitTime>>,
 }
 
 /// Totals since boot by resource, as far as known.
-pub type Resources = BTreeMap<&'static str, Presence<Waited>>;
+pub type Resources = BTreeMap<&'static str, Presence<WaitTime>>;
 
-pub struct Totals;
+pub struct PressureProbe;
 
-impl Pair for Totals {
-    type Reading = Reading;
-    type Observed = Observed;
+impl Pair for PressureProbe {
+    type Reading = PressureReading;
+    type Observed = PressureObservation;
 
-    fn read(system: &dyn System) -> Reading {
+    fn read(system: &dyn System) -> PressureReading {
         let machine = present(&machine(system), OFF);
         let group = match group(system) {
             Presence::Present(folder) => present(
@@ -99,22 +99,22 @@ impl Pair for Totals {
             ),
             Presence::Absent(reason) => Presence::Absent(reason),
         };
-        Reading { at_ns: system.monotonic_ns(), machine, group }
+        PressureReading { at_ns: system.monotonic_ns(), machine, group }
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
+    fn between(before: &PressureReading, after: &PressureReading) -> Presence<PressureObservation> {
         let span_ns = after.at_ns.saturating_sub(before.at_ns);
         let of = |before: &Presence<_>, after: &Presence<_>| {
             before.both(after, |before, after| Pressure { span_ns, waited: grown(before, after) })
         };
-        Presence::Present(Observed {
+        Presence::Present(PressureObservation {
             machine: of(&before.machine, &after.machine),
             group: of(&before.group, &after.group),
         })
     }
 }
 
-impl Waited {
+impl WaitTime {
     #[must_use]
     pub fn since(&self, early: &Self) -> Self {
         Self {
@@ -139,28 +139,28 @@ fn totals(system: &dyn System, path: impl Fn(&str) -> PathBuf) -> Resources {
     RESOURCES.into_iter().map(|name| (name, read(name))).collect()
 }
 
-fn present(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, Waited>> {
+fn present(all: &Resources, otherwise: &str) -> Presence<BTreeMap<String, WaitTime>> {
     let told = all.iter().filter_map(|(name, seen)| Some(((*name).to_owned(), *seen.value()?)));
-    let found: BTreeMap<String, Waited> = told.collect();
+    let found: BTreeMap<String, WaitTime> = told.collect();
     Presence::from_option((!found.is_empty()).then_some(found), otherwise)
 }
 
 fn grown(
-    before: &BTreeMap<String, Waited>,
-    after: &BTreeMap<String, Waited>,
-) -> BTreeMap<String, Waited> {
+    before: &BTreeMap<String, WaitTime>,
+    after: &BTreeMap<String, WaitTime>,
+) -> BTreeMap<String, WaitTime> {
     let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
     pairs.map(|(name, early, late)| (name.clone(), late.since(early))).collect()
 }
 
 /// Lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
-fn parse(text: &str) -> Option<Waited> {
+fn parse(text: &str) -> Option<WaitTime> {
     let total = |kind: &str| -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
         let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
         total.parse::<u64>().ok()?.checked_mul(1_000)
     };
-    Some(Waited { some_ns: total("some ")?, full_ns: total("full ") })
+    Some(WaitTime { some_ns: total("some ")?, full_ns: total("full ") })
 }
 
 fn group(system: &dyn System) -> Presence<PathBuf> {
@@ -196,17 +196,17 @@ mod tests {
         let fake = Fake::new();
         fake.put("/proc/pressure/io", line(5_775_128_363, 3_466_355_688));
         fake.put("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=10\n");
-        let before = Totals::read(&fake);
+        let before = PressureProbe::read(&fake);
         fake.sleep(std::time::Duration::from_millis(2));
         fake.put("/proc/pressure/io", line(5_775_128_863, 3_466_355_698));
-        let found = Totals::between(&before, &Totals::read(&fake));
-        let Observed { machine, group } = found.value().unwrap();
+        let found = PressureProbe::between(&before, &PressureProbe::read(&fake));
+        let PressureObservation { machine, group } = found.value().unwrap();
         let found = machine.value().unwrap();
         assert_eq!(found.span_ns, 2_000_000);
-        let io = Waited { some_ns: 500_000, full_ns: Some(10_000) };
+        let io = WaitTime { some_ns: 500_000, full_ns: Some(10_000) };
         assert_eq!(found.waited["io"], io);
         // Older kernels have no `full` line for CPUs.
-        assert_eq!(found.waited["cpu"], Waited { some_ns: 0, full_ns: None });
+        assert_eq!(found.waited["cpu"], WaitTime { some_ns: 0, full_ns: None });
         assert!(!found.waited.contains_key("memory"));
         assert!(group.reason().is_some());
     }
@@ -216,10 +216,10 @@ mod tests {
         let fake = Fake::new();
         fake.put("/proc/self/cgroup", "4:memory:/x\n0::/user.slice/me\n");
         fake.put("/sys/fs/cgroup/user.slice/me/io.pressure", line(7, 3));
-        let before = Totals::read(&fake);
+        let before = PressureProbe::read(&fake);
         fake.put("/sys/fs/cgroup/user.slice/me/io.pressure", line(9, 3));
-        let found = Totals::between(&before, &Totals::read(&fake));
-        let Observed { machine, group } = found.value().unwrap();
+        let found = PressureProbe::between(&before, &PressureProbe::read(&fake));
+        let PressureObservation { machine, group } = found.value().unwrap();
         assert_eq!(machine.reason(), Some(OFF));
         assert_eq!(group.value().unwrap().waited["io"].some_ns, 2_000);
     }
@@ -233,7 +233,7 @@ mod tests {
             ("0::/gone\n", "not visible"),
         ] {
             fake.put("/proc/self/cgroup", text);
-            assert!(Totals::read(&fake).group.reason().unwrap().contains(reason), "{text}");
+            assert!(PressureProbe::read(&fake).group.reason().unwrap().contains(reason), "{text}");
         }
     }
 }

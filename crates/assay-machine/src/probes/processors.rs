@@ -31,7 +31,7 @@ pub static PROBE: Entry = Entry {
 };
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct ThrottleReading {
     /// Ticks of all processors since the start of the machine.
     pub ticks: Presence<ProcessorTicks>,
     pub throttle_events: Presence<u64>,
@@ -60,7 +60,7 @@ impl ProcessorTicks {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct ThrottleObservation {
     #[serde(default = "not_recorded")]
     pub ticks: Presence<ProcessorTicks>,
     #[serde(default = "not_recorded")]
@@ -69,8 +69,8 @@ pub struct Observed {
     pub group_throttled: Presence<u64>,
 }
 
-pub fn read(system: &dyn System) -> Reading {
-    Reading {
+pub fn read(system: &dyn System) -> ThrottleReading {
+    ThrottleReading {
         ticks: ticks(system),
         throttle_events: throttle_events(system),
         group_throttled: group_throttled(system),
@@ -80,17 +80,17 @@ pub fn read(system: &dyn System) -> Reading {
 pub struct Processors;
 
 impl Pair for Processors {
-    type Reading = Reading;
-    type Observed = Observed;
+    type Reading = ThrottleReading;
+    type Observed = ThrottleObservation;
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::AfterRun];
     const GIVES_REASON: bool = true;
 
-    fn read(system: &dyn System) -> Reading {
+    fn read(system: &dyn System) -> ThrottleReading {
         read(system)
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
-        Presence::Present(Observed {
+    fn between(before: &ThrottleReading, after: &ThrottleReading) -> Presence<ThrottleObservation> {
+        Presence::Present(ThrottleObservation {
             ticks: before.ticks.both(&after.ticks, |before, after| ProcessorTicks {
                 total: after.total.saturating_sub(before.total),
                 steal: after.steal.saturating_sub(before.steal),

@@ -153,7 +153,8 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     let by_mean =
         |one: &&&Work, other: &&&Work| pick(one).mean_ns().total_cmp(&pick(other).mean_ns());
     let last = *judged.iter().max_by(by_mean)?;
-    let others = Others(judged.into_iter().filter(|work| work.device != last.device).collect());
+    let others =
+        OtherMembers(judged.into_iter().filter(|work| work.device != last.device).collect());
     let others_ns = others.median(|work| pick(work).mean_ns())?;
     let is_slow = is_slow(last, &others, class, pick)?;
     let mean_ns = pick(last).mean_ns();
@@ -165,7 +166,7 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
 /// Returns whether a member is behind by every measure, minus the resolution, without more work.
 fn is_slow(
     last: &Work,
-    others: &Others<'_>,
+    others: &OtherMembers<'_>,
     class: &str,
     pick: fn(&Work) -> Served,
 ) -> Option<bool> {
@@ -187,9 +188,9 @@ fn is_slow(
     )
 }
 
-struct Others<'a>(Vec<&'a Work>);
+struct OtherMembers<'a>(Vec<&'a Work>);
 
-impl Others<'_> {
+impl OtherMembers<'_> {
     /// Median of a value over the members; `None` without members.
     fn median(&self, value: impl Fn(&Work) -> f64) -> Option<f64> {
         let mut values: Vec<f64> = self.0.iter().map(|work| value(work)).collect();

@@ -66,12 +66,12 @@ const SLOWS_DOWN: [(&str, &str); 4] =
 pub const LEAST_LIMIT_MC: i64 = 45_000;
 
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct TemperatureReading {
     sensors: Presence<Readings>,
     slow_processors: Option<u32>,
 }
 
-impl Reading {
+impl TemperatureReading {
     pub fn names(&self) -> Presence<Vec<String>> {
         self.sensors.clone().map(|sensors| sensors.into_keys().collect())
     }
@@ -80,22 +80,22 @@ impl Reading {
 pub struct Sensors;
 
 impl Pair for Sensors {
-    type Reading = Reading;
+    type Reading = TemperatureReading;
     type Observed = Temperature;
 
-    fn read(system: &dyn System) -> Reading {
+    fn read(system: &dyn System) -> TemperatureReading {
         let mut found = of_monitors(system);
         if found.is_empty() {
             found = of_zones(system);
         }
         let sensors = (!found.is_empty()).then_some(found);
-        Reading {
+        TemperatureReading {
             sensors: Presence::from_option(sensors, "the kernel reports no temperature sensor"),
             slow_processors: slow_processors(system),
         }
     }
 
-    fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
+    fn between(before: &TemperatureReading, after: &TemperatureReading) -> Presence<Temperature> {
         before.sensors.both(&after.sensors, |early, late| {
             let mut sensors = BTreeMap::new();
             for (name, &(after_mc, limit_mc)) in late {

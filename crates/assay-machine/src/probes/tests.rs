@@ -23,7 +23,7 @@ fn every_probe_introduces_itself() {
         }
         let paths: BTreeSet<&str> = fields.iter().map(|field| field.path).collect();
         assert!(!paths.is_empty() && paths.len() == fields.len(), "{name} has no or twice a field");
-        for Field { path, summary, .. } in *fields {
+        for ProbeField { path, summary, .. } in *fields {
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{name} {path}");
         }
     }
@@ -98,7 +98,7 @@ fn site() -> Site {
 fn observe(before: &str, after: &str) -> Evidence {
     let fake = Fake::recorded(before).unwrap();
     let (site, named) = (site(), names().into_iter().map(str::to_owned).collect::<Vec<_>>());
-    let asked = Asked { probes: &named, meter: None };
+    let asked = ProbeRequest { probes: &named, meter: None };
     let scene = Scene { system: &fake, site: &site, file: None, asked };
     let mut probes = Probes::default();
     let (early, late): (Vec<_>, Vec<_>) =
@@ -172,7 +172,7 @@ fn what_was_not_looked_at_is_not_written_and_read_as_not_there() {
 fn around_a_simulated_target_nothing_of_the_machine_is_read() {
     let fake = Fake::recorded("file /proc/uptime 1.00 1.00\n").unwrap();
     let site = Site::simulated("simulated");
-    let scene = Scene { system: &fake, site: &site, file: None, asked: Asked::default() };
+    let scene = Scene { system: &fake, site: &site, file: None, asked: ProbeRequest::default() };
     let mut probes = Probes::default();
     for moment in Moment::ALL {
         probes.look(moment, &scene);

@@ -135,7 +135,7 @@ impl Counting {
 
 /// What processors counted of a program and all that it started.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counted {
+pub struct CpuCounts {
     pub instructions: Presence<u64>,
     pub cycles: Presence<u64>,
     /// Misses of the last-level cache on most CPUs.
@@ -144,7 +144,7 @@ pub struct Counted {
     pub how: Option<Counting>,
 }
 
-impl Counted {
+impl CpuCounts {
     /// No counts, all for the same reason.
     pub fn absent(reason: &str) -> Self {
         let absent = || Presence::absent(reason);
@@ -154,7 +154,7 @@ impl Counted {
 
 /// Captured output of a program; empty unless requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct HeardOutput {
     /// Its last bytes, as many as requested.
     pub end: Vec<u8>,
     pub bytes: u64,
@@ -162,13 +162,13 @@ pub struct Heard {
     pub sha256: Option<Digest>,
 }
 
-impl Heard {
+impl HeardOutput {
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.end)
     }
 }
 
-impl From<&str> for Heard {
+impl From<&str> for HeardOutput {
     fn from(text: &str) -> Self {
         Self { end: text.into(), bytes: text.len() as u64, sha256: None }
     }
@@ -190,12 +190,12 @@ pub struct Executed {
     /// Bytes that went, or will go, to storage for it; not those of files that it deleted before.
     pub write_bytes: Presence<u64>,
     pub happened: Happened,
-    pub counted: Counted,
+    pub counted: CpuCounts,
     /// The end of its standard error.
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
-    pub heard: Heard,
+    pub heard: HeardOutput,
     /// Its processes killed by the kernel for lack of memory; absent without a limit or a count.
     pub memory_kills: Presence<u64>,
 }

@@ -30,14 +30,14 @@ use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
 use super::signatures::PROGRAMS;
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
-    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
-    WorkDirectory, devices, identity,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DeviceUser,
+    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileStatus, Hold,
+    HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, System, TraceMeans,
+    Watchdog, WorkDirectory, devices, identity,
 };
 pub use act::Manner;
 pub use mains::POWER;
-use tree::{Node, Tree};
+use tree::{FakeTree, Node};
 
 /// Start of the clock: 2026-11-20, 10:00 in a zone one hour east.
 const START_SECONDS: i64 = 1_795_165_200;
@@ -50,12 +50,12 @@ const OTHERS_ANYTHING: u32 = 0o077;
 /// A machine in memory, with absolute paths and a clock that moves only by [`System::sleep`].
 #[derive(Debug)]
 pub struct Fake {
-    state: Mutex<State>,
+    state: Mutex<FakeState>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
-    tree: Tree,
+struct FakeState {
+    tree: FakeTree,
     clock: Duration,
     refuses_direct: bool,
     named_areas: bool,
@@ -72,7 +72,7 @@ struct State {
     replugged: Option<PathBuf>,
     made: BTreeMap<DeviceNumber, String>,
     /// File systems on several devices, by the first device.
-    pools: BTreeMap<DeviceNumber, arrays::Pool>,
+    pools: BTreeMap<DeviceNumber, arrays::FakePool>,
     encrypting: BTreeSet<DeviceNumber>,
     encrypted: encryption::Encrypted,
     /// Bytes of devices that were written to.
@@ -89,7 +89,7 @@ struct State {
     told: BTreeMap<String, ProgramOutput>,
     executions: BTreeMap<String, VecDeque<Executed>>,
     executed: Vec<String>,
-    network: network::Network,
+    network: network::FakeNetwork,
     power: mains::Power,
 }
 
@@ -228,7 +228,7 @@ impl Fake {
         state.tree.nodes.iter().filter_map(|(p, node)| Some((p.clone(), content(node)?))).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -255,7 +255,7 @@ impl Fake {
 /// File with the CPUID signatures of a recorded machine.
 const SIGNATURES: &str = "/cpuid/hypervisor";
 
-impl State {
+impl FakeState {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let (path, _) = self.tree.find(path)?;
         match self.tree.nodes.get_mut(&path) {
@@ -319,12 +319,12 @@ impl System for Fake {
         Ok(self.lock().tree.find(path)?.0)
     }
 
-    fn status(&self, path: &Path) -> io::Result<Status> {
+    fn status(&self, path: &Path) -> io::Result<FileStatus> {
         let state = self.lock();
         let found = state.tree.status(path)?;
         let (place, _) = state.tree.find(path)?;
         let size_bytes = state.sizes.get(&place).copied().unwrap_or(found.size_bytes);
-        Ok(Status { size_bytes, ..found })
+        Ok(FileStatus { size_bytes, ..found })
     }
 
     fn space(&self, path: &Path) -> io::Result<Space> {
@@ -338,8 +338,8 @@ impl System for Fake {
         self.lock().tree.variables.get(name).cloned()
     }
 
-    fn user(&self) -> User {
-        User { id: self.lock().tree.user, process: PROCESS }
+    fn user(&self) -> DeviceUser {
+        DeviceUser { id: self.lock().tree.user, process: PROCESS }
     }
 
     fn now(&self) -> String {

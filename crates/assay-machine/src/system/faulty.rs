@@ -10,12 +10,12 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
-use super::powered::{Starts, Wanted};
+use super::powered::{VmNeeds, VmStarter};
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
-    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
-    WorkDirectory,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DeviceUser,
+    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileStatus, Hold,
+    HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, System, TraceMeans,
+    Watchdog, WorkDirectory,
 };
 
 /// Forwards all calls to another system, except for one call that fails. A dying one simulates a killed process: from
@@ -42,7 +42,7 @@ pub type Before<'b> = dyn Fn(Half<'_>) + Sync + 'b;
 const NOTHING: Half<'static> = &|_| Ok(());
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Call {
+enum FaultyCall {
     Looks,
     Changes,
 }
@@ -94,15 +94,15 @@ impl<'a> Faulty<'a> {
         self.fails_at != 0 && self.calls() >= self.fails_at
     }
 
-    fn pass(&self, call: Call) -> io::Result<()> {
+    fn pass(&self, call: FaultyCall) -> io::Result<()> {
         self.pass_half(call, NOTHING)
     }
 
-    fn pass_half(&self, call: Call, half: Half<'_>) -> io::Result<()> {
+    fn pass_half(&self, call: FaultyCall, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));
         }
-        if self.dies && call == Call::Looks {
+        if self.dies && call == FaultyCall::Looks {
             return Ok(());
         }
         if let Some(before) = self.before {
@@ -138,7 +138,7 @@ macro_rules! pass_on {
 
 impl System for Faulty<'_> {
     may_fail! {
-        Call::Changes;
+        FaultyCall::Changes;
         create_directory(path: &Path) -> ();
         create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
@@ -156,7 +156,7 @@ impl System for Faulty<'_> {
     }
 
     may_fail! {
-        Call::Looks;
+        FaultyCall::Looks;
         free_loop() -> PathBuf;
         encryption_of(directory: &Path) -> Option<DirectoryPolicy>;
         read_text(path: &Path) -> String;
@@ -166,7 +166,7 @@ impl System for Faulty<'_> {
         list(directory: &Path) -> Vec<String>;
         read_link(path: &Path) -> PathBuf;
         canonical(path: &Path) -> PathBuf;
-        status(path: &Path) -> Status;
+        status(path: &Path) -> FileStatus;
         space(path: &Path) -> Space;
         leftovers(directory: &Path) -> Vec<Leftover>;
         open_for_reading(path: &Path, caching: Caching) -> File;
@@ -193,7 +193,7 @@ impl System for Faulty<'_> {
     }
 
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        self.pass(Call::Looks)?;
+        self.pass(FaultyCall::Looks)?;
         match self.bad {
             Some(([start, end], error)) if offset < end && offset + into.len() as u64 > start => {
                 Err(error.into())
@@ -204,7 +204,7 @@ impl System for Faulty<'_> {
 
     /// Sets the caching of the open target before each trial.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
-        self.pass(Call::Looks)?;
+        self.pass(FaultyCall::Looks)?;
         self.made_ready.fetch_add(1, Ordering::Relaxed);
         if self.has_lost() {
             return Err(Errno::NODEV.into());
@@ -212,38 +212,38 @@ impl System for Faulty<'_> {
         self.inner.set_caching(file, caching)
     }
 
-    fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
-        self.pass(Call::Looks).map_err(|error| error.to_string())?;
+    fn machines(&self, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
+        self.pass(FaultyCall::Looks).map_err(|error| error.to_string())?;
         self.inner.machines(wanted)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        self.pass(Call::Looks).map_err(HoldError::Failed)?;
+        self.pass(FaultyCall::Looks).map_err(HoldError::Failed)?;
         self.inner.hold(name)
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
-        let call = if locking == Locking::New { Call::Changes } else { Call::Looks };
+        let call = if locking == Locking::New { FaultyCall::Changes } else { FaultyCall::Looks };
         self.pass(call).map_err(HoldError::Failed)?;
         self.inner.lock_file(path, locking)
     }
 
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
         let half = &bytes[..bytes.len() / 2];
-        self.pass_half(Call::Changes, &|system| system.append_own(file, half))?;
+        self.pass_half(FaultyCall::Changes, &|system| system.append_own(file, half))?;
         self.inner.append_own(file, bytes)
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let half = &bytes[..bytes.len() / 2];
-        self.pass_half(Call::Changes, &|system| system.append(path, half))?;
+        self.pass_half(FaultyCall::Changes, &|system| system.append(path, half))?;
         self.inner.append(path, bytes)
     }
 
     pass_on! {
         program(name: &str) -> Option<PathBuf>;
         variable(name: &str) -> Option<String>;
-        user() -> User;
+        user() -> DeviceUser;
         now() -> String;
         page_bytes() -> u64;
         hypervisor_signatures() -> Vec<String>;

@@ -34,14 +34,14 @@ pub fn devices(system: &dyn System) -> Vec<Graphics> {
     };
     let slots: Vec<String> = sysfs::names(system, root).into_iter().filter(is_display).collect();
     // Some thousand lines, so they are read only if there is something to name.
-    let names = (!slots.is_empty()).then(|| pci::Names::read(system));
+    let names = (!slots.is_empty()).then(|| pci::PciNames::read(system));
     let cards = cards(system);
     let on_pci = slots.iter().zip(names.iter().cycle()).map(|(slot, names)| {
         let place = real(system, &root.join(slot));
         on_pci(system, names, slot, &place, card_of(&cards, &place))
     });
     let mut found: Vec<Graphics> = on_pci.collect();
-    let known = |card: &&Card| !slots.iter().any(|slot| card.place.ends_with(slot));
+    let known = |card: &&GraphicsCard| !slots.iter().any(|slot| card.place.ends_with(slot));
     found.extend(cards.iter().filter(known).map(|card| on_board(system, card)));
     found
 }
@@ -72,13 +72,13 @@ impl Graphics {
     }
 }
 
-struct Card {
+struct GraphicsCard {
     /// `card0`.
     name: String,
     place: PathBuf,
 }
 
-fn cards(system: &dyn System) -> Vec<Card> {
+fn cards(system: &dyn System) -> Vec<GraphicsCard> {
     let root = Path::new("/sys/class/drm");
     let is_card = |name: &String| {
         let number = name.strip_prefix("card");
@@ -87,12 +87,12 @@ fn cards(system: &dyn System) -> Vec<Card> {
     let names = sysfs::names(system, root).into_iter().filter(is_card);
     let card = |name: String| {
         let place = system.canonical(&root.join(&name).join("device")).ok()?;
-        Some(Card { name, place })
+        Some(GraphicsCard { name, place })
     };
     names.filter_map(card).collect()
 }
 
-fn card_of<'a>(cards: &'a [Card], place: &Path) -> Option<&'a Card> {
+fn card_of<'a>(cards: &'a [GraphicsCard], place: &Path) -> Option<&'a GraphicsCard> {
     // A virtual card has its own device below the PCI device.
     cards.iter().find(|card| card.place.starts_with(place))
 }
@@ -103,17 +103,17 @@ fn real(system: &dyn System, path: &Path) -> PathBuf {
 
 fn on_pci(
     system: &dyn System,
-    names: &pci::Names,
+    names: &pci::PciNames,
     slot: &str,
     place: &Path,
-    card: Option<&Card>,
+    card: Option<&GraphicsCard>,
 ) -> Graphics {
     let id = |file: &str| {
         let text = sysfs::text(system, &place.join(file));
         text.map(|text| text.trim_start_matches("0x").to_owned())
     };
     let (vendor_id, device_id) = (id("vendor"), id("device"));
-    let named = vendor_id.both(&device_id, |vendor, device| names.of(vendor, device));
+    let named = vendor_id.both(&device_id, |vendor, device| names.look_up(vendor, device));
     let [vendor, name] = match named {
         Presence::Present(named) => named,
         Presence::Absent(reason) => [(); 2].map(|()| Presence::absent(reason.clone())),
@@ -132,7 +132,7 @@ fn on_pci(
     }
 }
 
-fn on_board(system: &dyn System, card: &Card) -> Graphics {
+fn on_board(system: &dyn System, card: &GraphicsCard) -> Graphics {
     let not_on_pci = || Presence::absent("not on PCI");
     let tree = sysfs::text(system, &card.place.join("of_node/compatible"));
     // `brcm,bcm2711-vc5`, and more general names after it.
@@ -171,7 +171,7 @@ fn memory(system: &dyn System, place: &Path) -> Presence<u64> {
     sysfs::first([told], "the driver does not report the size in sysfs")
 }
 
-fn outputs(system: &dyn System, card: Option<&Card>) -> Presence<Vec<String>> {
+fn outputs(system: &dyn System, card: Option<&GraphicsCard>) -> Presence<Vec<String>> {
     let Some(card) = card else {
         return Presence::absent("no driver reports the outputs");
     };

@@ -14,7 +14,7 @@ mod tables;
 mod usage;
 
 pub use super::devices::device_id;
-pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake, way_on};
+pub use consent::{DataLoss, Stake, confirm, consent, disk_sequence, stake, way_on};
 pub use made::consent_of_made;
 pub use shown::{as_shown, remember};
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
 
 pub use restore::{RUNNING, Report, Restored, setting_value};
-pub use undo::{Lifetime, Mark, Member, UNITS, Undo, excluded_by, unit_files};
+pub use undo::{Lifetime, Mark, MemberMark, UNITS, Undo, excluded_by, unit_files};
 
 pub const FORMAT: &str = "assay-journal/1";
 const ENDING: &str = ".jsonl";
@@ -46,7 +46,7 @@ struct Head {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct UndoEntry {
     /// Whether it survives a reboot.
     lifetime: Lifetime,
     undo: Undo,
@@ -155,8 +155,8 @@ impl Journal {
 
     /// Writes several lines at once; `struck` ones need no undo. The change must not be made if this fails.
     pub fn note(&mut self, system: &dyn System, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
-        let entry = |undo: Undo| Entry { lifetime: undo.lifetime(), undo, struck };
-        let entries: Vec<Entry> = undos.into_iter().map(entry).collect();
+        let entry = |undo: Undo| UndoEntry { lifetime: undo.lifetime(), undo, struck };
+        let entries: Vec<UndoEntry> = undos.into_iter().map(entry).collect();
         if !entries.is_empty() {
             self.append(system, &entries).map_err(|error| unwritable(&self.path, &error))?;
         }
@@ -174,7 +174,7 @@ impl Journal {
         Err(Failure::refused(format!("the journal does not contain: {undo}")))
     }
 
-    fn append(&mut self, system: &dyn System, entries: &[Entry]) -> io::Result<()> {
+    fn append(&mut self, system: &dyn System, entries: &[UndoEntry]) -> io::Result<()> {
         let mut lines = if self.torn { b"\n".to_vec() } else { Vec::new() };
         for entry in entries {
             lines.extend(line(entry)?);
@@ -312,7 +312,7 @@ fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
 
 /// Inserts an undo entry: at the end, unless its place does not matter. Files are append-only: readers insert line by
 /// line and get the order of the run.
-fn place(undos: &mut Vec<Undo>, Entry { undo, struck, .. }: Entry) {
+fn place(undos: &mut Vec<Undo>, UndoEntry { undo, struck, .. }: UndoEntry) {
     if struck {
         undos.retain(|known| *known != undo);
     } else if !is_placed(undos, &undo) {
@@ -359,7 +359,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
         }
     }
     for (line, number) in lines {
-        match line_of::<Entry>(line) {
+        match line_of::<UndoEntry>(line) {
             Line::Whole(entry) => place(&mut found.undos, entry),
             Line::CutOff => {}
             damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),

@@ -63,7 +63,7 @@ pub use swaps::MOST_SWAP_PRIORITY;
 use journal::Warrant;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct FileStatus {
     pub kind: FileKind,
     /// Bytes (0 for devices).
     pub size_bytes: u64,
@@ -171,7 +171,7 @@ pub struct CachedPages {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
+pub struct DeviceUser {
     pub id: u32,
     pub process: u32,
 }
@@ -344,10 +344,10 @@ pub trait System: Sync {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
-    fn status(&self, path: &Path) -> io::Result<Status>;
+    fn status(&self, path: &Path) -> io::Result<FileStatus>;
     fn space(&self, path: &Path) -> io::Result<Space>;
     fn variable(&self, name: &str) -> Option<String>;
-    fn user(&self) -> User;
+    fn user(&self) -> DeviceUser;
     fn page_bytes(&self) -> u64;
     /// Names that hypervisors give themselves in the registers of the processor (CPUID).
     fn hypervisor_signatures(&self) -> Vec<String>;
@@ -472,7 +472,7 @@ pub trait System: Sync {
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
     /// Starts virtual machines with a drive that Assay implements.
-    fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
+    fn machines(&self, _wanted: &powered::VmNeeds) -> Result<Box<dyn powered::VmStarter>, String> {
         Err("virtual machines are not supported here".to_owned())
     }
     /// Support for trials that continue after a power cut.

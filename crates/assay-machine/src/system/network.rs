@@ -97,7 +97,7 @@ pub struct LinkJob<'a> {
 
 /// One probe: a datagram that the peer sends back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probe {
+pub struct NetworkProbe {
     /// When it was sent, nanoseconds since its phase began.
     pub sent_ns: u64,
     /// Round-trip time; `None` if lost.
@@ -109,7 +109,7 @@ pub struct PhaseRun {
     pub job: PhaseJob,
     /// When it began, nanoseconds since the run began.
     pub began_ns: u64,
-    pub probes: Vec<Probe>,
+    pub probes: Vec<NetworkProbe>,
     /// Bytes of the streams that reached the peer, by slice since the phase began.
     pub up_bytes: Vec<u64>,
     /// Bytes of the streams that reached this machine.

@@ -13,11 +13,11 @@ const DATABASES: [&str; 3] =
 const PACKED: [&str; 2] = ["/usr/share/misc/pci.ids.gz", "/usr/share/hwdata/pci.ids.gz"];
 
 #[derive(Debug)]
-pub struct Names {
+pub struct PciNames {
     text: Presence<String>,
 }
 
-impl Names {
+impl PciNames {
     /// Reads the database of the distribution, if it has one.
     pub fn read(system: &dyn System) -> Self {
         let found = DATABASES.iter().find_map(|path| system.read_bytes(Path::new(path)).ok());
@@ -32,7 +32,7 @@ impl Names {
     }
 
     /// Name of a vendor and of one of its devices, by four-digit hexadecimal IDs.
-    pub fn of(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
+    pub fn look_up(&self, vendor: &str, device: &str) -> [Presence<String>; 2] {
         let text = match &self.text {
             Presence::Present(text) => text,
             Presence::Absent(reason) => return [(); 2].map(|()| Presence::absent(reason.clone())),
@@ -71,14 +71,14 @@ mod tests {
         \t0b37  Not that one\n8086  Intel Corporation\n\t1912  HD Graphics 530\n\
         C 03  Display controller\n\t00  VGA compatible controller\n";
 
-    fn names(text: &str) -> Names {
+    fn names(text: &str) -> PciNames {
         let fake = Fake::new();
         fake.put("/usr/share/hwdata/pci.ids", text);
-        Names::read(&fake)
+        PciNames::read(&fake)
     }
 
     fn told(vendor: &str, device: &str) -> [String; 2] {
-        names(TEXT).of(vendor, device).map(|seen| match seen {
+        names(TEXT).look_up(vendor, device).map(|seen| match seen {
             Presence::Present(name) => name,
             Presence::Absent(reason) => format!("({reason})"),
         })
@@ -98,10 +98,15 @@ mod tests {
 
     #[test]
     fn without_a_database_the_numbers_stay_with_the_reason() {
-        let none = Names::read(&Fake::new()).of("8086", "1912");
+        let none = PciNames::read(&Fake::new()).look_up("8086", "1912");
         assert!(none[0].reason().unwrap().contains("package pci.ids"));
         let fake = Fake::new();
         fake.put("/usr/share/misc/pci.ids.gz", "x");
-        assert!(Names::read(&fake).of("8086", "1912")[1].reason().unwrap().contains("compressed"));
+        assert!(
+            PciNames::read(&fake).look_up("8086", "1912")[1]
+                .reason()
+                .unwrap()
+                .contains("compressed")
+        );
     }
 }

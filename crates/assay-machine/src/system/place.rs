@@ -42,7 +42,7 @@ pub enum PlaceKind {
     Container,
 }
 
-struct Known {
+struct KnownPlatform {
     name: &'static str,
     /// Value of `Machine::virtualisation` in its guests.
     guest: &'static str,
@@ -61,18 +61,18 @@ const fn hypervisor(
     guest: &'static str,
     signatures: &'static [&'static str],
     firmware: &'static [&'static str],
-) -> Known {
+) -> KnownPlatform {
     let kind = PlaceKind::Hypervisor;
-    Known { name, guest, kind, signatures, firmware, clock: None, lends: false }
+    KnownPlatform { name, guest, kind, signatures, firmware, clock: None, lends: false }
 }
 
 /// Known hypervisors. A hypervisor that others imitate comes after them.
-static KNOWN: &[Known] = &[
-    Known {
+static KNOWN: &[KnownPlatform] = &[
+    KnownPlatform {
         kind: PlaceKind::Emulator,
         ..hypervisor("QEMU TCG", "emulated (qemu tcg)", &["TCGTCGTCGTCG"], &[])
     },
-    Known {
+    KnownPlatform {
         lends: true,
         ..hypervisor(
             "VirtualBox",
@@ -81,17 +81,20 @@ static KNOWN: &[Known] = &[
             &["VirtualBox", "innotek GmbH"],
         )
     },
-    Known {
+    KnownPlatform {
         lends: true,
         ..hypervisor("Parallels", "parallels guest", &["prl hyperv", "lrpepyh vr"], &["Parallels"])
     },
     hypervisor("VMware", "vmware guest", &["VMwareVMware"], &["VMware"]),
-    Known { clock: Some("xen"), ..hypervisor("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"]) },
+    KnownPlatform {
+        clock: Some("xen"),
+        ..hypervisor("Xen", "xen guest", &["XenVMMXenVMM"], &["Xen"])
+    },
     hypervisor("bhyve", "bhyve guest", &["bhyve bhyve"], &["BHYVE"]),
     hypervisor("ACRN", "acrn guest", &["ACRNACRNACRN"], &[]),
     hypervisor("QNX", "qnx guest", &["QNXQVMBSQG"], &[]),
     hypervisor("Apple Virtualization", "apple guest", &["Apple VZ"], &["Apple Virtualization"]),
-    Known {
+    KnownPlatform {
         clock: Some("kvm-clock"),
         ..hypervisor(
             "KVM",
@@ -100,7 +103,7 @@ static KNOWN: &[Known] = &[
             &["QEMU", "KVM", "Amazon EC2", "Google Compute Engine"],
         )
     },
-    Known {
+    KnownPlatform {
         clock: Some("hyperv_clocksource"),
         ..hypervisor(
             "Hyper-V",
@@ -223,7 +226,7 @@ fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
         let signs = vec![format!("device tree: {tree}")];
         return Some(PlaceLayer { kind: PlaceKind::Hypervisor, name, signs });
     }
-    let first = |shows: &dyn Fn(&Known) -> bool| KNOWN.iter().find(|known| shows(known));
+    let first = |shows: &dyn Fn(&KnownPlatform) -> bool| KNOWN.iter().find(|known| shows(known));
     let known = first(&|known| known.lends && signs.firmware_of(known))
         .or_else(|| first(&|known| signs.signature_of(known).is_some()))
         .or_else(|| signs.emulated.as_ref().and(KNOWN.first()))
@@ -283,22 +286,22 @@ impl Signs {
         }
     }
 
-    fn signature_of(&self, known: &Known) -> Option<&String> {
+    fn signature_of(&self, known: &KnownPlatform) -> Option<&String> {
         let own = |told: &&String| known.signatures.iter().any(|sign| told.contains(sign));
         self.signatures.iter().find(own)
     }
 
-    fn firmware_of(&self, known: &Known) -> bool {
+    fn firmware_of(&self, known: &KnownPlatform) -> bool {
         // Amazon's metal machines carry its name, too.
         let metal = self.firmware.contains(".metal");
         !metal && known.firmware.iter().any(|sign| self.firmware.contains(sign))
     }
 
-    fn clock_of(&self, known: &Known) -> bool {
+    fn clock_of(&self, known: &KnownPlatform) -> bool {
         known.clock.is_some_and(|clock| self.clocks.split(' ').any(|own| own.starts_with(clock)))
     }
 
-    fn for_the(&self, known: &Known) -> Vec<String> {
+    fn for_the(&self, known: &KnownPlatform) -> Vec<String> {
         let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
         let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);
         let emulated = emulated.map(|name| format!("processor: {name}"));

@@ -23,7 +23,7 @@ pub trait FarSide: Send + Sync {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum HeardLine {
     Line(String),
     /// Nothing, for [`MOMENT_MS`].
     Nothing,
@@ -37,11 +37,11 @@ pub const MOMENT_MS: u64 = 20;
 pub trait Powered {
     fn say(&mut self, line: &str) -> Result<(), String>;
 
-    fn hear(&mut self) -> Heard;
+    fn hear(&mut self) -> HeardLine;
 }
 
 /// Starts machines that differ only in their drive.
-pub trait Starts {
+pub trait VmStarter {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
 
     /// Describes the machines in a few words; `None` if unknown.
@@ -52,7 +52,7 @@ pub trait Starts {
 
 /// Special requirements of such machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VmNeeds {
     pub programs: Vec<(&'static str, &'static str)>,
     pub modules: Vec<&'static str>,
     /// Programs and files of this machine that a user named.

@@ -42,7 +42,7 @@ pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
         (TargetKind::Device, Some(number)) => (number, descent.device(number)),
         _ => (status.device, descent.file_system(&path, status.device, 0)),
     };
-    Ok(descent.site(Named { target, kind, path, device }, ground))
+    Ok(descent.site(NamedTarget { target, kind, path, device }, ground))
 }
 
 fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
@@ -102,7 +102,7 @@ enum Ground {
     Unknown(String),
 }
 
-struct Named<'a> {
+struct NamedTarget<'a> {
     target: &'a str,
     kind: TargetKind,
     path: PathBuf,
@@ -278,7 +278,7 @@ impl<'a> Descent<'a> {
         layers
     }
 
-    fn site(mut self, named: Named<'_>, ground: Ground) -> Site {
+    fn site(mut self, named: NamedTarget<'_>, ground: Ground) -> Site {
         let (backing, counted) = match ground {
             Ground::Blocks(names) => (Backing::Blocks, names),
             Ground::Memory => (Backing::Memory, Vec::new()),

@@ -3,7 +3,7 @@
 use assay_core::digest::Digest;
 use assay_core::outside;
 use assay_machine::system::network::Token;
-use assay_machine::system::network::handshake::{Answer, Use};
+use assay_machine::system::network::handshake::{HandshakeAnswer, Use};
 pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};
 
 use super::ranks::RankPlace;
@@ -85,17 +85,19 @@ pub fn read_welcome(
     line: &str,
 ) -> Result<(), String> {
     match USE.read_answer(line)? {
-        Answer::Taken { shown, more: None } => {
+        HandshakeAnswer::Taken { shown, more: None } => {
             USE.check(token, riddle, own, written(place).as_bytes(), &shown)
         }
-        Answer::Refused("version") => Err(format!(
+        HandshakeAnswer::Refused("version") => Err(format!(
             "rank 0 runs another version of assay than {ASSAY}; use the same version on all hosts"
         )),
-        Answer::Refused("taken") => Err(format!("rank {} has already joined", place.rank)),
-        Answer::Refused("size") => {
+        HandshakeAnswer::Refused("taken") => Err(format!("rank {} has already joined", place.rank)),
+        HandshakeAnswer::Refused("size") => {
             Err(format!("rank 0 expects a different number of ranks than {}", place.ranks))
         }
-        Answer::Taken { more: Some(_), .. } | Answer::Refused(_) => Err(USE.strange()),
+        HandshakeAnswer::Taken { more: Some(_), .. } | HandshakeAnswer::Refused(_) => {
+            Err(USE.strange())
+        }
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
         let (riddle, own) = ([1; 32], [2; 32]);
         let line = own_hello(&riddle, &own);
         assert_eq!(protocol::read_hello(&token(), &riddle, &line), Err("token"));
-        let line = protocol::hello(&token(), &protocol::Role::Control, &riddle, &own);
+        let line = protocol::hello(&token(), &protocol::ConnectionRole::Control, &riddle, &own);
         assert_eq!(read_hello(&token(), &riddle, &line), Err("token"));
         assert_ne!(USE.key(&token(), &riddle, &own), protocol::USE.key(&token(), &riddle, &own));
         assert!(

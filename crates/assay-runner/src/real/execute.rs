@@ -17,7 +17,9 @@ use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
 use assay_core::digest::Sum;
 use assay_core::presence::Presence;
-use assay_machine::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
+use assay_machine::system::execute::{
+    CpuCounts, Ending, Happened, HeardOutput, KEPT_COMPLAINT_BYTES,
+};
 use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
 
@@ -67,10 +69,10 @@ fn not_started() -> Executed {
         read_bytes: Presence::absent(why),
         write_bytes: Presence::absent(why),
         happened: Happened::default(),
-        counted: Counted::absent(why),
+        counted: CpuCounts::absent(why),
         complaint: String::new(),
         left_running: 0,
-        heard: Heard::default(),
+        heard: HeardOutput::default(),
         memory_kills: Presence::absent(why),
     }
 }

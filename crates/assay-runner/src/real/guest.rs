@@ -14,7 +14,7 @@ use crate::vm::{Asked, found};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
-use assay_machine::system::powered::Wanted;
+use assay_machine::system::powered::VmNeeds;
 use assay_machine::system::{System, machine};
 
 /// Memory that remains for the host.
@@ -23,7 +23,7 @@ const BESIDE: u64 = 128 << 20;
 const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
 
-pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
+pub fn ready(system: &dyn System, wanted: &VmNeeds) -> Outcome<Asked> {
     if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }

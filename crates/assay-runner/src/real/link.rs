@@ -22,9 +22,9 @@ use rustix::net::sockopt;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use assay_core::digest::Digest;
-use assay_machine::system::network::protocol::{self, Order, Role, Side, Way};
+use assay_machine::system::network::protocol::{self, ConnectionRole, ControlOrder, Side, Way};
 use assay_machine::system::network::{
-    LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, Token, lab,
+    LinkJob, LinkRun, Load, NetworkProbe, PeerAt, PhaseJob, PhaseRun, SLICE_NS, Token, lab,
 };
 
 use pump::PumpSpan;
@@ -114,7 +114,7 @@ impl<'t> LinkClient<'t> {
         if job.stop.load(Ordering::Relaxed) {
             return Err(link_error("interrupted"));
         }
-        let (control, session, key) = admitted(stream, token, &Role::Control)?;
+        let (control, session, key) = admitted(stream, token, &ConnectionRole::Control)?;
         let any: IpAddr = if address.is_ipv4() {
             Ipv4Addr::UNSPECIFIED.into()
         } else {
@@ -170,7 +170,7 @@ impl<'t> LinkClient<'t> {
         let down = streams(phase.load.goes_down(), Way::Down)?;
         let used = up.first().or(down.first()).map(sockopt::tcp_congestion);
         let used = used.transpose()?.unwrap_or_default();
-        let go = Order::Go {
+        let go = ControlOrder::Go {
             up: up.len() as u32,
             down: down.len() as u32,
             ms: phase.whole_ns() / 1_000_000,
@@ -202,13 +202,13 @@ impl<'t> LinkClient<'t> {
             ))
         })?;
         let congestion = congestion.to_owned();
-        let role = Role::Stream { session: self.session, way, congestion };
+        let role = ConnectionRole::Stream { session: self.session, way, congestion };
         let (wire, ..) = admitted(stream, self.token, &role)?;
         wire.stream.set_nonblocking(true)?;
         Ok(wire.stream)
     }
 
-    fn order(&mut self, order: Order, answer: &str) -> io::Result<()> {
+    fn order(&mut self, order: ControlOrder, answer: &str) -> io::Result<()> {
         self.control.say(&order.to_string()).map_err(|error| lost(&error))?;
         let said = self.control.line(Instant::now() + ANSWER).map_err(|error| lost(&error))?;
         if said.trim() == answer {
@@ -219,7 +219,7 @@ impl<'t> LinkClient<'t> {
 
     /// Bytes that reached the peer, by slice. This may take a while if the link is full.
     fn report(&mut self, slices: usize, stop: &AtomicBool) -> io::Result<Vec<u64>> {
-        self.control.say(&Order::Report.to_string()).map_err(|error| lost(&error))?;
+        self.control.say(&ControlOrder::Report.to_string()).map_err(|error| lost(&error))?;
         let until = Instant::now() + ANSWER;
         let mut bytes = Vec::new();
         while bytes.len() < slices && !stop.load(Ordering::Relaxed) {
@@ -235,11 +235,11 @@ impl<'t> LinkClient<'t> {
     }
 
     /// Sends datagrams at a constant rate during a phase, and receives the answers.
-    fn probes(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<Probe> {
+    fn probes(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<NetworkProbe> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
         let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
-        let mut probes: Vec<Probe> = Vec::new();
+        let mut probes: Vec<NetworkProbe> = Vec::new();
         let mut sent: Vec<Instant> = Vec::new();
         let mut due = began.max(Instant::now());
         loop {
@@ -256,7 +256,7 @@ impl<'t> LinkClient<'t> {
                 // A failed send counts as lost; the analysis detects a missed rate.
                 let _ = self.probe.send(&question);
                 let sent_ns = sent_at.duration_since(began).as_nanos() as u64;
-                probes.push(Probe { sent_ns, rtt_ns: None });
+                probes.push(NetworkProbe { sent_ns, rtt_ns: None });
                 sent.push(sent_at);
                 due += pace;
                 // No bursts to make up for a stall.
@@ -347,7 +347,11 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     Err(link_error(format!("cannot reach peer {address}: {error}{hint}")))
 }
 
-fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, u64, Digest)> {
+fn admitted(
+    stream: TcpStream,
+    token: &Token,
+    role: &ConnectionRole,
+) -> io::Result<(Wire, u64, Digest)> {
     stream.set_nodelay(true)?;
     let until = Instant::now() + CONNECT;
     let mut wire = Wire::new(stream);

@@ -37,12 +37,12 @@ use assay_core::quantity::Bytes;
 use assay_machine::system::journal::Warrant;
 use assay_machine::system::mains::Mains;
 use assay_machine::system::network::{LinkJob, LinkRun};
-use assay_machine::system::powered::{Starts, Wanted};
+use assay_machine::system::powered::{VmNeeds, VmStarter};
 use assay_machine::system::{
     Act, AreaFile, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
-    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
-    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
-    TraceMeans, User, Watchdog, WorkDirectory, identity,
+    DeviceNumber, DeviceUser, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent,
+    FileKind, FileStatus, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput,
+    Space, System, TraceMeans, Watchdog, WorkDirectory, identity,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,7 +113,7 @@ impl System for Real {
         std::fs::canonicalize(path)
     }
 
-    fn status(&self, path: &Path) -> io::Result<Status> {
+    fn status(&self, path: &Path) -> io::Result<FileStatus> {
         Ok(status(&std::fs::metadata(path)?))
     }
 
@@ -130,8 +130,8 @@ impl System for Real {
         std::env::var(name).ok()
     }
 
-    fn user(&self) -> User {
-        User { id: rustix::process::geteuid().as_raw(), process: std::process::id() }
+    fn user(&self) -> DeviceUser {
+        DeviceUser { id: rustix::process::geteuid().as_raw(), process: std::process::id() }
     }
 
     fn now(&self) -> String {
@@ -414,7 +414,7 @@ impl System for Real {
         Ok(assay_sys::nvme_health_log(device.as_fd())?.to_vec())
     }
 
-    fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
+    fn machines(&self, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
         guest::driven::machines(self, wanted)
     }
 
@@ -468,10 +468,10 @@ fn kind(mode: u32) -> FileKind {
     }
 }
 
-fn status(found: &std::fs::Metadata) -> Status {
+fn status(found: &std::fs::Metadata) -> FileStatus {
     let kind = kind(found.mode());
     let is_device = matches!(kind, FileKind::BlockDevice | FileKind::CharacterDevice);
-    Status {
+    FileStatus {
         kind,
         size_bytes: if is_device { 0 } else { found.len() },
         device: number(found.dev()),

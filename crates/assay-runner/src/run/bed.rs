@@ -13,7 +13,7 @@ use super::survey::Surveyed;
 use crate::fleet::common::Common;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::guard::setters;
-use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
+use assay_machine::factors::layers::{self, Base, Device, RaisedStack, Stack, Wish};
 use assay_machine::factors::{self, Guard, Setting, View};
 use assay_machine::system::journal::{Mark, Report};
 use assay_machine::system::site::{Site, TargetKind};
@@ -44,7 +44,7 @@ fn is_there(system: &dyn System, setting: &Setting) -> bool {
 struct Up {
     slot: usize,
     replicate: u32,
-    raised: Raised,
+    raised: RaisedStack,
     /// Creation time, until it is read.
     made_ns: Option<u64>,
 }
@@ -56,7 +56,7 @@ pub struct TestBed<'a> {
     slots: Vec<BedSlot<'a>>,
     up: Option<Up>,
     /// The devices of the target, if Assay created them.
-    own: Vec<(Stack, Raised)>,
+    own: Vec<(Stack, RaisedStack)>,
     guard: Option<Guard<'a>>,
     // After the guard: needed until everything is restored.
     watchdog: Option<Box<dyn Watchdog>>,
@@ -115,7 +115,7 @@ impl<'a> TestBed<'a> {
         context: &mut Context<'_>,
         place: usize,
         stack: &Stack,
-    ) -> Outcome<(Raised, Site)> {
+    ) -> Outcome<(RaisedStack, Site)> {
         let (place, demands) = (&self.places[place], self.demands);
         let (site, made) = (&place.site, &demands.made);
         let mut below = Vec::new();
@@ -163,7 +163,7 @@ impl<'a> TestBed<'a> {
     }
 
     /// Removes the stack of an arm; none of its files is open any more.
-    fn lower(&mut self, raised: &Raised) -> Outcome<()> {
+    fn lower(&mut self, raised: &RaisedStack) -> Outcome<()> {
         if let Base::Device(device) = &raised.base {
             released(self.system, &device.consent);
         }

@@ -9,7 +9,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
-use assay_machine::probes::{Asked, energy};
+use assay_machine::probes::{ProbeRequest, energy};
 use assay_machine::system::network::lab;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
@@ -145,7 +145,7 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
 
 pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
     let mut told = Vec::new();
-    let asks = Asked { probes: &demands.probes, meter: demands.meter.as_deref() };
+    let asks = ProbeRequest { probes: &demands.probes, meter: demands.meter.as_deref() };
     let asked = demands.meter.is_none() && asks.names(&energy::PROBE);
     if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
         told.push(format!(

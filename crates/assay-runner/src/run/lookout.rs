@@ -173,7 +173,7 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
         Presence::Absent(reason) => return Err(reason),
     };
     let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
-    for (class, span) in block.of(devices)?.into_iter().flatten() {
+    for (class, span) in block.for_devices(devices)?.into_iter().flatten() {
         // A FUA write is a write.
         let class = if class == "fua" { "write" } else { class.as_str() };
         sums.entry(class).or_default().add(span);
@@ -234,7 +234,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use assay_machine::probes::Asked;
+    use assay_machine::probes::ProbeRequest;
     use assay_machine::system::{Fake, resolve, sysfs};
 
     use super::*;
@@ -262,7 +262,7 @@ mod tests {
     fn glances(stat: &[&str], under_way: &[&str]) -> Vec<Glance> {
         let (fake, site) = machine(stat, under_way);
         let mut probes = Probes::default();
-        let asked = Asked::default();
+        let asked = ProbeRequest::default();
         let post = Post::new(Scene { system: &fake, site: &site, file: None, asked }, &mut probes);
         let mut found = vec![post.glance().unwrap()];
         for _ in 1..stat.len() {

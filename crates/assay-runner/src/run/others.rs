@@ -10,7 +10,7 @@ use super::places::Place;
 use super::survey::Surveyed;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
-use assay_machine::probes::{Asked, Moment, Probes, Scene};
+use assay_machine::probes::{Moment, ProbeRequest, Probes, Scene};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, Watchdog};
 use assay_study::plan::arms;
@@ -141,7 +141,7 @@ impl Others {
         );
         (context.tell)(Event::Making { what });
         let system: &dyn System = context.system;
-        let asked = Asked { probes: &plan.probes, meter: None };
+        let asked = ProbeRequest { probes: &plan.probes, meter: None };
         let scene = Scene { system, site, file: None, asked };
         probes.look(Moment::Ready, &scene);
         let post = Post::new(scene, probes);

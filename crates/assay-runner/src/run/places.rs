@@ -3,7 +3,7 @@
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_machine::factors::Role;
-use assay_machine::factors::layers::{self, Base, Extent};
+use assay_machine::factors::layers::{self, Base, DeviceRange};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Consent, System, devices, identity, resolve};
 use assay_study::file::simulated;
@@ -149,7 +149,7 @@ pub(super) fn extent(
     demands: &Demands,
     site: &Site,
     is_member: bool,
-) -> Outcome<Extent> {
+) -> Outcome<DeviceRange> {
     let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
     let made = &demands.made;
     let device = device.ok_or_else(|| {
@@ -175,7 +175,7 @@ pub(super) fn extent(
             Bytes((bytes - start) >> 20 << 20)
         )));
     }
-    Ok(Extent { device: device.clone(), range: start..bytes, whole: start == 0 })
+    Ok(DeviceRange { device: device.clone(), range: start..bytes, whole: start == 0 })
 }
 
 /// How to compare the varied settings on an existing device stack.

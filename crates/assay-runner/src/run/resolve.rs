@@ -5,7 +5,7 @@ use super::places::{Place, places_of};
 use super::request::Consented;
 use super::{changes, holds, marks, others};
 use assay_core::failure::{Failure, Outcome};
-use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
+use assay_machine::factors::layers::{self, Levels, RaisedStack, Stack, Wish};
 use assay_machine::factors::{self, Guard};
 use assay_machine::system::journal::{self, Mark};
 use assay_machine::system::site::{Site, TargetKind};
@@ -15,7 +15,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
-    pub own: Vec<(Stack, Raised)>,
+    pub own: Vec<(Stack, RaisedStack)>,
     pub guard: Option<Guard<'a>>,
     pub watchdog: Option<Box<dyn Watchdog>>,
     pub marks: Vec<Mark>,
@@ -88,7 +88,7 @@ fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
     Ok(places)
 }
 
-fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, Raised)> {
+fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, RaisedStack)> {
     let none = Levels::new();
     let wish = Wish { own_target: Some(bytes), ..Wish::new(&none) };
     let stack = Stack::new(&wish).map_err(Failure::refused)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::fleet::StartBarrier;
 use super::survey::Surveyed;
 use assay_core::presence::Presence;
-use assay_machine::probes::{Asked, Scene, page_cache};
+use assay_machine::probes::{ProbeRequest, Scene, page_cache};
 use assay_machine::system::identity::Caller;
 use assay_machine::system::site::Site;
 use assay_machine::system::{CachedPages, System};
@@ -36,7 +36,7 @@ impl<'a> TrialContext<'a> {
     pub fn scene(&self) -> Scene<'a> {
         let file = self.surveyed.opened.file().map(|file| (file, self.range()));
         let plan = self.plan;
-        let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
+        let asked = ProbeRequest { probes: &plan.probes, meter: plan.meter.as_deref() };
         Scene { system: self.system, site: self.site, file, asked }
     }
 

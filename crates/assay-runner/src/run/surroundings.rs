@@ -6,7 +6,7 @@ use super::event::{Context, Event};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_machine::probes::energy::{self, Energy};
-use assay_machine::probes::{Asked, drive_health};
+use assay_machine::probes::{ProbeRequest, drive_health};
 use assay_machine::system::System;
 use assay_machine::system::site::{Drive, Site, TargetKind};
 use assay_study::results::bundle::Bundle;
@@ -34,7 +34,7 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
 }
 
 fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> {
-    let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
+    let asked = ProbeRequest { probes: &plan.probes, meter: plan.meter.as_deref() };
     let system = context.system;
     let early = energy::read(system);
     let mut left = rest;

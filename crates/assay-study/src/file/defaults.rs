@@ -2,7 +2,7 @@
 
 use assay_core::quantity::{Bytes, Time};
 use assay_machine::factors::layers;
-use assay_machine::probes::{Asked, energy};
+use assay_machine::probes::{ProbeRequest, energy};
 
 use super::{DEFAULT_MARGIN, Study, Target};
 
@@ -49,7 +49,7 @@ impl Study {
 
     /// Time to rest before the first trial if the study measures energy; shorter with short trials.
     pub fn idle_ns(&self) -> Option<u64> {
-        let asked = Asked { probes: &self.probes, meter: self.power_meter.as_deref() };
+        let asked = ProbeRequest { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);
         let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
         let quick = self.workload.iter().all(|one| short(one.work.time()));

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use assay_core::json::is_default;
 use assay_core::quantity::{Bytes, Percent, Time};
-use assay_machine::system::powered::Wanted;
+use assay_machine::system::powered::VmNeeds;
 use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
 
@@ -184,7 +184,7 @@ impl Study {
         self.works().any(|work| work.makes_machines())
     }
 
-    pub fn machines(&self) -> Vec<Wanted> {
+    pub fn machines(&self) -> Vec<VmNeeds> {
         self.works().filter_map(|work| work.vm_needs()).collect()
     }
 

@@ -140,7 +140,7 @@ pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str>
 
 #[cfg(test)]
 mod tests {
-    use assay_machine::system::execute::{Counted, Ending, Heard};
+    use assay_machine::system::execute::{CpuCounts, Ending, HeardOutput};
 
     use super::*;
 
@@ -165,7 +165,7 @@ mod tests {
                 voluntary_switches: 2 * faults,
                 ..Happened::default()
             },
-            counted: Counted {
+            counted: CpuCounts {
                 instructions: counted(instructions),
                 cycles: counted(2 * instructions),
                 cache_misses: counted(3),
@@ -173,7 +173,7 @@ mod tests {
             },
             complaint: String::new(),
             left_running: 0,
-            heard: Heard::default(),
+            heard: HeardOutput::default(),
             memory_kills: Presence::absent("no limit"),
         }
     }

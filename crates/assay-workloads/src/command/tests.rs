@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 use assay_core::presence::Presence;
 use assay_core::quantity::Better;
 use assay_load::Bystanders;
-use assay_machine::system::execute::{Counted, Ending, Happened, Heard, PeakBy, PeakMemory};
+use assay_machine::system::execute::{
+    CpuCounts, Ending, Happened, HeardOutput, PeakBy, PeakMemory,
+};
 use assay_machine::system::{Executed, Fake, System};
 
 use super::*;
@@ -29,10 +31,10 @@ fn took(wall_ns: u64) -> Executed {
         read_bytes: Presence::Present(0),
         write_bytes: Presence::Present(512),
         happened: Happened::default(),
-        counted: Counted::absent("no counters"),
+        counted: CpuCounts::absent("no counters"),
         complaint: String::new(),
         left_running: 0,
-        heard: Heard::default(),
+        heard: HeardOutput::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }
@@ -617,7 +619,7 @@ fn costs_are_those_of_a_line_that_is_the_same() {
 }
 
 fn prints(text: &str) -> Executed {
-    Executed { heard: Heard::from(text), ..took(11 * MS) }
+    Executed { heard: HeardOutput::from(text), ..took(11 * MS) }
 }
 
 fn reading(specification: &str) -> CommandSpec {
@@ -764,7 +766,7 @@ fn levels_stand_in_the_names_of_what_is_written() {
 fn what_runs_produce_is_kept_by_its_hash() {
     let fake = fake();
     let summed = |byte| {
-        let heard = Heard { end: Vec::new(), bytes: 1, sha256: Some([byte; 32]) };
+        let heard = HeardOutput { end: Vec::new(), bytes: 1, sha256: Some([byte; 32]) };
         Executed { heard, ..took(11 * MS) }
     };
     fake.put_executions("sh -c work", [summed(1), summed(2), summed(2)]);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use assay_core::catalogue::About;
 use assay_core::quantity::{Bytes, Time};
 use assay_load::{OneByOne, mix64};
-use assay_machine::system::powered::{Starts, VmConfig, Wanted};
+use assay_machine::system::powered::{VmConfig, VmNeeds, VmStarter};
 use serde::{Deserialize, Serialize};
 
 use crate::durability::below::On;
@@ -176,8 +176,8 @@ impl DurabilitySpec {
         self.method == Method::Kill || self.write_to != On::Target
     }
 
-    pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
+    pub fn wanted(&self) -> VmNeeds {
+        VmNeeds { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
     }
 
     fn vm_config(&self) -> VmConfig {
@@ -380,8 +380,8 @@ impl DurabilityPlan {
         self.write_to != On::Target
     }
 
-    pub fn wanted(&self) -> Wanted {
-        Wanted { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
+    pub fn wanted(&self) -> VmNeeds {
+        VmNeeds { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
     }
 
     /// A trial that ends with a power loss of this machine, or the judgment of one that did. A warm-up is neither.
@@ -404,7 +404,7 @@ impl DurabilityPlan {
 
     pub fn in_machines(
         &self,
-        starts: &mut dyn Starts,
+        starts: &mut dyn VmStarter,
         keys: [u64; 2],
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {

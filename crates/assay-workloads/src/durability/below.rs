@@ -1,7 +1,7 @@
 //! The storage of a program above the logged drive: the drive of a virtual machine, or a file on its file system.
 
 use crate::keys::names;
-use assay_machine::system::powered::Wanted;
+use assay_machine::system::powered::VmNeeds;
 use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;
@@ -64,7 +64,7 @@ impl On {
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
-    pub fn wanted(self) -> Wanted {
+    pub fn wanted(self) -> VmNeeds {
         let (programs, modules) = match self {
             Self::Target | Self::Drive => (vec![], vec![]),
             Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs"), ("e2fsck", "e2fsprogs")], vec!["ext4"]),
@@ -73,7 +73,7 @@ impl On {
                 (vec![("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")], vec!["btrfs"])
             }
         };
-        Wanted { programs, modules, ..Wanted::default() }
+        VmNeeds { programs, modules, ..VmNeeds::default() }
     }
 
     /// It in a sentence, with its mount options; `has_directory`: the program works in a directory.

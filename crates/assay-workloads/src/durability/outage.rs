@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_core::draws::Draws;
-use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
+use assay_machine::system::powered::{FarSide, HeardLine, MOMENT_MS, Powered, VmStarter};
 
 use crate::durability::below::On;
 use crate::durability::command::CommandLines;
@@ -45,7 +45,7 @@ impl Outage<'_> {
     /// Cuts the power of a machine for each crash point.
     pub fn kill(
         &self,
-        starts: &mut dyn Starts,
+        starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
         let program = program::program_for(self.course, self.own)?;
@@ -85,7 +85,7 @@ impl Outage<'_> {
     /// Runs one machine to the end, and cuts the log of its drive.
     pub fn replay(
         &self,
-        starts: &mut dyn Starts,
+        starts: &mut dyn VmStarter,
         stop: &AtomicBool,
     ) -> Result<DurabilityDetail, String> {
         let program = program::program_for(self.course, self.own)?;
@@ -313,7 +313,7 @@ struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     fn begin(
-        starts: &'a mut dyn Starts,
+        starts: &'a mut dyn VmStarter,
         drive: &Arc<ServedDrive>,
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
@@ -340,10 +340,10 @@ impl<'a> Talk<'a> {
             return Ok(None);
         }
         match self.powered.hear() {
-            Heard::Nothing => Ok(Some(None)),
-            Heard::Over(last) => Err(format!("the virtual machine ended:\n{last}")),
+            HeardLine::Nothing => Ok(Some(None)),
+            HeardLine::Over(last) => Err(format!("the virtual machine ended:\n{last}")),
             // From this program: only a dying machine sends a partial line.
-            Heard::Line(line) => Ok(Some(serde_json::from_str(&line).ok())),
+            HeardLine::Line(line) => Ok(Some(serde_json::from_str(&line).ok())),
         }
     }
 
@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    impl Starts for Threads {
+    impl VmStarter for Threads {
         fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
             // Its reports are received before it continues: otherwise all could arrive at the end.
             let ((says, orders), (answers, hears)) =
@@ -481,11 +481,11 @@ mod tests {
             self.says.send(line.to_owned()).map_err(|error| error.to_string())
         }
 
-        fn hear(&mut self) -> Heard {
+        fn hear(&mut self) -> HeardLine {
             match self.hears.recv_timeout(Duration::from_millis(1)) {
-                Ok(line) => Heard::Line(line),
-                Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-                Err(RecvTimeoutError::Disconnected) => Heard::Over("gone".to_owned()),
+                Ok(line) => HeardLine::Line(line),
+                Err(RecvTimeoutError::Timeout) => HeardLine::Nothing,
+                Err(RecvTimeoutError::Disconnected) => HeardLine::Over("gone".to_owned()),
             }
         }
     }

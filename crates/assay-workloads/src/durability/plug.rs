@@ -367,7 +367,7 @@ impl Plug<'_> {
             if self.ground.stop.load(Ordering::Relaxed) {
                 return Ok(PeerReply::NotNow(None));
             }
-            match self.reach().and_then(|mut own| own.told(&trial)) {
+            match self.reach().and_then(|mut own| own.last_number(&trial)) {
                 Ok(Some(told)) => return Ok(PeerReply::Rounds(told)),
                 Ok(None) => {
                     return Err(format!(

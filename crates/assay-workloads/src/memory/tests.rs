@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_core::presence::Presence;
 use assay_load::Bystanders;
-use assay_machine::system::execute::{Counted, Ending, Happened, Heard, MemoryLimit};
+use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput, MemoryLimit};
 use assay_machine::system::{Executed, Fake, System};
 
 use super::child::{ChildCounters, ChildLine, ChildResult, held};
@@ -62,11 +62,11 @@ fn executed(ending: Ending, lines: &[ChildLine], kills: Presence<u64>) -> Execut
         read_bytes: Presence::absent("not asked"),
         write_bytes: Presence::absent("not asked"),
         happened: Happened::default(),
-        counted: Counted::absent("not asked"),
+        counted: CpuCounts::absent("not asked"),
         complaint: "assay: no memory".to_owned(),
         left_running: 0,
         // The last line of a killed process may be incomplete.
-        heard: Heard::from((lines.collect::<String>() + "{\"fil").as_str()),
+        heard: HeardOutput::from((lines.collect::<String>() + "{\"fil").as_str()),
         memory_kills: kills,
     }
 }

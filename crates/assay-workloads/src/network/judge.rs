@@ -137,7 +137,7 @@ fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<
 pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
     let (first, end) = (window.start.div_ceil(SLICE_NS) as usize, (window.end / SLICE_NS) as usize);
     let own = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
-    BitRate::of(own.iter().sum(), own.len() as u64 * SLICE_NS)
+    BitRate::from_bytes(own.iter().sum(), own.len() as u64 * SLICE_NS)
 }
 
 /// Capacity of a link: the largest mean rate from the beginning to a slice after `from_ns`. TCP delays data after a
@@ -150,7 +150,7 @@ pub(super) fn carried(bytes: &[u64], from_ns: u64) -> BitRate {
     });
     let ends = (1..).map(|slice: u64| slice * SLICE_NS);
     let means = sums.zip(ends).filter(|(_, end)| *end >= from_ns);
-    means.map(|(sum, end)| BitRate::of(sum, end)).max().unwrap_or_default()
+    means.map(|(sum, end)| BitRate::from_bytes(sum, end)).max().unwrap_or_default()
 }
 
 type Value = (Metric, Presence<f64>);

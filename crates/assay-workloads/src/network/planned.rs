@@ -212,7 +212,7 @@ impl PlannedWork for NetworkPlan {
         if operation_ns == 0 {
             return None;
         }
-        let rate = BitRate::of(MILLION, operation_ns);
+        let rate = BitRate::from_bytes(MILLION, operation_ns);
         // Rounded to kilobits: further digits are not significant.
         self.rate = Some(BitRate(rate.0 / 1000 * 1000));
         (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {

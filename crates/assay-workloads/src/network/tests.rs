@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use assay_machine::system::network::{
-    BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS, Shaper,
+    BitRate, LinkRun, NetworkProbe, PhaseJob, PhaseRun, SLICE_NS, Shaper,
 };
 use assay_machine::system::{Fake, System};
 
@@ -24,7 +24,7 @@ fn phase(load: Load, rtt_ms: u64) -> PhaseRun {
     PhaseRun {
         job,
         began_ns: 0,
-        probes: sent.map(|at| Probe { sent_ns: at, rtt_ns: Some(rtt_ms * MS) }).collect(),
+        probes: sent.map(|at| NetworkProbe { sent_ns: at, rtt_ns: Some(rtt_ms * MS) }).collect(),
         up_bytes: bytes(load.goes_up()),
         down_bytes: bytes(load.goes_down()),
     }
@@ -379,7 +379,10 @@ fn a_phase_has_twenty_probes_at_least() {
         let thin = |load: Load| {
             let mut own = phase(load, 50);
             let every = 3000 * MS / count;
-            let at = |number: u64| Probe { sent_ns: 1000 * MS + number * every, rtt_ns: Some(MS) };
+            let at = |number: u64| NetworkProbe {
+                sent_ns: 1000 * MS + number * every,
+                rtt_ns: Some(MS),
+            };
             own.probes = (0..count).map(at).collect();
             own
         };

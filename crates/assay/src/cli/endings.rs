@@ -9,7 +9,7 @@ use super::running;
 use super::{PAGE_COLUMNS, dispatch, read};
 use assay_core::failure::{Kind, Outcome};
 use assay_core::presence::Presence;
-use assay_machine::system::execute::{Counted, Ending, Happened, Heard};
+use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput};
 use assay_machine::system::{Executed, Fake, Faulty, System};
 use assay_runner::run::{self, Event, Request, known};
 use assay_study::file::text;
@@ -286,10 +286,10 @@ fn took(wall_ns: u64, code: i32) -> Executed {
         read_bytes: Presence::Present(0),
         write_bytes: Presence::Present(0),
         happened: Happened::default(),
-        counted: Counted::absent("no counters"),
+        counted: CpuCounts::absent("no counters"),
         complaint: String::new(),
         left_running: 0,
-        heard: Heard::default(),
+        heard: HeardOutput::default(),
         memory_kills: Presence::absent("no limit"),
     }
 }

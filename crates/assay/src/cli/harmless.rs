@@ -9,7 +9,7 @@ use super::explain::{self, Explained};
 use super::meant::CONSENTS;
 use crate::store::commands;
 use assay_analysis::inference;
-use assay_machine::factors::lines::{Below, lines};
+use assay_machine::factors::lines::{LayerBase, lines};
 use assay_machine::factors::{self, View, permanent};
 use assay_machine::system::site::Site;
 use assay_machine::system::{Fake, System, identity, resolve};
@@ -102,7 +102,7 @@ fn what_a_level_takes_names_no_device() {
                     arm.extend(choice.map(|choice| (chooser.to_owned(), choice)));
                 }
             }
-            let typed = lines(&arm, Some(&view), &Below { named: Vec::new(), members: 1 });
+            let typed = lines(&arm, Some(&view), &LayerBase { named: Vec::new(), members: 1 });
             let lasting = permanent::typed(&arm, &site);
             for line in typed.iter().chain(&lasting) {
                 assert_eq!(strangers(line, &[]), [""; 0], "{arm:?}: {line}");

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use assay_machine::factors::View;
 use assay_machine::factors::layers::{Gives, Stack, Wish};
-use assay_machine::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
+use assay_machine::factors::lines::{DEVICE, LayerBase, MOUNT_POINT, lines};
 use assay_machine::factors::permanent::ANY_DIRECTORY;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{self, System};
@@ -96,11 +96,11 @@ fn words(study: &Study, workload: &PlannedWorkload) -> String {
     own.map_or_else(|| workload.words(), |own| own.words())
 }
 
-fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
+fn below(study: &Study, site: Option<&Site>, names: Names) -> LayerBase {
     if !arms::makes_on_device(study) {
         let directory = site.filter(|own| own.kind == TargetKind::Directory);
         let named = directory.map(|site| site.path.clone()).into_iter().collect();
-        return Below { named, members: 1 };
+        return LayerBase { named, members: 1 };
     }
     let named = match (&study.target, site) {
         (Some(Target::Devices(paths)), _) => paths.iter().map(Into::into).collect(),
@@ -110,7 +110,7 @@ fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
     let members = named.len().max(study.loop_devices() as usize);
     // A device still to be created has no name yet.
     let is_typed = names == Names::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
-    Below { named: if is_typed { named } else { Vec::new() }, members }
+    LayerBase { named: if is_typed { named } else { Vec::new() }, members }
 }
 
 /// Returns the target of the lines: the target itself, or a file on it. Observed work has no test file.

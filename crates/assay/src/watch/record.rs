@@ -15,7 +15,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
-use assay_machine::probes::pressure::{Observed, Pressure, Waited};
+use assay_machine::probes::pressure::{Pressure, PressureObservation, WaitTime};
 use assay_machine::probes::processors;
 use assay_machine::system::devices;
 use assay_machine::system::machine::Machine;
@@ -265,7 +265,7 @@ fn evidence(whole: &Span, names: &[String]) -> Evidence {
     Evidence {
         disk: traffic(whole, names),
         block_latency: classes(whole, names),
-        processors: Presence::Present(processors::Observed {
+        processors: Presence::Present(processors::ThrottleObservation {
             ticks: Presence::absent(NOTHING_RUN),
             throttle_events: whole.throttle_events.clone(),
             group_throttled: Presence::absent(NOTHING_RUN),
@@ -276,7 +276,7 @@ fn evidence(whole: &Span, names: &[String]) -> Evidence {
 }
 
 /// Returns the time that tasks waited, which shows whether CPUs were equally busy in two compared recordings.
-fn pressure(whole: &Span) -> Presence<Observed> {
+fn pressure(whole: &Span) -> Presence<PressureObservation> {
     let told = match &whole.pressure {
         Presence::Present(told) => told,
         Presence::Absent(reason) => return Presence::absent(reason.clone()),
@@ -288,7 +288,7 @@ fn pressure(whole: &Span) -> Presence<Observed> {
         ("memory", told.memory, Some(told.memory_full)),
     ];
     let waited = waited.map(|(name, some, full)| {
-        (name.to_owned(), Waited { some_ns: ns(some), full_ns: full.map(ns) })
+        (name.to_owned(), WaitTime { some_ns: ns(some), full_ns: full.map(ns) })
     });
     Presence::Present(Pressure { span_ns: whole.span_ns, waited: waited.into() }.into())
 }

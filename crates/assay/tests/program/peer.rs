@@ -8,7 +8,7 @@ use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
 use assay_machine::system::network::Token;
-use assay_machine::system::network::protocol::{self, Role};
+use assay_machine::system::network::protocol::{self, ConnectionRole};
 use assay_testkit::home::Home;
 use assay_testkit::process::Running;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -108,7 +108,7 @@ fn greeted(address: SocketAddr) {
             line
         };
         let riddle = protocol::USE.read_greeting(&line()).unwrap();
-        let hello = protocol::hello(&token, &Role::Control, &riddle, &own);
+        let hello = protocol::hello(&token, &ConnectionRole::Control, &riddle, &own);
         (&stream).write_all(hello.as_bytes()).unwrap();
         match protocol::read_welcome(&token, &riddle, &own, &line()) {
             Ok(_) => return,

@@ -6,10 +6,10 @@
 use super::FileSystem;
 
 /// An option that a level may give to a program.
-pub type Allowed = (&'static str, Takes);
+pub type Allowed = (&'static str, OptionValue);
 
 #[derive(Clone, Copy, Debug)]
-pub enum Takes {
+pub enum OptionValue {
     Nothing,
     Value,
     /// A power of two, in bytes: the programs silently round other values down.
@@ -18,20 +18,20 @@ pub enum Takes {
     Keys(&'static str),
 }
 
-pub(super) struct Fault {
+pub(super) struct OptionFault {
     /// Number of words before the faulty one.
     at: usize,
     pub reason: String,
 }
 
 /// What may not be given to the program of a file system.
-pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<Fault> {
+pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<OptionFault> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut at = 0;
     while at < words.len() {
         match option(kind.options, &words[at..]) {
             Ok(read) => at += read,
-            Err(reason) => return Some(Fault { at, reason }),
+            Err(reason) => return Some(OptionFault { at, reason }),
         }
     }
     None
@@ -39,7 +39,7 @@ pub(super) fn fault(kind: &FileSystem, line: &str) -> Option<Fault> {
 
 /// Returns an error if no program accepts the line: that of the program that accepts most of it.
 pub(super) fn fault_of_all(kinds: &[&FileSystem], line: &str) -> Option<String> {
-    let faults: Option<Vec<Fault>> = kinds.iter().map(|kind| fault(kind, line)).collect();
+    let faults: Option<Vec<OptionFault>> = kinds.iter().map(|kind| fault(kind, line)).collect();
     faults?.into_iter().max_by_key(|fault| fault.at).map(|fault| fault.reason)
 }
 
@@ -55,7 +55,7 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     let Some((name, takes, joined)) = options.iter().find_map(|known| reads(*known, word)) else {
         return Err(format!("a study cannot use the option {word}"));
     };
-    if matches!(takes, Takes::Nothing) {
+    if matches!(takes, OptionValue::Nothing) {
         return Ok(1);
     }
     let value = joined.or_else(|| words.get(1).copied()).unwrap_or_default();
@@ -66,17 +66,18 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     if value.contains('/') {
         return Err(elsewhere(value));
     }
-    if matches!(takes, Takes::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two) {
+    if matches!(takes, OptionValue::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two)
+    {
         return Err(format!("{name} {value}: use a power of two in bytes, such as 4096"));
     }
-    if let Takes::Keys(keys) = takes {
+    if let OptionValue::Keys(keys) = takes {
         value.split(',').try_for_each(|part| key(name, keys, part))?;
     }
     Ok(if joined.is_some() { 1 } else { 2 })
 }
 
 /// Returns the option of a word, with a joined value.
-fn reads(known: Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str>)> {
+fn reads(known: Allowed, word: &str) -> Option<(&'static str, OptionValue, Option<&str>)> {
     let (name, takes) = known;
     let rest = word.strip_prefix(name)?;
     if rest.is_empty() {
@@ -84,7 +85,7 @@ fn reads(known: Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str
     }
     let joined = if name.starts_with("--") { rest.strip_prefix('=')? } else { rest };
     // Flags run together, as in -qL, are not taken apart but refused.
-    (!matches!(takes, Takes::Nothing)).then_some((name, takes, Some(joined)))
+    (!matches!(takes, OptionValue::Nothing)).then_some((name, takes, Some(joined)))
 }
 
 fn key(option: &str, keys: &str, part: &str) -> Result<(), String> {

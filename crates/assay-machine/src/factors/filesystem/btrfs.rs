@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Bytes;
 
-use super::allowed::Takes::{Keys, Nothing, Value};
+use super::allowed::OptionValue::{Keys, Nothing, Value};
 use super::{FileSystem, plain};
 
 pub(super) static BTRFS: FileSystem = FileSystem {

@@ -5,7 +5,7 @@ use assay_core::quantity::Bytes;
 use super::FileSystem;
 use super::allowed::{
     Allowed,
-    Takes::{Keys, Nothing, Power, Value},
+    OptionValue::{Keys, Nothing, Power, Value},
 };
 
 pub(super) static EXT2: FileSystem = FileSystem {

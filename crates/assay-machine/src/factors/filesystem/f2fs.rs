@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Bytes;
 
-use super::allowed::Takes::{Keys, Nothing, Power, Value};
+use super::allowed::OptionValue::{Keys, Nothing, Power, Value};
 use super::{FileSystem, plain};
 
 pub(super) static F2FS: FileSystem = FileSystem {

@@ -18,7 +18,7 @@ use assay_core::quantity::Bytes;
 
 use super::Choice;
 
-pub use allowed::{Allowed, Takes};
+pub use allowed::{Allowed, OptionValue};
 pub(super) use compression::COMPRESSION_FACTOR;
 pub use volume::FileSystems;
 

@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Bytes;
 
-use super::allowed::Takes::{Nothing, Value};
+use super::allowed::OptionValue::{Nothing, Value};
 use super::{FileSystem, plain};
 
 pub(super) static NTFS: FileSystem = FileSystem {

@@ -2,7 +2,7 @@
 
 use assay_core::quantity::Bytes;
 
-use super::allowed::Takes::Keys;
+use super::allowed::OptionValue::Keys;
 use super::{FileSystem, plain};
 
 pub(super) static XFS: FileSystem = FileSystem {

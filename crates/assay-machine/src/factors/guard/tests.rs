@@ -6,7 +6,7 @@ use crate::system::fake::Manner;
 use crate::system::{Fake, Faulty, Half};
 
 use super::*;
-use crate::factors::layers::{Base, Device, Extent, Raised, Stack};
+use crate::factors::layers::{Base, Device, DeviceRange, RaisedStack, Stack};
 use crate::factors::tests::{DISK, HOME, lab, machine, put_back, stack};
 
 const MIB: u64 = 1 << 20;
@@ -19,9 +19,9 @@ fn with_a_disk(fake: &Fake) -> (Guard<'_>, Device) {
     (guard, device)
 }
 
-fn extent(range: Range<u64>) -> Extent {
+fn extent(range: Range<u64>) -> DeviceRange {
     let whole = range == (0..DISK);
-    Extent { device: "loop0".to_owned(), range, whole }
+    DeviceRange { device: "loop0".to_owned(), range, whole }
 }
 
 fn ext4(mount_options: &str) -> Stack {
@@ -34,10 +34,10 @@ fn ext4(mount_options: &str) -> Stack {
 /// Makes a file system on a part of a disk.
 fn make(
     guard: &mut Guard<'_>,
-    (disk, extent): (&Device, Extent),
+    (disk, extent): (&Device, DeviceRange),
     options: &str,
     discard: bool,
-) -> Outcome<Raised> {
+) -> Outcome<RaisedStack> {
     let device = Device { extent, discard, ..disk.clone() };
     ext4(options).make(guard, vec![Base::Device(device)])
 }
@@ -145,7 +145,7 @@ fn a_device_that_was_exchanged_after_discarding_gets_no_file_system() {
 }
 
 /// Mounts an ext4 with options on a kernel that shows others.
-fn mounted_as(asked: &'static str, shown: &str) -> (Fake, Outcome<Raised>) {
+fn mounted_as(asked: &'static str, shown: &str) -> (Fake, Outcome<RaisedStack>) {
     let fake = machine();
     fake.mount_showing(shown);
     let found = {

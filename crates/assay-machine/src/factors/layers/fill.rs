@@ -25,7 +25,7 @@ const ROOT_BYTES: u64 = 4 << 30;
 /// Minimum free space on other file systems, for the writes of trials.
 const OTHER_BYTES: u64 = 16 << 20;
 
-pub(super) struct Fill;
+pub(super) struct FillLayer;
 
 /// Requested used share of a file system; `None` leaves it unchanged.
 fn wanted(level: &str) -> Result<Option<f64>, String> {
@@ -67,7 +67,7 @@ fn taken(space: Space) -> f64 {
     1.0 - space.available_bytes as f64 / space.total_bytes.max(1) as f64
 }
 
-impl Layer for Fill {
+impl Layer for FillLayer {
     fn noun(&self) -> &'static str {
         "filler file"
     }
@@ -78,7 +78,7 @@ impl Layer for Fill {
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let share = wish.level(FILL).and_then(|level| wanted(level).ok())??;
-        Some(Box::new(Filler { share }))
+        Some(Box::new(FillFile { share }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -95,18 +95,18 @@ impl Layer for Fill {
 }
 
 /// A file of the size that fills its file system to this share.
-struct Filler {
+struct FillFile {
     share: f64,
 }
 
-struct Place {
+struct FillSpace {
     shown: String,
     space: Space,
     /// Whether it is the root file system.
     is_root: bool,
 }
 
-fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
+fn place_of(system: &dyn System, directory: &Path) -> Result<FillSpace, String> {
     let shown = directory.display().to_string();
     let other = "use a directory on another drive";
     let doubt = |what: &str| format!("cannot fill {shown}: {what}; {other}");
@@ -124,12 +124,12 @@ fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
     let is_root =
         here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
     let space = system.space(directory).map_err(|error| doubt(&error.to_string()))?;
-    Ok(Place { shown, space, is_root })
+    Ok(FillSpace { shown, space, is_root })
 }
 
-impl Filler {
-    fn bytes(&self, place: &Place) -> Result<u64, String> {
-        let Place { shown, space, is_root } = place;
+impl FillFile {
+    fn bytes(&self, place: &FillSpace) -> Result<u64, String> {
+        let FillSpace { shown, space, is_root } = place;
         let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;
         let level = Percent((self.share * 100.0).round());
         if space.available_bytes <= left {
@@ -154,7 +154,7 @@ impl Filler {
     }
 }
 
-impl Recipe for Filler {
+impl Recipe for FillFile {
     fn words(&self) -> String {
         format!("a file that leaves {} free", Percent(((1.0 - self.share) * 100.0).round()))
     }
@@ -218,9 +218,9 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn place(available: u64, total: u64, is_root: bool) -> Place {
+    fn place(available: u64, total: u64, is_root: bool) -> FillSpace {
         let space = Space { available_bytes: available, total_bytes: total, read_only: false };
-        Place { shown: "/data".to_owned(), space, is_root }
+        FillSpace { shown: "/data".to_owned(), space, is_root }
     }
 
     #[test]
@@ -232,12 +232,12 @@ mod tests {
             assert!(LEVEL_FACTOR.judge(level).unwrap_err().contains("example: 80%"), "{level}");
         }
         let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
-        assert!(Fill.recipe(&Wish::new(&none)).is_none());
+        assert!(FillLayer.recipe(&Wish::new(&none)).is_none());
     }
 
     #[test]
     fn a_file_takes_what_is_missing_to_the_level() {
-        let half = Filler { share: 0.5 };
+        let half = FillFile { share: 0.5 };
         assert_eq!(half.bytes(&place(90 * GIB, 100 * GIB, false)), Ok(40 * GIB));
         assert_eq!(half.bytes(&place(100 * GIB, 100 * GIB, false)), Ok(50 * GIB));
         let told = half.bytes(&place(40 * GIB, 100 * GIB, false)).unwrap_err();
@@ -246,13 +246,13 @@ mod tests {
 
     #[test]
     fn what_the_machine_runs_on_keeps_a_reserve() {
-        let full = Filler { share: 0.95 };
+        let full = FillFile { share: 0.95 };
         // 5% of 100 GiB are a twentieth, and more than 4 GiB; of 40 GiB they are less.
         assert!(full.bytes(&place(90 * GIB, 100 * GIB + 20, true)).is_ok());
         let told = full.bytes(&place(30 * GIB, 40 * GIB, true)).unwrap_err();
         assert!(told.contains("4 GiB must stay free on the root filesystem"), "{told}");
         assert!(full.bytes(&place(30 * GIB, 40 * GIB, false)).is_ok(), "it is another one");
-        let told = Filler { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
+        let told = FillFile { share: 0.99 }.bytes(&place(GIB, GIB, false)).unwrap_err();
         assert!(told.contains("16 MiB must stay free; use a lower level"), "{told}");
     }
 

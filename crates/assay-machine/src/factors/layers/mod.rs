@@ -26,26 +26,26 @@ use super::{Factor, Setting, example_levels, filesystem};
 
 pub use encryption::CONVERSION;
 pub(super) use encryption::{ENCRYPTION_FACTOR, FSCRYPT};
-pub use stack::{Raised, Stack};
+pub use stack::{RaisedStack, Stack};
 pub use swap::{SWAP, has_file as swaps_to_file};
 
 /// All layers in stacking order, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[
     // Add a layer here, one line each.
     &own_loop::OwnLoop,
-    &zram::Zram,
+    &zram::ZramLayer,
     &encryption::EncryptedDevices,
-    &raid::Arrays,
+    &raid::RaidLayer,
     &filesystem::FileSystems,
     &swap::Swap,
-    &fill::Fill,
+    &fill::FillLayer,
     &encryption::EncryptedDirectories,
 ];
 
 pub type Levels = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct DeviceRange {
     pub device: String,
     /// Its bytes that may be had.
     pub range: Range<u64>,
@@ -55,7 +55,7 @@ pub struct Extent {
 #[derive(Clone, Debug)]
 pub struct Device {
     /// The whole device, or the part that Assay may use.
-    pub extent: Extent,
+    pub extent: DeviceRange,
     /// Whether Assay discards the device before creating something on it.
     pub discard: bool,
     pub consent: Consent,
@@ -72,7 +72,7 @@ impl Device {
             Failure::refused(format!("{} is not a device in sysfs", file.display()))
         })?;
         let range = 0..devices::size_of(system, &device);
-        Ok(Self { extent: Extent { device, range, whole: true }, discard, consent })
+        Ok(Self { extent: DeviceRange { device, range, whole: true }, discard, consent })
     }
 
     /// File of the device; for a part, the file of the whole device.
@@ -224,14 +224,14 @@ pub trait Recipe {
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 
     /// Parts that Assay can apply permanently: settings, and Assay's own files, named after the ID.
-    fn kept(&self, _id: &str) -> Kept {
-        Kept::default()
+    fn kept(&self, _id: &str) -> PermanentLayer {
+        PermanentLayer::default()
     }
 }
 
 /// Parts of a temporary layer that Assay can apply permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct PermanentLayer {
     pub settings: Vec<Setting>,
     pub files: Vec<(PathBuf, String)>,
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::system::journal::{Mark, Member, Undo};
+use crate::system::journal::{Mark, MemberMark, Undo};
 use crate::system::{Act, System, devices, signatures, sysfs};
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
@@ -35,7 +35,7 @@ const FREE: &str = "/dev/mdN";
 const NAME: &str = "NAME";
 
 #[derive(Debug)]
-struct Way {
+struct RaidLevel {
     name: &'static str,
     module: &'static str,
     least: usize,
@@ -43,19 +43,34 @@ struct Way {
     holds: fn(u64, u64) -> u64,
 }
 
-static WAYS: [Way; 5] = [
-    Way { name: "raid5", module: "raid456", least: 3, holds: |count, bytes| (count - 1) * bytes },
-    Way { name: "raid6", module: "raid456", least: 4, holds: |count, bytes| (count - 2) * bytes },
-    Way { name: "raid10", module: "raid10", least: 4, holds: |count, bytes| count * bytes / 2 },
-    Way { name: "raid1", module: "raid1", least: 2, holds: |_, bytes| bytes },
-    Way { name: "raid0", module: "raid0", least: 2, holds: |count, bytes| count * bytes },
+static WAYS: [RaidLevel; 5] = [
+    RaidLevel {
+        name: "raid5",
+        module: "raid456",
+        least: 3,
+        holds: |count, bytes| (count - 1) * bytes,
+    },
+    RaidLevel {
+        name: "raid6",
+        module: "raid456",
+        least: 4,
+        holds: |count, bytes| (count - 2) * bytes,
+    },
+    RaidLevel {
+        name: "raid10",
+        module: "raid10",
+        least: 4,
+        holds: |count, bytes| count * bytes / 2,
+    },
+    RaidLevel { name: "raid1", module: "raid1", least: 2, holds: |_, bytes| bytes },
+    RaidLevel { name: "raid0", module: "raid0", least: 2, holds: |count, bytes| count * bytes },
 ];
 
-fn way(name: &str) -> Option<&'static Way> {
+fn way(name: &str) -> Option<&'static RaidLevel> {
     WAYS.iter().find(|way| way.name == name)
 }
 
-pub(super) struct Arrays;
+pub(super) struct RaidLayer;
 
 const NOT_TOLD: &str = "read only from an existing array";
 
@@ -173,7 +188,7 @@ fn rate(level: &str) -> Option<u64> {
     (bytes.0 >= LEAST_SYNC).then_some(bytes.0 >> 10)
 }
 
-impl Layer for Arrays {
+impl Layer for RaidLayer {
     fn noun(&self) -> &'static str {
         "array"
     }
@@ -183,7 +198,7 @@ impl Layer for Arrays {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        Some(Box::new(Array {
+        Some(Box::new(RaidArray {
             way: way(wish.asked(&LEVEL_FACTOR)?)?,
             chunk: wish.asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
             bitmap: wish.asked(&BITMAP_FACTOR) == Some(INTERNAL),
@@ -198,8 +213,8 @@ impl Layer for Arrays {
     }
 }
 
-struct Array {
-    way: &'static Way,
+struct RaidArray {
+    way: &'static RaidLevel,
     chunk: Option<Bytes>,
     bitmap: bool,
     stripe_cache: Option<u32>,
@@ -207,7 +222,7 @@ struct Array {
     sync_kib_per_s: Option<u64>,
 }
 
-impl Array {
+impl RaidArray {
     /// Returns an error for options that do not fit the level.
     fn fault(&self) -> Option<String> {
         let name = self.way.name;
@@ -334,7 +349,7 @@ impl Array {
     }
 }
 
-impl Recipe for Array {
+impl Recipe for RaidArray {
     fn words(&self) -> String {
         self.way.name.to_owned()
     }
@@ -351,7 +366,7 @@ impl Recipe for Array {
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
-        let Way { name, least, .. } = self.way;
+        let RaidLevel { name, least, .. } = self.way;
         if below.len() < *least {
             return Some(too_few(name, *least, below.len()));
         }
@@ -385,7 +400,7 @@ impl Recipe for Array {
         let files = builder.files_of(&devices)?;
         let array = free(system)?;
         let name = builder.label();
-        let member = |device: &&Device| Member {
+        let member = |device: &&Device| MemberMark {
             disk: Mark::now(system, &device.extent.device),
             start: device.extent.range.start,
         };
@@ -508,7 +523,7 @@ mod tests {
 
     #[test]
     fn an_array_holds_what_its_level_leaves() {
-        let array = |name| Array {
+        let array = |name| RaidArray {
             way: way(name).unwrap(),
             chunk: None,
             bitmap: false,
@@ -576,7 +591,7 @@ mod tests {
         );
         fake.put("/lib/modules/6.18.0/modules.builtin", "kernel/drivers/md/raid10.ko\n");
         assert_eq!(missing(&[("raid", "raid10")], &[1 << 30; 4], &fake), None);
-        let told = Arrays.ample(16 << 20);
+        let told = RaidLayer.ample(16 << 20);
         assert_eq!(told, (16 << 20) + (1 << 20) + (16 << 20));
     }
 

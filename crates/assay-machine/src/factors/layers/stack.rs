@@ -6,8 +6,8 @@ use crate::system::System;
 use assay_core::failure::{Failure, Outcome};
 
 use super::{
-    Base, ByHand, Gives, Kept, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with,
-    of_factor,
+    Base, ByHand, Gives, LAYERS, Layer, Made, PermanentLayer, Recipe, Takes, Typed, Wish,
+    goes_with, of_factor,
 };
 use crate::factors::Guard;
 use crate::factors::permanent::ANY_DIRECTORY;
@@ -18,7 +18,7 @@ pub struct Stack {
 }
 
 #[derive(Debug)]
-pub struct Raised {
+pub struct RaisedStack {
     pub base: Base,
     /// Created layers, each with its step in the stack.
     made: Vec<(usize, Made)>,
@@ -119,11 +119,11 @@ impl Stack {
     }
 
     /// Creates all layers, from the lowest up. A failure removes all of them.
-    pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<Raised> {
+    pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<RaisedStack> {
         let mut made = Vec::new();
         let raised = self.raise(guard, below, &mut made);
         match raised {
-            Ok(base) => Ok(Raised { base, made }),
+            Ok(base) => Ok(RaisedStack { base, made }),
             Err(failure) => Err(down(guard, &made).err().unwrap_or(failure)),
         }
     }
@@ -151,7 +151,7 @@ impl Stack {
         }
     }
 
-    pub fn see(&self, system: &dyn System, raised: &Raised) -> Result<(), String> {
+    pub fn see(&self, system: &dyn System, raised: &RaisedStack) -> Result<(), String> {
         raised.made.iter().try_for_each(|(step, made)| {
             self.steps.get(*step).map_or(Ok(()), |(_, recipe)| recipe.see(system, made))
         })
@@ -177,7 +177,7 @@ impl Stack {
     }
 
     /// Parts that Assay can apply permanently, the lowest first.
-    pub fn kept(&self, id: &str) -> Vec<Kept> {
+    pub fn kept(&self, id: &str) -> Vec<PermanentLayer> {
         self.steps.iter().map(|(_, recipe)| recipe.kept(id)).collect()
     }
 
@@ -199,7 +199,7 @@ impl Stack {
 
 impl Guard<'_> {
     /// Removes all layers of an arm, the uppermost first.
-    pub fn lower(&mut self, raised: &Raised) -> Outcome<()> {
+    pub fn lower(&mut self, raised: &RaisedStack) -> Outcome<()> {
         down(self, &raised.made)
     }
 }

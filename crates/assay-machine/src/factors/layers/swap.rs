@@ -11,7 +11,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::{Bytes, Percent};
 
 use super::zram::{self, ALGORITHMS};
-use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, NONE, Recipe, Typed, Wish};
+use super::{Base, ByHand, Gives, Layer, Levels, Made, NONE, PermanentLayer, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, Setting, one_amount};
 
@@ -193,7 +193,7 @@ impl Layer for Swap {
         let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
         let allocator = wish.asked(&ALLOCATOR_FACTOR).filter(|level| *level != AS_IT_IS);
         let allocator = allocator.map(str::to_owned);
-        Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
+        Some(Box::new(SwapDevice { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -209,14 +209,14 @@ impl Layer for Swap {
     }
 }
 
-struct Area {
+struct SwapDevice {
     wanted: Wanted,
     size: Bytes,
     percent: Option<u32>,
     allocator: Option<String>,
 }
 
-impl Area {
+impl SwapDevice {
     /// zswap parameters: on for its level, otherwise off if the kernel supports it.
     fn parameters(&self) -> Vec<(&'static str, String)> {
         let Wanted::Zswap(compressor) = &self.wanted else {
@@ -291,7 +291,7 @@ fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     }
 }
 
-impl Recipe for Area {
+impl Recipe for SwapDevice {
     fn words(&self) -> String {
         match &self.wanted {
             Wanted::File => format!("a swap file of {}", self.size),
@@ -400,9 +400,9 @@ impl Recipe for Area {
     }
 
     /// A zram device by a file of zram-generator, zswap now and by tmpfiles.d. A swap file is the operator's.
-    fn kept(&self, id: &str) -> Kept {
+    fn kept(&self, id: &str) -> PermanentLayer {
         match &self.wanted {
-            Wanted::File => Kept::default(),
+            Wanted::File => PermanentLayer::default(),
             Wanted::Zram(algorithm) => {
                 let text = format!(
                     "# Written by assay advise apply {id}; assay advise undo {id} removes it.\n[zram0]\nzram-size = \
@@ -410,7 +410,7 @@ impl Recipe for Area {
                     self.size.0 >> 20
                 );
                 let path = Path::new(GENERATOR).join(format!("61-assay-{id}.conf"));
-                Kept { settings: Vec::new(), files: vec![(path, text)] }
+                PermanentLayer { settings: Vec::new(), files: vec![(path, text)] }
             }
             Wanted::Zswap(_) => {
                 let setting = |(name, value)| Setting {
@@ -419,7 +419,7 @@ impl Recipe for Area {
                     device: None,
                 };
                 let settings = self.parameters().into_iter().map(setting).collect();
-                Kept { settings, files: Vec::new() }
+                PermanentLayer { settings, files: Vec::new() }
             }
         }
     }

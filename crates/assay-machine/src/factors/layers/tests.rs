@@ -41,7 +41,7 @@ impl Layer for LoopOnZram {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        zram::Zram.recipe(wish).map(|_| Box::new(OverDevice) as Box<dyn Recipe>)
+        zram::ZramLayer.recipe(wish).map(|_| Box::new(OverDevice) as Box<dyn Recipe>)
     }
 }
 
@@ -78,7 +78,7 @@ impl Recipe for OverDevice {
 
 /// A stack of all layers for some levels, with that loop device if it has a base.
 fn stack_with_a_loop(levels: &[(&str, String)]) -> Stack {
-    let at = LAYERS.iter().position(|layer| layer.noun() == zram::Zram.noun()).unwrap() + 1;
+    let at = LAYERS.iter().position(|layer| layer.noun() == zram::ZramLayer.noun()).unwrap() + 1;
     let mut layers = LAYERS.to_vec();
     layers.insert(at, &LoopOnZram);
     let levels = levels.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect();
@@ -309,7 +309,7 @@ fn what_takes_one_of_several_takes_the_first() {
 }
 
 /// Creates a stack and passes its commands to `look` while it exists.
-fn while_it_stands(chosen: &[(&str, &str)], look: impl FnOnce(&Fake, &Stack, &Raised, &str)) {
+fn while_it_stands(chosen: &[(&str, &str)], look: impl FnOnce(&Fake, &Stack, &RaisedStack, &str)) {
     let fake: Fake = machine();
     let home = Path::new(HOME);
     let stack = stack(chosen);

@@ -22,7 +22,7 @@ const PAGE: u64 = 4096;
 /// Reserved memory: one part in this many of the free memory.
 const LEFT: u64 = 8;
 
-pub(super) struct Zram;
+pub(super) struct ZramLayer;
 
 static ALGORITHM_FACTOR: Choice = Choice {
     about: About {
@@ -84,7 +84,7 @@ static SIZE_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-impl Layer for Zram {
+impl Layer for ZramLayer {
     fn noun(&self) -> &'static str {
         "zram device"
     }
@@ -96,7 +96,7 @@ impl Layer for Zram {
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let algorithm = wish.asked(&ALGORITHM_FACTOR).filter(|level| *level != NONE)?;
         let size = wish.asked(&SIZE_FACTOR).and_then(|level| level.parse().ok());
-        Some(Box::new(Wanted { algorithm: algorithm.to_owned(), size }))
+        Some(Box::new(ZramLevel { algorithm: algorithm.to_owned(), size }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -104,13 +104,13 @@ impl Layer for Zram {
     }
 }
 
-struct Wanted {
+struct ZramLevel {
     algorithm: String,
     /// `None` for the size of the target.
     size: Option<Bytes>,
 }
 
-impl Wanted {
+impl ZramLevel {
     fn bytes(&self, below: &[u64]) -> u64 {
         let usual = below.first().copied().unwrap_or(0) / PAGE * PAGE;
         self.size.map_or(usual, |size| size.0)
@@ -125,7 +125,7 @@ impl Wanted {
     }
 }
 
-impl Recipe for Wanted {
+impl Recipe for ZramLevel {
     fn words(&self) -> String {
         format!("zram ({})", self.algorithm)
     }
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn missing(fake: &Fake, algorithm: &str, bytes: u64) -> Option<String> {
-        let wanted = Wanted { algorithm: algorithm.to_owned(), size: None };
+        let wanted = ZramLevel { algorithm: algorithm.to_owned(), size: None };
         wanted.missing(fake, &[bytes])
     }
 
@@ -278,7 +278,7 @@ mod tests {
         assert!(of((896 << 20) + PAGE).is_some());
         assert_eq!(of(u64::MAX / 8), None, "asked of no size in particular");
         let wanted =
-            |size: Option<u64>| Wanted { algorithm: "lz4".to_owned(), size: size.map(Bytes) };
+            |size: Option<u64>| ZramLevel { algorithm: "lz4".to_owned(), size: size.map(Bytes) };
         assert_eq!(wanted(None).room(&[10_000, 99_999]), 8192, "whole pages of the first");
         assert_eq!((wanted(None).room(&[]), wanted(Some(5 << 20)).room(&[1])), (0, 5 << 20));
         assert_eq!(wanted(None).words(), "zram (lz4)");

@@ -70,7 +70,10 @@ impl ClassSpan {
 
 impl BlockLatency {
     /// Classes of these devices, or of all traced ones. Requests of a partition count for its disk.
-    pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
+    pub fn for_devices(
+        &self,
+        devices: &[String],
+    ) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
         let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
             Presence::Present(_) => Ok(()),
             Presence::Absent(reason) => Err(format!("{name}: {reason}")),

@@ -43,7 +43,7 @@ fn totals(reads: &[u64]) -> BlockTotals {
     totals
 }
 
-fn trial(tracer: &mut Tracer, fake: &Fake, site: &Site) -> Presence<BlockLatency> {
+fn trial(tracer: &mut TracerProbe, fake: &Fake, site: &Site) -> Presence<BlockLatency> {
     tracer.prepare(fake, site);
     let before = tracer.before(fake).unwrap();
     fake.sleep(std::time::Duration::from_millis(2));
@@ -60,7 +60,7 @@ fn requests_of_a_partition_are_its_disks_and_only_what_grew_is_told() {
     let fake = machine();
     let readings = vec![Ok(totals(&[5])), Ok(totals(&[12])), Ok(totals(&[12]))];
     fake.traces(TraceMeans::Bpf, Ok(readings));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let site = site(&["sda1", "sda"]);
     let first = trial(&mut tracer, &fake, &site);
     assert_eq!(reads(&first, "sda"), 7);
@@ -75,7 +75,7 @@ fn a_kernel_without_btf_is_read_through_its_trace() {
     let fake = machine();
     fake.traces(TraceMeans::Bpf, Err("this kernel has no BTF".to_owned()));
     fake.traces(TraceMeans::Tracefs, Ok(vec![Ok(totals(&[0])), Ok(totals(&[3]))]));
-    let seen = trial(&mut Tracer::default(), &fake, &site(&["sda"]));
+    let seen = trial(&mut TracerProbe::default(), &fake, &site(&["sda"]));
     assert_eq!(reads(&seen, "sda"), 3);
     assert_eq!(seen.value().unwrap().means, Means::Tracefs);
     let notes = &seen.value().unwrap().notes;
@@ -87,7 +87,7 @@ fn where_nothing_is_possible_both_reasons_are_told_and_nobody_insists() {
     let fake = machine();
     fake.traces(TraceMeans::Bpf, Err("this kernel has no BTF".to_owned()));
     fake.traces(TraceMeans::Tracefs, Err("tracefs is not mounted".to_owned()));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     for _ in 0..3 {
         let seen = trial(&mut tracer, &fake, &site(&["sda"]));
         let both = "BPF: this kernel has no BTF; tracefs: tracefs is not mounted";
@@ -105,7 +105,7 @@ fn lost_events_make_the_reading_absent() {
         TraceMeans::Tracefs,
         Ok(vec![Ok(totals(&[0])), Ok(lost.clone()), Ok(lost), Ok(more)]),
     );
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let site = site(&["sda"]);
     let reason = |seen: &Presence<BlockLatency>| seen.reason().unwrap_or_default().to_owned();
     assert!(
@@ -120,7 +120,7 @@ fn a_few_that_a_program_missed_are_told_and_many_make_it_absent() {
     let missed = |lost_events, reads| Ok(BlockTotals { lost_events, ..totals(&[reads]) });
     let readings = vec![missed(0, 0), missed(5, 500), missed(5, 500), missed(11, 1_000)];
     fake.traces(TraceMeans::Bpf, Ok(readings));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let site = site(&["sda"]);
     let few = trial(&mut tracer, &fake, &site);
     assert_eq!(reads(&few, "sda"), 500);
@@ -135,14 +135,14 @@ fn what_was_lost_before_a_trial_is_not_held_against_it() {
     let early = BlockTotals { lost_events: 40, ..totals(&[9]) };
     let later = BlockTotals { lost_events: 40, ..totals(&[11]) };
     fake.traces(TraceMeans::Bpf, Ok(vec![Ok(early), Ok(later)]));
-    assert_eq!(reads(&trial(&mut Tracer::default(), &fake, &site(&["sda"])), "sda"), 2);
+    assert_eq!(reads(&trial(&mut TracerProbe::default(), &fake, &site(&["sda"])), "sda"), 2);
 }
 
 #[test]
 fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
     let fake = machine();
     fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0, 0])), Ok(totals(&[2, 4]))]));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     tracer.prepare(&fake, &site(&["sda", "sdb"]));
     let before = tracer.before(&fake).unwrap();
     // Another disk under the old name and number.
@@ -160,7 +160,7 @@ fn a_right_that_is_lost_half_way_costs_that_trial_alone() {
     fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0])), lost.clone()]));
     fake.traces(TraceMeans::Bpf, Ok(vec![lost]));
     fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[1])), Ok(totals(&[6]))]));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let site = site(&["sda"]);
     for _ in 0..2 {
         let seen = trial(&mut tracer, &fake, &site);
@@ -176,7 +176,7 @@ fn targets_that_take_turns_are_watched_together() {
     let both =
         vec![Ok(totals(&[0, 0])), Ok(totals(&[3, 4])), Ok(totals(&[3, 4])), Ok(totals(&[8, 9]))];
     fake.traces(TraceMeans::Bpf, Ok(both));
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let (one, other) = (site(&["sda"]), site(&["sdb"]));
     assert_eq!(reads(&trial(&mut tracer, &fake, &one), "sda"), 1);
     let seen = trial(&mut tracer, &fake, &other);
@@ -189,13 +189,13 @@ fn targets_that_take_turns_are_watched_together() {
 
 #[test]
 fn nothing_is_said_where_nobody_asked() {
-    assert!(Tracer::default().before(&machine()).is_none());
+    assert!(TracerProbe::default().before(&machine()).is_none());
 }
 
 #[test]
 fn simulated_targets_and_those_without_devices_are_absent() {
     let fake = machine();
-    let mut tracer = Tracer::default();
+    let mut tracer = TracerProbe::default();
     let reason = |seen: Presence<BlockLatency>| seen.reason().unwrap().to_owned();
     assert_eq!(reason(trial(&mut tracer, &fake, &Site::simulated("x"))), "simulated");
     let none = reason(trial(&mut tracer, &fake, &site(&[])));
@@ -209,6 +209,6 @@ fn the_head_of_several_paths_is_absent() {
     let fake = machine();
     let home = "/sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
     fake.add(&format!("link /sys/class/block/nvme0n1 {home}\nfile {home}/dev 259:0\n")).unwrap();
-    let seen = trial(&mut Tracer::default(), &fake, &site(&["nvme0n1"]));
+    let seen = trial(&mut TracerProbe::default(), &fake, &site(&["nvme0n1"]));
     assert!(seen.reason().unwrap().contains("paths"), "{seen:?}");
 }

@@ -28,13 +28,13 @@ const WRITTEN: u64 = 241;
 pub const ASLEEP: &str = "the drive is asleep, and Assay does not wake it";
 /// A value in the device statistics log (ACS-4, 9.5).
 #[derive(Clone, Copy)]
-struct Statistic {
+struct LogStatistic {
     page: u64,
     offset: u64,
 }
 
-const WRITTEN_BLOCKS: Statistic = Statistic { page: 1, offset: 24 };
-const USED: Statistic = Statistic { page: 7, offset: 8 };
+const WRITTEN_BLOCKS: LogStatistic = LogStatistic { page: 1, offset: 24 };
+const USED: LogStatistic = LogStatistic { page: 7, offset: 8 };
 /// Counters of NVMe drives: names in smartctl and names here.
 const NVME: [(&str, &str); 8] = [
     ("critical_warning", "critical_warning"),
@@ -145,7 +145,7 @@ fn attribute(told: &Value, id: u64) -> Option<&Value> {
 }
 
 /// Reads a statistic; smartctl omits values that the drive marks as invalid.
-fn statistic(told: &Value, wanted: Statistic) -> Option<u64> {
+fn statistic(told: &Value, wanted: LogStatistic) -> Option<u64> {
     let pages = told["ata_device_statistics"]["pages"].as_array()?;
     let page = pages.iter().find(|own| own["number"] == wanted.page)?;
     let row = page["table"].as_array()?.iter().find(|row| row["offset"] == wanted.offset)?;

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::system::{System, sysfs};
 use assay_core::presence::Presence;
 
-use super::Counter;
+use super::EnergyCounter;
 use crate::probes::power_supply::SUPPLIES;
 
 const WATT_HOUR: f64 = 3_600.0;
 
 /// Remaining energy of each battery, if all batteries discharge.
-pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     let mut counters = BTreeMap::new();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {
         let folder = Path::new(SUPPLIES).join(&name);
@@ -31,7 +31,8 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
             return Presence::absent(format!("{name} does not report the charge"));
         };
         // Two batteries discharge one after the other, so an unchanged one is not an error.
-        let counter = Counter { joules: left, range_joules: None, most_watts: 0.0, falls: true };
+        let counter =
+            EnergyCounter { joules: left, range_joules: None, most_watts: 0.0, falls: true };
         counters.insert(name, counter);
     }
     Presence::from_option((!counters.is_empty()).then_some(counters), "")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::system::{System, sysfs};
 use assay_core::presence::Presence;
 
-use super::Counter;
+use super::EnergyCounter;
 use crate::probes::unused_name;
 
 const ROOT: &str = "/sys/class/hwmon";
@@ -14,7 +14,7 @@ const ROOT: &str = "/sys/class/hwmon";
 /// Labels of counters that include the others of their device, widest first.
 const WIDEST: [&str; 3] = ["card", "pkg", "Esocket"];
 
-struct Device {
+struct HwmonDevice {
     name: String,
     /// The hardware behind it, if known.
     hardware: Option<PathBuf>,
@@ -22,7 +22,7 @@ struct Device {
 }
 
 /// Counters by device name and label: only the widest of each device.
-pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     let (mut devices, mut powers) = (Vec::new(), Vec::new());
     for entry in sysfs::names(system, Path::new(ROOT)) {
         let folder = Path::new(ROOT).join(&entry);
@@ -36,14 +36,15 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
         }
         let hardware = system.canonical(&folder.join("device")).ok();
         let joules = widest(energies(system, &folder, &files));
-        devices.push(Device { name, hardware, joules });
+        devices.push(HwmonDevice { name, hardware, joules });
     }
     let mut counters = BTreeMap::new();
     for device in devices.iter().filter(|device| !is_part(device, &devices)) {
         for (label, joules) in &device.joules {
             let name = unused_name(&counters, &format!("{} {label}", device.name));
             let joules = *joules;
-            let counter = Counter { joules, range_joules: None, most_watts: 0.0, falls: false };
+            let counter =
+                EnergyCounter { joules, range_joules: None, most_watts: 0.0, falls: false };
             counters.insert(name, counter);
         }
     }
@@ -76,9 +77,9 @@ fn widest(mut joules: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
 }
 
 /// Returns whether a device is a part of another: `i915_gt0` of `i915` on the same hardware.
-fn is_part(device: &Device, all: &[Device]) -> bool {
+fn is_part(device: &HwmonDevice, all: &[HwmonDevice]) -> bool {
     let Some((whole, _)) = device.name.split_once("_gt") else { return false };
-    let holds = |other: &Device| {
+    let holds = |other: &HwmonDevice| {
         other.name == whole && other.hardware == device.hardware && !other.joules.is_empty()
     };
     all.iter().any(holds)

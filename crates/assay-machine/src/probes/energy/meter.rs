@@ -19,14 +19,14 @@ const NO_WATTS: [&str; 9] =
     ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct MeterSample {
     /// Nanoseconds since 1970.
     pub at_ns: u64,
     pub watts: f64,
 }
 
 /// Reads the current file; skips an incomplete last line.
-pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
+pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<MeterSample>> {
     let what =
         |reason: &str| Presence::absent(format!("the meter's file {}: {reason}", path.display()));
     match system.status(path) {
@@ -59,7 +59,7 @@ pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
 }
 
 /// Lines `time,watts` in the order of time. A first line may name its columns.
-pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
+pub fn parse(text: &str) -> Result<Vec<MeterSample>, String> {
     let mut columns = Columns { time: 0, power: 1, watts_of_one: 1.0 };
     let mut samples = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -71,7 +71,7 @@ pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
         let sample = cell(columns.time).and_then(time).zip(cell(columns.power).and_then(watts));
         match sample {
             Some((at_ns, number)) => {
-                samples.push(Sample { at_ns, watts: number * columns.watts_of_one });
+                samples.push(MeterSample { at_ns, watts: number * columns.watts_of_one });
             }
             None if samples.is_empty() => columns = named(&cells)?.unwrap_or(columns),
             None => {}
@@ -147,7 +147,7 @@ fn watts(text: &str) -> Option<f64> {
 }
 
 /// Joules between two moments, with linear interpolation. Beyond the ends, the nearest sample counts.
-pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
+pub fn joules(samples: &[MeterSample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
     let allowed_ns = usual_distance_ns(samples).saturating_mul(2);
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Err("the meter's file is empty".to_owned());
@@ -189,13 +189,13 @@ pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, Strin
     Ok(joules + seconds(before) * first.watts + seconds(after) * last.watts)
 }
 
-fn at(pair: &[Sample], moment_ns: u64) -> f64 {
+fn at(pair: &[MeterSample], moment_ns: u64) -> f64 {
     let share = (moment_ns - pair[0].at_ns) as f64 / (pair[1].at_ns - pair[0].at_ns).max(1) as f64;
     pair[0].watts + share * (pair[1].watts - pair[0].watts)
 }
 
 /// Median distance between samples; `None` for a single sample.
-fn usual_distance_ns(samples: &[Sample]) -> u64 {
+fn usual_distance_ns(samples: &[MeterSample]) -> u64 {
     let mut distances: Vec<u64> =
         samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns).collect();
     distances.sort_unstable();

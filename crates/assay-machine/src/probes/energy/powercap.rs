@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::system::{System, sysfs};
 use assay_core::presence::Presence;
 
-use super::Counter;
+use super::EnergyCounter;
 
 const ROOT: &str = "/sys/class/powercap";
 /// Upper bound of a package's power without a limit, watts.
@@ -19,7 +19,7 @@ const ABOVE_LIMIT: f64 = 3.0;
 const DUPLICATE: &str = "-mmio";
 
 /// A zone: `intel-rapl:0`, or `intel-rapl:0:1` in it.
-struct Zone {
+struct PowercapZone {
     /// What counts: `intel-rapl`.
     control: String,
     /// Numbers after it, outermost first.
@@ -31,10 +31,10 @@ struct Zone {
 
 /// Packages, each once, and their memory. The platform (`psys`) includes both, so it counts only if there is nothing
 /// else. `core` and `uncore` are parts of their package.
-pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
+pub fn read(system: &dyn System) -> Presence<BTreeMap<String, EnergyCounter>> {
     let zones = zones(system);
     let packages = packages(&zones);
-    let mut counted: Vec<(String, &Zone)> =
+    let mut counted: Vec<(String, &PowercapZone)> =
         packages.iter().map(|zone| (zone.name.clone(), *zone)).collect();
     for package in &packages {
         let memory = zones.iter().filter(|zone| {
@@ -58,18 +58,18 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     }
 }
 
-fn packages(zones: &[Zone]) -> Vec<&Zone> {
-    let all: Vec<&Zone> = zones
+fn packages(zones: &[PowercapZone]) -> Vec<&PowercapZone> {
+    let all: Vec<&PowercapZone> = zones
         .iter()
         .filter(|zone| zone.name.starts_with("package") && zone.numbers.len() == 1)
         .collect();
-    let direct = |zone: &&&Zone| !zone.control.ends_with(DUPLICATE);
+    let direct = |zone: &&&PowercapZone| !zone.control.ends_with(DUPLICATE);
     let known: BTreeSet<&str> = all.iter().filter(direct).map(|zone| zone.name.as_str()).collect();
     all.iter().filter(|zone| direct(zone) || !known.contains(zone.name.as_str())).copied().collect()
 }
 
 /// Every zone once: some are listed at several places.
-fn zones(system: &dyn System) -> Vec<Zone> {
+fn zones(system: &dyn System) -> Vec<PowercapZone> {
     let mut seen = BTreeSet::new();
     let names = sysfs::names(system, Path::new(ROOT));
     let found = names.iter().filter_map(|entry| {
@@ -79,12 +79,12 @@ fn zones(system: &dyn System) -> Vec<Zone> {
         let name = sysfs::text(system, &path.join("name")).value().cloned()?;
         let numbers =
             numbers.split(':').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        seen.insert(own).then(|| Zone { control: control.to_owned(), numbers, name, path })
+        seen.insert(own).then(|| PowercapZone { control: control.to_owned(), numbers, name, path })
     });
     found.collect()
 }
 
-fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
+fn counter(system: &dyn System, zone: &PowercapZone) -> Result<EnergyCounter, String> {
     let number = |file: &str| sysfs::number(system, &zone.path.join(file));
     let joules = match system.read_text(&zone.path.join("energy_uj")) {
         Ok(text) => {
@@ -108,7 +108,7 @@ fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
     };
     // Memory often has no limit, but a maximum.
     let limit_watts = largest("power_limit_uw").or_else(|| largest("max_power_uw"));
-    Ok(Counter {
+    Ok(EnergyCounter {
         joules,
         range_joules: number("max_energy_range_uj").value().map(|micro| *micro as f64 / 1e6),
         most_watts: limit_watts.map_or(most, |watts| (watts * ABOVE_LIMIT).min(most)),

@@ -428,7 +428,7 @@ fn a_meter_needs_lines_in_the_trial_and_may_be_late_at_its_ends() {
 
 #[test]
 fn times_far_away_do_no_harm() {
-    let sample = |at_ns| meter::Sample { at_ns, watts: 1.0 };
+    let sample = |at_ns| meter::MeterSample { at_ns, watts: 1.0 };
     let samples = [sample(0), sample(u64::MAX / 2), sample(u64::MAX)];
     assert!(meter::joules(&samples, u64::MAX - 10, u64::MAX).is_err());
     assert!(meter::joules(&samples, 0, u64::MAX).is_ok());

@@ -10,7 +10,7 @@ use assay_sys::memory_file;
 
 use super::disks::{place_of, queue};
 use super::tree::Node;
-use super::{Fake, State};
+use super::{Fake, FakeState};
 use crate::system::journal::excluded_by;
 use crate::system::{ADD_ZRAM, Act, DeviceNumber, Errno, MOST_SWAP_PRIORITY, devices, swaps};
 
@@ -262,7 +262,7 @@ impl Fake {
     }
 }
 
-impl State {
+impl FakeState {
     fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
         let (path, node) = self.tree.find(path)?;
         let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::act::is_part;
 use super::disks::place_of;
 use super::tree::Node;
-use super::{Fake, State};
+use super::{Fake, FakeState};
 use crate::system::site::MD_MAJOR;
 use crate::system::{DeviceNumber, Errno, System as _, devices};
 
@@ -16,7 +16,7 @@ const OWN: u64 = 1 << 20;
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
 
 #[derive(Clone, Debug)]
-pub(super) struct Pool {
+pub(super) struct FakePool {
     label: String,
     profile: String,
     members: Vec<String>,
@@ -111,7 +111,7 @@ impl Fake {
         let (Some(profile), Some(first)) = (after("-d"), numbers.first()) else { return };
         let names = numbers.iter().filter_map(|number| devices::name_of(self, *number));
         let label = after("-L").unwrap_or_default();
-        let pool = Pool { label, profile, members: names.collect() };
+        let pool = FakePool { label, profile, members: names.collect() };
         self.lock().pools.insert(*first, pool);
     }
 
@@ -122,7 +122,7 @@ impl Fake {
     }
 }
 
-impl State {
+impl FakeState {
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
         let texts = texts.iter().map(|(path, text)| (*path, text.clone()));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::tree::Node;
-use super::{Fake, State};
+use super::{Fake, FakeState};
 use crate::system::{DeviceNumber, devices};
 
 const QUEUE: [(&str, &str); 8] = [
@@ -41,7 +41,7 @@ fn links_to(name: &str, number: DeviceNumber) -> [PathBuf; 3] {
     .map(PathBuf::from)
 }
 
-impl State {
+impl FakeState {
     pub(super) fn put_texts<'t>(
         &mut self,
         place: &Path,

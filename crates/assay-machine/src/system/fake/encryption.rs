@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::act::MOUNTS;
 use super::disks::{place_of, queue};
 use super::tree::Node;
-use super::{Fake, State};
+use super::{Fake, FakeState};
 use crate::system::{DeviceNumber, DirectoryPolicy, Errno, Key, devices};
 
 const MAPPER_MAJOR: u32 = 254;
@@ -146,7 +146,7 @@ impl Fake {
     }
 }
 
-impl State {
+impl FakeState {
     fn init(&mut self, cipher: &Path, key: &Key) -> io::Result<()> {
         if !self.tree.list(cipher)?.is_empty() {
             return Err(io::Error::other("gocryptfs: exit status: 6: the directory is not empty"));

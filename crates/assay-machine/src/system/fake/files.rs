@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 const BETWEEN: u8 = 0;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(Vec<u8>);
+pub struct PathKey(Vec<u8>);
 
-impl Key {
+impl PathKey {
     /// Key of a path: `/a/b`, `/a//b` and `/a/./b/` are equal.
-    pub fn of(path: &Path) -> Self {
+    pub fn new(path: &Path) -> Self {
         let mut key = Vec::with_capacity(path.as_os_str().len());
         for part in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
             if !part.is_empty() && part != b"." {
@@ -47,33 +47,33 @@ impl Key {
 }
 
 #[derive(Clone, Debug)]
-pub struct Files<T>(BTreeMap<Key, (PathBuf, T)>);
+pub struct FakeFiles<T>(BTreeMap<PathKey, (PathBuf, T)>);
 
-impl<T> Default for Files<T> {
+impl<T> Default for FakeFiles<T> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
 }
 
-impl<T> Files<T> {
+impl<T> FakeFiles<T> {
     pub fn get(&self, path: &Path) -> Option<&T> {
-        self.at(&Key::of(path)).map(|(_, file)| file)
+        self.at(&PathKey::new(path)).map(|(_, file)| file)
     }
 
     pub fn get_mut(&mut self, path: &Path) -> Option<&mut T> {
-        self.0.get_mut(&Key::of(path)).map(|(_, file)| file)
+        self.0.get_mut(&PathKey::new(path)).map(|(_, file)| file)
     }
 
     pub fn contains_key(&self, path: &Path) -> bool {
-        self.0.contains_key(&Key::of(path))
+        self.0.contains_key(&PathKey::new(path))
     }
 
-    pub fn at(&self, key: &Key) -> Option<&(PathBuf, T)> {
+    pub fn at(&self, key: &PathKey) -> Option<&(PathBuf, T)> {
         self.0.get(key)
     }
 
     pub fn insert(&mut self, path: PathBuf, file: T) {
-        self.0.insert(Key::of(&path), (path, file));
+        self.0.insert(PathKey::new(&path), (path, file));
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&PathBuf, &T)> {
@@ -85,16 +85,16 @@ impl<T> Files<T> {
     }
 
     pub fn below(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        self.after(Key::of(directory)).map(|(_, path)| path)
+        self.after(PathKey::new(directory)).map(|(_, path)| path)
     }
 
     pub fn inside(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> + use<'_, T> {
-        let all = self.after(Key::of(directory));
+        let all = self.after(PathKey::new(directory));
         all.filter(|(rest, _)| !rest.contains(&BETWEEN)).map(|(_, path)| path)
     }
 
     /// Files below a directory, by relative path.
-    fn after(&self, directory: Key) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
+    fn after(&self, directory: PathKey) -> impl Iterator<Item = (&[u8], &PathBuf)> + use<'_, T> {
         let all = self.0.range(directory.clone()..).skip_while({
             let own = directory.clone();
             move |(key, _)| **key == own
@@ -104,9 +104,9 @@ impl<T> Files<T> {
 
     /// Removes a file and the files below it; returns them.
     pub fn remove(&mut self, path: &Path) -> Vec<T> {
-        let own = Key::of(path);
+        let own = PathKey::new(path);
         let all = self.0.range(own.clone()..).map(|(key, _)| key);
-        let gone: Vec<Key> =
+        let gone: Vec<PathKey> =
             all.take_while(|key| **key == own || own.rest(key).is_some()).cloned().collect();
         gone.iter().filter_map(|key| self.0.remove(key)).map(|(_, file)| file).collect()
     }
@@ -121,7 +121,7 @@ mod tests {
     fn what_is_below_a_directory_follows_it_and_its_neighbours_do_not_count() {
         let names =
             ["/", "/a", "/a/b", "/a/b/c", "/a/bb", "/a-", "/a!/x", "/b", "/\u{1}", "/a/\u{1}"];
-        let mut files = Files::default();
+        let mut files = FakeFiles::default();
         let mut paths = BTreeMap::new();
         for name in names {
             files.insert(name.into(), name);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_path_has_one_key_however_it_is_written() {
-        let mut files = Files::default();
+        let mut files = FakeFiles::default();
         files.insert("/a/b".into(), 1);
         for same in ["/a/b", "/a//b", "/a/./b", "/a/b/"] {
             assert_eq!(files.get(Path::new(same)), Some(&1), "{same}");
@@ -156,10 +156,13 @@ mod tests {
         for other in ["/a", "/a/bb", "/a/b/c", "/"] {
             assert!(!files.contains_key(Path::new(other)), "{other}");
         }
-        let own = Key::of(Path::new("/a/b"));
+        let own = PathKey::new(Path::new("/a/b"));
         let (above, name) = own.split().unwrap();
-        assert_eq!((above.with(name), above.join(&Key::of(Path::new("b")))), (own.clone(), own));
-        assert_eq!(above.split(), Some((Key::of(Path::new("/")), &b"a"[..])));
-        assert_eq!(Key::default().split(), None);
+        assert_eq!(
+            (above.with(name), above.join(&PathKey::new(Path::new("b")))),
+            (own.clone(), own)
+        );
+        assert_eq!(above.split(), Some((PathKey::new(Path::new("/")), &b"a"[..])));
+        assert_eq!(PathKey::default().split(), None);
     }
 }

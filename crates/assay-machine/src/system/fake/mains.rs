@@ -14,7 +14,7 @@ use assay_sys::memory_file;
 use super::Fake;
 use crate::system::mains::{BOOT, Mains, is_kept_name};
 use crate::system::network::Token;
-use crate::system::network::ledger::{Book, Carries, Client, Ledger, Lines, Order};
+use crate::system::network::ledger::{Carries, Client, Ledger, LedgerBook, Lines, Order};
 use crate::system::network::protocol::Side;
 use crate::system::{AreaFile, Errno, System};
 
@@ -29,7 +29,7 @@ const KEY: Digest = [9; 32];
 pub(super) struct Power {
     kept: BTreeMap<PathBuf, Arc<File>>,
     called: Vec<String>,
-    book: Book,
+    book: LedgerBook,
     /// The token that the peer knows, by its first visitor.
     token: Option<Token>,
     cut_at: Option<u64>,
@@ -48,7 +48,7 @@ impl Fake {
     }
 
     pub fn restart_peer(&self) -> &Self {
-        self.lock().power.book = Book::default();
+        self.lock().power.book = LedgerBook::default();
         self
     }
 
@@ -113,18 +113,18 @@ impl Mains for Fake {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         drop(state);
-        let wire = Wire { fake: self, lines: Lines::new(KEY, Side::Peer), open: None };
+        let wire = LedgerWire { fake: self, lines: Lines::new(KEY, Side::Peer), open: None };
         Ok(Box::new(Client::new(KEY, wire)))
     }
 }
 
-struct Wire<'a> {
+struct LedgerWire<'a> {
     fake: &'a Fake,
     lines: Lines,
     open: Option<Digest>,
 }
 
-impl Carries for Wire<'_> {
+impl Carries for LedgerWire<'_> {
     fn carry(&mut self, line: &str) -> io::Result<String> {
         let order = self.lines.hear(line).and_then(Order::read).ok_or(Errno::INVAL)?;
         let now_ns = self.fake.monotonic_ns();

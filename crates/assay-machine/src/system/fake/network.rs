@@ -9,7 +9,7 @@ use super::{Fake, Node};
 use crate::system::Errno;
 use crate::system::network::lab;
 use crate::system::network::{
-    HANDLE, LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, is_own,
+    HANDLE, LinkJob, LinkRun, Load, NetworkProbe, PeerAt, PhaseJob, PhaseRun, SLICE_NS, is_own,
 };
 
 const USUAL: &str = "qdisc noqueue 0: root refcnt 2 \n";
@@ -19,7 +19,7 @@ const SHORT_NS: u64 = 18_000_000;
 
 /// Disciplines of interfaces, by namespace (empty for the host's) and name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Network {
+pub(super) struct FakeNetwork {
     shown: BTreeMap<(String, String), String>,
     /// Kinds of discipline that this kernel does not have.
     unknown: Vec<String>,
@@ -173,7 +173,8 @@ fn phase_of(job: PhaseJob, began_ns: u64, probe_ns: u64, shaped: bool) -> PhaseR
         (_, false) => DEEP_NS,
     };
     let sent = (0..job.whole_ns()).step_by(probe_ns.max(1) as usize);
-    let probes = sent.map(|sent_ns| Probe { sent_ns, rtt_ns: Some(rtt_ns + sent_ns % 1000) });
+    let probes =
+        sent.map(|sent_ns| NetworkProbe { sent_ns, rtt_ns: Some(rtt_ns + sent_ns % 1000) });
     let slices = job.whole_ns().div_ceil(SLICE_NS) as usize;
     let bytes = |goes: bool, rate: u64| {
         vec![if goes { rate / 8 / (1_000_000_000 / SLICE_NS) } else { 0 }; slices]

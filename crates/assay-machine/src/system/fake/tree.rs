@@ -30,8 +30,8 @@ use std::io;
 use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
-use super::files::{Files, Key};
-use crate::system::{DeviceNumber, Errno, FileKind, Space, Status, mounts};
+use super::files::{FakeFiles, PathKey};
+use crate::system::{DeviceNumber, Errno, FileKind, FileStatus, Space, mounts};
 
 /// Maximum number of links that the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -49,8 +49,8 @@ pub enum Node {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
-    pub nodes: Files<Node>,
+pub struct FakeTree {
+    pub nodes: FakeFiles<Node>,
     pub devices: BTreeMap<PathBuf, DeviceNumber>,
     pub spaces: BTreeMap<PathBuf, Space>,
     pub owners: BTreeMap<PathBuf, u32>,
@@ -60,10 +60,10 @@ pub struct Tree {
     pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
     pub smartctl: BTreeMap<String, String>,
     /// Resolved paths, valid until a link appears, disappears or changes, because most lookups repeat.
-    led: RefCell<BTreeMap<Key, Key>>,
+    led: RefCell<BTreeMap<PathKey, PathKey>>,
 }
 
-impl Tree {
+impl FakeTree {
     /// Adds files from a recorded text; the error names the line.
     pub fn read(&mut self, text: &str) -> Result<(), String> {
         let mut open: Option<PathBuf> = None;
@@ -176,17 +176,17 @@ impl Tree {
 
     /// Returns the absolute path without links, and its node.
     pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
-        let (_, (path, node)) = self.lead(Key::of(path), &mut 0)?;
+        let (_, (path, node)) = self.lead(PathKey::new(path), &mut 0)?;
         Ok((path.clone(), node))
     }
 
     /// Resolves a path; `links` counts the links on the way.
-    fn lead(&self, asked: Key, links: &mut usize) -> io::Result<(Key, &(PathBuf, Node))> {
+    fn lead(&self, asked: PathKey, links: &mut usize) -> io::Result<(PathKey, &(PathBuf, Node))> {
         let known = self.led.borrow().get(&asked).cloned();
         if let Some((at, found)) = known.and_then(|at| Some((at.clone(), self.nodes.at(&at)?))) {
             return Ok((at, found));
         }
-        let here = |at: Key| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
+        let here = |at: PathKey| self.nodes.at(&at).map(|found| (at, found)).ok_or(Errno::NOENT);
         let Some((above, part)) = asked.split() else { return Ok(here(asked)?) };
         let (directory, (_, node)) = self.lead(above, links)?;
         if *node != Node::Directory {
@@ -204,7 +204,7 @@ impl Tree {
                 if *links > MOST_LINKS {
                     return Err(Errno::LOOP.into());
                 }
-                let below = Key::of(target);
+                let below = PathKey::new(target);
                 self.lead(if target.is_absolute() { below } else { directory.join(&below) }, links)?
             }
             _ => (at, found),
@@ -217,7 +217,7 @@ impl Tree {
         Ok(self.status(path)?.own_device.ok_or(Errno::NOTBLK)?)
     }
 
-    pub fn status(&self, path: &Path) -> io::Result<Status> {
+    pub fn status(&self, path: &Path) -> io::Result<FileStatus> {
         let (path, node) = self.find(path)?;
         let (kind, own_device) = match node {
             Node::Directory => (FileKind::Directory, None),
@@ -237,7 +237,7 @@ impl Tree {
         let device = nearest(&self.devices, &path).copied().unwrap_or(unknown);
         let user = nearest(&self.owners, &path).copied().unwrap_or(0);
         let mode = self.modes.get(&path).copied().unwrap_or(0o755);
-        Ok(Status { kind, size_bytes, device, own_device, inode, user, mode, modified_ns: 0 })
+        Ok(FileStatus { kind, size_bytes, device, own_device, inode, user, mode, modified_ns: 0 })
     }
 }
 

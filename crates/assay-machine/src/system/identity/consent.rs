@@ -19,14 +19,14 @@ const FAR: u64 = 1 << 20;
 
 /// Data that overwriting a device destroys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct DataLoss {
     /// Kernel name of the device or partition that carries it.
     pub device: String,
     pub size_bytes: u64,
     pub signature: Signature,
 }
 
-impl Loss {
+impl DataLoss {
     /// Describes it: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
     pub fn words(&self) -> String {
         let signature = &self.signature;
@@ -44,7 +44,7 @@ impl Loss {
 pub struct Stake {
     pub id: String,
     pub size_bytes: u64,
-    pub losses: Vec<Loss>,
+    pub losses: Vec<DataLoss>,
 }
 
 impl Stake {
@@ -96,7 +96,7 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
         Some(name) if site.kind == TargetKind::Device => name,
         _ => return Err(not_a_device(site)),
     };
-    let family = Family::of(system, name)?;
+    let family = Family::read(system, name)?;
     let refuse = |reason: String| Failure::refused(format!("{:?} {reason}", site.target));
     if !family.is(site.device) {
         return Err(refuse("is no longer the same device; give the ID again".to_owned()));
@@ -121,7 +121,7 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
         let (device, number, size_bytes) = (site.path.clone(), site.device, stake.size_bytes);
         return Ok(Consent { device, number, sequence, size_bytes });
     };
-    let lost: Vec<String> = stake.losses.iter().map(Loss::words).collect();
+    let lost: Vec<String> = stake.losses.iter().map(DataLoss::words).collect();
     let lost = if lost.is_empty() {
         "Assay found no known contents".to_owned()
     } else {
@@ -162,7 +162,7 @@ pub fn disk_sequence(system: &dyn System, number: DeviceNumber) -> Option<u64> {
 }
 
 /// Contents of the device and its partitions. A partition without a device node is read through the device.
-fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss>> {
+fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<DataLoss>> {
     let unread = |error: io::Error| cannot_tell("the contents", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
     let length = system.length(&file).map_err(unread)?;
@@ -185,7 +185,7 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
         let found = signatures::in_range(system, &file, &range, node).map_err(|error| {
             Failure::refused(format!("cannot check the contents of {device}: {error}"))
         })?;
-        losses.extend(found.into_iter().map(|signature| Loss {
+        losses.extend(found.into_iter().map(|signature| DataLoss {
             device: device.clone(),
             size_bytes,
             signature,

@@ -44,7 +44,7 @@ pub fn consent_of_made(
         _ => bytes_below(system, journal, &name, below)?,
     };
     let most = most.ok_or_else(|| refuse("is on storage that may not be overwritten"))?;
-    let family = Family::of(system, &name)?;
+    let family = Family::read(system, &name)?;
     if !family.is(number) {
         return Err(refuse("is now another device"));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_core::failure::Outcome;
 
-use super::consent::Loss;
+use super::consent::DataLoss;
 use super::usage::{Family, text};
 use crate::system::{System, mounts, sysfs};
 
@@ -14,7 +14,11 @@ const TABLES: [(&str, usize); 2] = [("/etc/fstab", 0), ("/etc/crypttab", 1)];
 const WHAT: &str = "whether an entry names the device";
 
 /// Why the system needs a device, as the end of a sentence about it.
-pub fn expecting(system: &dyn System, family: &Family, losses: &[Loss]) -> Outcome<Option<String>> {
+pub fn expecting(
+    system: &dyn System,
+    family: &Family,
+    losses: &[DataLoss],
+) -> Outcome<Option<String>> {
     for (table, column) in TABLES {
         let lines = text(system, Path::new(table), WHAT)?.unwrap_or_default();
         for line in lines.lines().filter(|line| !line.trim_start().starts_with('#')) {
@@ -38,7 +42,7 @@ fn words_of(line: &str, column: usize) -> Vec<String> {
     named.map(|word| mounts::unescape(word).replace('"', "")).collect()
 }
 
-fn names(system: &dyn System, family: &Family, losses: &[Loss], word: &str) -> Outcome<bool> {
+fn names(system: &dyn System, family: &Family, losses: &[DataLoss], word: &str) -> Outcome<bool> {
     if word.starts_with('/') {
         let path = Path::new(word);
         // The file may be missing now and be there after the next start.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use assay_core::failure::{Failure, Outcome};
 
 use crate::system::mounts::{self, MountEntry};
-use crate::system::{DeviceNumber, FileKind, Status, System, devices, sysfs};
+use crate::system::{DeviceNumber, FileKind, FileStatus, System, devices, sysfs};
 
 /// Refusal because a state is unknown.
 pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
@@ -32,7 +32,7 @@ fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
 }
 
 /// Status of a path; `None` if it does not exist.
-fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<Status>> {
+fn status(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<FileStatus>> {
     optional(system.status(path), path, what)
 }
 
@@ -49,7 +49,7 @@ fn is_absence(error: &io::Error) -> bool {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct UsedMember {
     pub name: String,
     /// First sector on the target; `None` for the target itself.
     pub start: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Member {
 
 /// A device, everything overwritten with it, and other affected devices.
 pub struct Family {
-    members: Vec<Member>,
+    members: Vec<UsedMember>,
     /// The disk of a partition, and a device below a loop device with its partitions.
     others: Vec<String>,
     numbers: Vec<DeviceNumber>,
@@ -67,13 +67,13 @@ pub struct Family {
 type Check = fn(&Family, &dyn System) -> Outcome<Option<String>>;
 
 impl Family {
-    pub fn of(system: &dyn System, name: &str) -> Outcome<Self> {
+    pub fn read(system: &dyn System, name: &str) -> Outcome<Self> {
         let size_bytes = number_in(system, name, "size")?.saturating_mul(512);
-        let mut members = vec![Member { name: name.to_owned(), start: None, size_bytes }];
+        let mut members = vec![UsedMember { name: name.to_owned(), start: None, size_bytes }];
         for part in partitions(system, name)? {
             let start = Some(number_in(system, &part, "start")?);
             let size_bytes = number_in(system, &part, "size")?.saturating_mul(512);
-            members.push(Member { name: part, start, size_bytes });
+            members.push(UsedMember { name: part, start, size_bytes });
         }
         let mut others: Vec<String> = disk_of(system, name)?.into_iter().collect();
         if let Some(below) = device_below_loop(system, others.first().map_or(name, |disk| disk))? {
@@ -89,7 +89,7 @@ impl Family {
         Ok(family)
     }
 
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[UsedMember] {
         &self.members
     }
 

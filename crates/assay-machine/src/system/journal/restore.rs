@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Warrant;
-use super::undo::{Mark, Member, Undo, unit_files};
+use super::undo::{Mark, MemberMark, Undo, unit_files};
 use crate::system::{Act, Errno, System, devices, mounts, network, signatures, swaps, sysfs};
 
 /// Maximum number of tries while something is busy: a killed process releases its files a moment later.
@@ -347,9 +347,9 @@ impl Restorer<'_> {
     }
 
     /// Stopped first: as long as a member bears the name, this can be done again.
-    fn array(&self, device: &str, name: &str, members: &[Member]) -> io::Result<Restored> {
+    fn array(&self, device: &str, name: &str, members: &[MemberMark]) -> io::Result<Restored> {
         let mut own = Vec::new();
-        for Member { disk, start } in members {
+        for MemberMark { disk, start } in members {
             let Some(file) = self.find(disk)? else { continue };
             if signatures::superblocks(self.system, &file, *start, name)?.has_original {
                 own.push((file, *start));

@@ -115,7 +115,7 @@ fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
     change_read_ahead(&fake);
     let before = left(&fake).remove(0);
     fake.put("/made", "x");
-    let entry = Entry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false };
+    let entry = UndoEntry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false };
     fake.append(&path(), &line(&entry).unwrap()).unwrap();
     let report = restore(&fake, &before).unwrap();
     assert_eq!((report.done.len(), report.failed.len()), (2, 0));
@@ -279,7 +279,7 @@ fn one_unreadable_line_holds_back_no_readable_one() {
     let (head, setting) = text.split_once('\n').unwrap();
     fake.put("/made", "x");
     let made = String::from_utf8(
-        line(&Entry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false })
+        line(&UndoEntry { lifetime: Lifetime::Persistent, undo: file("/made"), struck: false })
             .unwrap(),
     );
     fake.put(path(), format!("{head}\n{}{{\"undo\":1}}\n{setting}", made.unwrap()));
@@ -677,7 +677,7 @@ fn a_loop_device_is_told_by_the_end_of_its_files_path_or_by_itself() {
 fn what_older_versions_noted_of_loop_devices_is_read() {
     let line = r#"{"lifetime":"volatile","undo":{"loop":{"file":"/room/disk"}}}"#;
     let undo = Undo::Loop { file: "/room/disk".into(), device: None };
-    let entry = Entry { lifetime: undo.lifetime(), undo, struck: false };
-    assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);
+    let entry = UndoEntry { lifetime: undo.lifetime(), undo, struck: false };
+    assert_eq!(serde_json::from_str::<UndoEntry>(line).unwrap(), entry);
     assert_eq!(serde_json::to_string(&entry).unwrap(), line);
 }

@@ -101,7 +101,7 @@ impl Mark {
 
 /// A part of a disk that belongs to something made of several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct MemberMark {
     pub disk: Mark,
     pub start: u64,
 }

@@ -90,7 +90,7 @@ pub struct Use {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum HandshakeAnswer<'a> {
     /// The listener accepts and proves its knowledge of the token; further data.
     Taken { shown: Digest, more: Option<&'a str> },
     /// The listener rejects the connection, with a reason.
@@ -163,19 +163,19 @@ impl Use {
     }
 
     /// Parses the answer of a listener. Fails if it is invalid or the tokens differ.
-    pub fn read_answer<'a>(&self, line: &'a str) -> Result<Answer<'a>, String> {
+    pub fn read_answer<'a>(&self, line: &'a str) -> Result<HandshakeAnswer<'a>, String> {
         let mut words = line.split_whitespace();
         let (first, second, third) = (words.next(), words.next(), words.next());
         match (first, second, third, words.next()) {
             (Some("ok"), Some(mac), more, None) => {
                 let shown = digest(mac).ok_or_else(|| self.strange())?;
-                Ok(Answer::Taken { shown, more })
+                Ok(HandshakeAnswer::Taken { shown, more })
             }
             (Some("no"), Some("token"), None, None) => Err(format!(
                 "{} has a different token; use the same token on {}",
                 self.listener, self.ends
             )),
-            (Some("no"), Some(why), None, None) => Ok(Answer::Refused(why)),
+            (Some("no"), Some(why), None, None) => Ok(HandshakeAnswer::Refused(why)),
             _ => Err(self.strange()),
         }
     }
@@ -268,7 +268,8 @@ mod tests {
         assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
         assert_eq!(ONE.read_hello(&token(), &[1; 32], &line), Ok(("x/y", [2; 32])));
         let line = ONE.welcome(&token(), RIDDLE, OWN, b"7", "seven");
-        let Ok(Answer::Taken { shown, more: Some("seven") }) = ONE.read_answer(&line) else {
+        let Ok(HandshakeAnswer::Taken { shown, more: Some("seven") }) = ONE.read_answer(&line)
+        else {
             panic!("{line}")
         };
         assert_eq!(ONE.check(&token(), RIDDLE, OWN, b"7", &shown), Ok(()));
@@ -282,7 +283,7 @@ mod tests {
         let line = ONE.hello(&token(), "x/y", RIDDLE, OWN);
         assert_eq!(OTHER.read_hello(&token(), &[1; 32], &line), Err("token"));
         let line = ONE.welcome(&token(), RIDDLE, OWN, b"7", "");
-        let Ok(Answer::Taken { shown, more: None }) = ONE.read_answer(&line) else {
+        let Ok(HandshakeAnswer::Taken { shown, more: None }) = ONE.read_answer(&line) else {
             panic!("{line}")
         };
         assert!(OTHER.check(&token(), RIDDLE, OWN, b"7", &shown).is_err());

@@ -24,7 +24,7 @@ pub trait Ledger {
     fn tell(&mut self, number: u64) -> io::Result<()>;
 
     /// Returns the last reported number; `None` if the peer has no such entry.
-    fn told(&mut self, trial: &Digest) -> io::Result<Option<u64>>;
+    fn last_number(&mut self, trial: &Digest) -> io::Result<Option<u64>>;
 
     fn forget(&mut self, trial: &Digest) -> io::Result<()>;
 }
@@ -142,17 +142,17 @@ impl Reply {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Book {
-    kept: BTreeMap<Digest, Kept>,
+pub struct LedgerBook {
+    kept: BTreeMap<Digest, LedgerRecord>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct LedgerRecord {
     told: u64,
     heard_ns: u64,
 }
 
-impl Book {
+impl LedgerBook {
     /// Executes a request; `open` is the entry that the connection has opened.
     pub fn answer(&mut self, order: Order, open: &mut Option<Digest>, now_ns: u64) -> Reply {
         self.kept.retain(|_, own| now_ns.saturating_sub(own.heard_ns) < KEPT_NS);
@@ -160,13 +160,13 @@ impl Book {
             Order::Open(trial) if open.is_some() || self.kept.contains_key(&trial) => Reply::Wrong,
             Order::Open(_) if self.kept.len() >= MOST_LEDGERS => Reply::Full,
             Order::Open(trial) => {
-                self.kept.insert(trial, Kept { told: 0, heard_ns: now_ns });
+                self.kept.insert(trial, LedgerRecord { told: 0, heard_ns: now_ns });
                 *open = Some(trial);
                 Reply::Open
             }
             Order::Tell(number) => match open.and_then(|trial| self.kept.get_mut(&trial)) {
                 Some(own) if own.told + 1 == number => {
-                    *own = Kept { told: number, heard_ns: now_ns };
+                    *own = LedgerRecord { told: number, heard_ns: now_ns };
                     Reply::Heard(number)
                 }
                 Some(_) => Reply::Wrong,
@@ -233,7 +233,7 @@ impl<C: Carries> Ledger for Client<C> {
         }
     }
 
-    fn told(&mut self, trial: &Digest) -> io::Result<Option<u64>> {
+    fn last_number(&mut self, trial: &Digest) -> io::Result<Option<u64>> {
         match self.ask(Order::Ask(*trial))? {
             Reply::Kept(number) => Ok(Some(number)),
             Reply::Unknown => Ok(None),
@@ -257,14 +257,14 @@ mod tests {
 
     /// The peer's end, without a connection.
     struct Peer<'b> {
-        book: &'b mut Book,
+        book: &'b mut LedgerBook,
         lines: Lines,
         open: Option<Digest>,
         now_ns: u64,
     }
 
     impl<'b> Peer<'b> {
-        fn of(book: &'b mut Book, now_ns: u64) -> Client<Self> {
+        fn of(book: &'b mut LedgerBook, now_ns: u64) -> Client<Self> {
             let lines = Lines::new(KEY, Side::Peer);
             Client::new(KEY, Self { book, lines, open: None, now_ns })
         }
@@ -281,22 +281,22 @@ mod tests {
 
     #[test]
     fn what_was_told_is_there_for_another_connection_until_it_is_forgotten() {
-        let mut book = Book::default();
+        let mut book = LedgerBook::default();
         let mut first = Peer::of(&mut book, 1);
         first.open(&[1; 32]).unwrap();
         (1..=3).for_each(|number| first.tell(number).unwrap());
         let mut second = Peer::of(&mut book, 2);
-        assert_eq!(second.told(&[1; 32]).unwrap(), Some(3));
-        assert_eq!(second.told(&[2; 32]).unwrap(), None, "that of another trial");
+        assert_eq!(second.last_number(&[1; 32]).unwrap(), Some(3));
+        assert_eq!(second.last_number(&[2; 32]).unwrap(), None, "that of another trial");
         second.forget(&[1; 32]).unwrap();
-        assert_eq!(second.told(&[1; 32]).unwrap(), None);
+        assert_eq!(second.last_number(&[1; 32]).unwrap(), None);
         // A restarted peer has no entries.
-        assert_eq!(Peer::of(&mut Book::default(), 3).told(&[1; 32]).unwrap(), None);
+        assert_eq!(Peer::of(&mut LedgerBook::default(), 3).last_number(&[1; 32]).unwrap(), None);
     }
 
     #[test]
     fn promises_are_told_one_after_the_other_and_by_whom_the_ledger_is() {
-        let mut book = Book::default();
+        let mut book = LedgerBook::default();
         let mut own = Peer::of(&mut book, 1);
         assert!(own.tell(1).unwrap_err().to_string().contains("restarted"));
         own.open(&[1; 32]).unwrap();
@@ -309,12 +309,12 @@ mod tests {
         let mut other = Peer::of(&mut book, 1);
         assert!(other.open(&[1; 32]).is_err(), "it is another one's");
         assert!(other.tell(2).is_err());
-        assert_eq!(other.told(&[1; 32]).unwrap(), Some(1));
+        assert_eq!(other.last_number(&[1; 32]).unwrap(), Some(1));
     }
 
     #[test]
     fn there_are_so_many_for_a_day_and_nobody_s_is_given_up_for_another() {
-        let mut book = Book::default();
+        let mut book = LedgerBook::default();
         let trial = |number: usize| {
             let mut own = [0; 32];
             own[..8].copy_from_slice(&number.to_be_bytes());
@@ -325,8 +325,8 @@ mod tests {
         }
         let full = Peer::of(&mut book, 5).open(&trial(MOST_LEDGERS)).unwrap_err();
         assert!(full.to_string().contains("256 trials"), "{full}");
-        assert_eq!(Peer::of(&mut book, 4 + KEPT_NS).told(&trial(0)).unwrap(), Some(0));
-        assert_eq!(Peer::of(&mut book, 5 + KEPT_NS).told(&trial(0)).unwrap(), None);
+        assert_eq!(Peer::of(&mut book, 4 + KEPT_NS).last_number(&trial(0)).unwrap(), Some(0));
+        assert_eq!(Peer::of(&mut book, 5 + KEPT_NS).last_number(&trial(0)).unwrap(), None);
         Peer::of(&mut book, 5 + KEPT_NS).open(&trial(MOST_LEDGERS)).unwrap();
     }
 

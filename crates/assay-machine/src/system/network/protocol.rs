@@ -7,7 +7,7 @@ use assay_core::digest::Digest;
 
 use super::Token;
 pub use super::handshake::refusal;
-use super::handshake::{Answer, Use, same, sign};
+use super::handshake::{HandshakeAnswer, Use, same, sign};
 
 /// A peer and its client, with the version of the protocol.
 pub static USE: Use = Use {
@@ -31,7 +31,7 @@ pub enum Way {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ConnectionRole {
     /// Begins a session with its parameters.
     Control,
     Stream {
@@ -43,7 +43,7 @@ pub enum Role {
     Ledger,
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ConnectionRole {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Control => formatter.write_str("control"),
@@ -56,7 +56,7 @@ impl fmt::Display for Role {
     }
 }
 
-impl Role {
+impl ConnectionRole {
     fn read(text: &str) -> Option<Self> {
         match text {
             "control" => return Some(Self::Control),
@@ -86,7 +86,7 @@ pub fn is_congestion(name: &str) -> bool {
     (1..=15).contains(&name.len()) && name.chars().all(fits)
 }
 
-pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
+pub fn hello(token: &Token, role: &ConnectionRole, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &role.to_string(), riddle, own)
 }
 
@@ -95,9 +95,9 @@ pub fn read_hello(
     token: &Token,
     riddle: &Digest,
     line: &str,
-) -> Result<(Role, Digest), &'static str> {
+) -> Result<(ConnectionRole, Digest), &'static str> {
     let (role, own) = USE.read_hello(token, riddle, line)?;
-    Ok((Role::read(role).ok_or("garbage")?, own))
+    Ok((ConnectionRole::read(role).ok_or("garbage")?, own))
 }
 
 /// Message of the peer to a dialer with the token, with the peer's own proof.
@@ -113,23 +113,25 @@ pub fn read_welcome(
     line: &str,
 ) -> Result<u64, String> {
     match USE.read_answer(line)? {
-        Answer::Taken { shown, more: Some(session) } => {
+        HandshakeAnswer::Taken { shown, more: Some(session) } => {
             let session = u64::from_str_radix(session, 16).map_err(|_| USE.strange())?;
             USE.check(token, riddle, own, &session.to_be_bytes(), &shown)?;
             Ok(session)
         }
-        Answer::Refused("busy") => {
+        HandshakeAnswer::Refused("busy") => {
             Err("the peer is busy with other clients; try again later".to_owned())
         }
-        Answer::Refused("congestion") => {
+        HandshakeAnswer::Refused("congestion") => {
             Err("the peer's kernel does not support this congestion control".to_owned())
         }
         // The peer parsed the rest of the message, so it does not know this word.
-        Answer::Refused("garbage") => Err(format!(
+        HandshakeAnswer::Refused("garbage") => Err(format!(
             "the peer is an older assay that does not record acknowledged writes; use the same version on {}",
             USE.ends
         )),
-        Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
+        HandshakeAnswer::Taken { more: None, .. } | HandshakeAnswer::Refused(_) => {
+            Err(USE.strange())
+        }
     }
 }
 
@@ -165,7 +167,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ControlOrder {
     /// Load this many streams in each direction for this many milliseconds.
     Go {
         up: u32,
@@ -175,7 +177,7 @@ pub enum Order {
     Report,
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for ControlOrder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Go { up, down, ms } => writeln!(formatter, "go {up} {down} {ms}"),
@@ -184,7 +186,7 @@ impl fmt::Display for Order {
     }
 }
 
-impl Order {
+impl ControlOrder {
     pub fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
@@ -201,13 +203,13 @@ impl Order {
 
 /// So many a second and no more, with a second's worth at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Bucket {
+pub struct RateBucket {
     per_second: u64,
     tokens: f64,
     then_ns: u64,
 }
 
-impl Bucket {
+impl RateBucket {
     pub fn new(per_second: u64, now_ns: u64) -> Self {
         Self { per_second, tokens: per_second as f64, then_ns: now_ns }
     }
@@ -238,8 +240,9 @@ mod tests {
     fn both_ends_show_that_they_know_the_token() {
         let (riddle, own) = ([1; 32], [2; 32]);
         assert_eq!(USE.read_greeting(&USE.greeting(&riddle)), Ok(riddle));
-        let role = Role::Stream { session: 7, way: Way::Down, congestion: "cubic".to_owned() };
-        for role in [Role::Control, Role::Ledger, role] {
+        let role =
+            ConnectionRole::Stream { session: 7, way: Way::Down, congestion: "cubic".to_owned() };
+        for role in [ConnectionRole::Control, ConnectionRole::Ledger, role] {
             let line = hello(&token(), &role, &riddle, &own);
             assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
             assert_eq!(read_hello(&token(), &riddle, &line), Ok((role, own)));
@@ -260,7 +263,7 @@ mod tests {
         let zeros = "0".repeat(64);
         for line in ["", "\n", "control", "GET / HTTP/1.1", "\u{0}\u{1}", &"x".repeat(511)] {
             assert!(read_hello(&token(), &riddle, line).is_err(), "{line}");
-            assert_eq!(Order::read(line), None);
+            assert_eq!(ControlOrder::read(line), None);
         }
         assert_eq!(
             read_hello(&token(), &riddle, &format!("control {zeros} {zeros}")),
@@ -269,7 +272,7 @@ mod tests {
         for role in
             ["stream:7:up:cubic:x", "stream:7:sideways:cubic", "stream:7:up:CUBIC", "stream:z:up:a"]
         {
-            assert_eq!(Role::read(role), None, "{role}");
+            assert_eq!(ConnectionRole::read(role), None, "{role}");
         }
         assert!(USE.read_greeting("assay-peer/2 00").unwrap_err().contains("assay-peer/2"));
         assert!(USE.read_greeting("SSH-2.0-x").unwrap_err().contains("no assay peer"));
@@ -294,16 +297,16 @@ mod tests {
 
     #[test]
     fn orders_are_read_as_they_are_written() {
-        for order in [Order::Go { up: 16, down: 0, ms: 5000 }, Order::Report] {
-            assert_eq!(Order::read(&order.to_string()), Some(order));
+        for order in [ControlOrder::Go { up: 16, down: 0, ms: 5000 }, ControlOrder::Report] {
+            assert_eq!(ControlOrder::read(&order.to_string()), Some(order));
         }
-        assert_eq!(Order::read("go 1 1"), None);
-        assert_eq!(Order::read("go 1 -1 5"), None);
+        assert_eq!(ControlOrder::read("go 1 1"), None);
+        assert_eq!(ControlOrder::read("go 1 -1 5"), None);
     }
 
     #[test]
     fn a_bucket_gives_so_many_a_second() {
-        let mut own = Bucket::new(10, 0);
+        let mut own = RateBucket::new(10, 0);
         assert_eq!((0..20).filter(|_| own.take(0)).count(), 10);
         assert_eq!((0..20).filter(|_| own.take(500_000_000)).count(), 5);
         assert!(!own.take(0), "a clock that goes back gives nothing");
@@ -313,11 +316,13 @@ mod tests {
     #[test]
     fn what_goes_over_the_wire_is_what_it_was() {
         let (riddle, own) = ([1; 32], [2; 32]);
-        let role = Role::Stream { session: 0xab, way: Way::Up, congestion: "bbr".to_owned() };
+        let role =
+            ConnectionRole::Stream { session: 0xab, way: Way::Up, congestion: "bbr".to_owned() };
         assert_eq!(role.to_string(), "stream:00000000000000ab:up:bbr");
-        let down = Role::Stream { session: 1, way: Way::Down, congestion: "bbr2_x".to_owned() };
+        let down =
+            ConnectionRole::Stream { session: 1, way: Way::Down, congestion: "bbr2_x".to_owned() };
         assert_eq!(down.to_string(), "stream:0000000000000001:down:bbr2_x");
-        assert_eq!(Role::read(&down.to_string()), Some(down));
+        assert_eq!(ConnectionRole::read(&down.to_string()), Some(down));
         assert_eq!(USE.greeting(&riddle), format!("assay-peer/1 {}\n", "01".repeat(32)));
         let line = hello(&token(), &role, &riddle, &own);
         let head = format!("stream:00000000000000ab:up:bbr {} ", "02".repeat(32));
@@ -325,9 +330,9 @@ mod tests {
         let line = welcome(&token(), &riddle, &own, 0xab);
         assert!(line.starts_with("ok ") && line.ends_with(" 00000000000000ab\n"), "{line}");
         assert_eq!(refusal("busy"), "no busy\n");
-        assert!(hello(&token(), &Role::Ledger, &riddle, &own).starts_with("ledger 0202"));
-        assert_eq!(Order::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
-        assert_eq!(Order::Report.to_string(), "report\n");
+        assert!(hello(&token(), &ConnectionRole::Ledger, &riddle, &own).starts_with("ledger 0202"));
+        assert_eq!(ControlOrder::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
+        assert_eq!(ControlOrder::Report.to_string(), "report\n");
         let key = USE.key(&token(), &riddle, &own);
         let told = datagram(&key, Side::Client, 0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
         assert_eq!(told[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -379,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_bucket_holds_a_second_at_most_and_fills_as_time_goes() {
-        let mut own = Bucket::new(10, 1_000_000_000);
+        let mut own = RateBucket::new(10, 1_000_000_000);
         let mut taken = |ms: u64| (0..30).filter(|_| own.take(ms * 1_000_000)).count();
         assert_eq!(taken(1000), 10);
         assert_eq!(taken(1099), 0);

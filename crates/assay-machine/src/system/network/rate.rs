@@ -17,7 +17,7 @@ impl BitRate {
         (u128::from(self.0) * u128::from(ns) / 8 / 1_000_000_000) as u64
     }
 
-    pub fn of(bytes: u64, ns: u64) -> Self {
+    pub fn from_bytes(bytes: u64, ns: u64) -> Self {
         let bits = u128::from(bytes) * 8 * 1_000_000_000;
         Self(u64::try_from(bits / u128::from(ns.max(1))).unwrap_or(u64::MAX))
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_rate_is_bytes_in_a_time() {
         assert_eq!(BitRate(5_000_000).bytes_in(600_000_000), 375_000);
-        assert_eq!(BitRate::of(375_000, 600_000_000), BitRate(5_000_000));
+        assert_eq!(BitRate::from_bytes(375_000, 600_000_000), BitRate(5_000_000));
     }
 
     #[test]
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn rates_of_no_time_and_of_much_are_none_too_large() {
-        assert_eq!(BitRate::of(1, 0), BitRate(8_000_000_000));
-        assert_eq!(BitRate::of(u64::MAX, 1), BitRate(u64::MAX));
-        assert_eq!(BitRate::of(0, 5), BitRate(0));
+        assert_eq!(BitRate::from_bytes(1, 0), BitRate(8_000_000_000));
+        assert_eq!(BitRate::from_bytes(u64::MAX, 1), BitRate(u64::MAX));
+        assert_eq!(BitRate::from_bytes(0, 5), BitRate(0));
         assert_eq!(BitRate(u64::MAX).bytes_in(1_000_000_000), u64::MAX / 8);
     }
 }

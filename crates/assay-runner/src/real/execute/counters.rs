@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind};
 use rustix::io::Errno;
 
 use assay_core::presence::Presence;
-use assay_machine::system::execute::{Counted, Counting};
+use assay_machine::system::execute::{Counting, CpuCounts};
 use assay_sys::{Count, CountedEvent, Counter};
 
-/// In the order of [`Counted`].
+/// In the order of [`CpuCounts`].
 const EVENTS: [CountedEvent; 3] =
     [CountedEvent::INSTRUCTIONS, CountedEvent::CYCLES, CountedEvent::CACHE_MISSES];
 /// Below this share of the time, a count is not extrapolated.
@@ -39,7 +39,7 @@ impl PerfCounters {
         Self { opened: outside, in_kernel: false }
     }
 
-    pub fn counted(&self, cpu_ns: u64) -> Counted {
+    pub fn counted(&self, cpu_ns: u64) -> CpuCounts {
         let [instructions, cycles, cache_misses] = &self.opened;
         let mut share = None::<f64>;
         let mut told = |opened: &Presence<Counter>, never_zero: bool| {
@@ -52,7 +52,7 @@ impl PerfCounters {
         let [instructions, cycles, cache_misses] =
             [told(instructions, true), told(cycles, true), told(cache_misses, false)];
         let how = share.map(|share| Counting { in_kernel: self.in_kernel, share });
-        Counted { instructions, cycles, cache_misses, how }
+        CpuCounts { instructions, cycles, cache_misses, how }
     }
 }
 
@@ -185,6 +185,6 @@ mod tests {
     #[test]
     fn nothing_is_opened_where_nobody_asks() {
         let counted = PerfCounters::open(false).counted(0);
-        assert_eq!(counted, Counted::absent("not requested"));
+        assert_eq!(counted, CpuCounts::absent("not requested"));
     }
 }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use assay_core::digest::Sum;
 use assay_core::presence::Presence;
-use assay_machine::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
+use assay_machine::system::execute::{Ending, Happened, HeardOutput, PeakBy, PeakMemory};
 use assay_machine::system::{Executed, Execution};
 use assay_sys::Launched;
 
@@ -424,10 +424,10 @@ impl OutputStream {
         self.tail.text()
     }
 
-    fn heard(&mut self) -> Heard {
+    fn heard(&mut self) -> HeardOutput {
         let tail = &mut self.tail;
         let sha256 = tail.sum.take().map(Sum::finish);
-        Heard { end: tail.last().to_vec(), bytes: tail.bytes, sha256 }
+        HeardOutput { end: tail.last().to_vec(), bytes: tail.bytes, sha256 }
     }
 }
 

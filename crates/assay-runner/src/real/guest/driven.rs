@@ -7,12 +7,12 @@ use crate::vm::driven::{Driven, Mould, Said};
 
 use super::{Asked, MACHINE, awake, ready};
 use assay_machine::system::System;
-use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
+use assay_machine::system::powered::{FarSide, HeardLine, MOMENT_MS, Powered, VmNeeds, VmStarter};
 use assay_machine::system::virtual_machine::FILE;
 
 pub const COMMAND: &str = "in-vm-drive";
 
-pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
+pub fn machines(system: &dyn System, wanted: &VmNeeds) -> Result<Box<dyn VmStarter>, String> {
     let asked = ready(system, wanted).map_err(|failure| failure.message)?;
     let asked = Asked {
         files: vec![(FILE.to_owned(), Vec::new()), ("etc/machine-id".to_owned(), MACHINE.to_vec())],
@@ -24,7 +24,7 @@ pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>,
 
 struct Machines(Mould);
 
-impl Starts for Machines {
+impl VmStarter for Machines {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
         Ok(Box::new(RunningGuest { machine: self.0.start(&drive)?, is_awake: false }))
     }
@@ -49,11 +49,11 @@ impl Powered for RunningGuest<'_> {
         self.machine.say(line)
     }
 
-    fn hear(&mut self) -> Heard {
+    fn hear(&mut self) -> HeardLine {
         match self.machine.hear(Duration::from_millis(MOMENT_MS)) {
-            Said::Line(line) => Heard::Line(line),
-            Said::Nothing => Heard::Nothing,
-            Said::Over(last) => Heard::Over(last),
+            Said::Line(line) => HeardLine::Line(line),
+            Said::Nothing => HeardLine::Nothing,
+            Said::Over(last) => HeardLine::Over(last),
         }
     }
 }

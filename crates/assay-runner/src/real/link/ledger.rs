@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_machine::system::network::Token;
 use assay_machine::system::network::ledger::{Carries, Client, Ledger};
-use assay_machine::system::network::protocol::Role;
+use assay_machine::system::network::protocol::ConnectionRole;
 
 use super::wire::Wire;
 use super::{admitted, connect};
@@ -15,7 +15,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 pub fn reach(peer: &str, token: &Token) -> io::Result<Box<dyn Ledger>> {
     let (_, stream) = connect(peer)?;
-    let (wire, _, key) = admitted(stream, token, &Role::Ledger)?;
+    let (wire, _, key) = admitted(stream, token, &ConnectionRole::Ledger)?;
     Ok(Box::new(Client::new(key, wire)))
 }
 

@@ -12,8 +12,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
 use assay_core::digest::Digest;
-use assay_machine::system::network::ledger::{self, Book, Lines};
-use assay_machine::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
+use assay_machine::system::network::ledger::{self, LedgerBook, Lines};
+use assay_machine::system::network::protocol::{
+    self, ConnectionRole, ControlOrder, RateBucket, Side, Way,
+};
 use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
 use super::pump::{self, PumpSpan};
@@ -66,7 +68,7 @@ struct House {
     limits: PeerLimits,
     sessions: Mutex<Vec<Session>>,
     /// Promises of other machines, in memory only.
-    book: Mutex<Book>,
+    book: Mutex<LedgerBook>,
     telling: AtomicUsize,
     connections: AtomicUsize,
     strangers: Strangers,
@@ -76,7 +78,7 @@ struct House {
 
 struct Admitted {
     wire: Wire,
-    role: Role,
+    role: ConnectionRole,
     session: u64,
     key: Digest,
 }
@@ -88,7 +90,7 @@ struct Session {
     until: Instant,
     /// Number of the last datagram: none is answered twice.
     last: u64,
-    bucket: Bucket,
+    bucket: RateBucket,
     up: Vec<TcpStream>,
     down: Vec<TcpStream>,
 }
@@ -236,12 +238,12 @@ impl House {
         let Ok(admitted) = house.admit(&mut held, stream, address) else { return };
         let Admitted { wire, role, session, key } = admitted;
         match role {
-            Role::Control => {
+            ConnectionRole::Control => {
                 house.obey(wire, session);
                 house.sessions().retain(|own| own.number != session);
             }
-            Role::Stream { way, .. } => house.keep(wire, way, session),
-            Role::Ledger => house.remember(wire, key),
+            ConnectionRole::Stream { way, .. } => house.keep(wire, way, session),
+            ConnectionRole::Ledger => house.remember(wire, key),
         }
     }
 
@@ -273,14 +275,14 @@ impl House {
         held.is_known();
         let key = protocol::USE.key(&self.token, &riddle, &own);
         let session = match &role {
-            Role::Control => {
+            ConnectionRole::Control => {
                 let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 if !self.begin(number, key, address.ip()) {
                     return Err(turned_away(&mut wire, "busy"));
                 }
                 number
             }
-            Role::Stream { session, way, congestion } => {
+            ConnectionRole::Stream { session, way, congestion } => {
                 if *way == Way::Down
                     && sockopt::set_tcp_congestion(&wire.stream, congestion).is_err()
                 {
@@ -288,7 +290,7 @@ impl House {
                 }
                 *session
             }
-            Role::Ledger => {
+            ConnectionRole::Ledger => {
                 held.tells = true;
                 if self.telling.fetch_add(1, Ordering::Relaxed) >= MOST_TELLING {
                     return Err(turned_away(&mut wire, "busy"));
@@ -296,7 +298,7 @@ impl House {
                 0
             }
         };
-        if let Role::Stream { way, .. } = &role
+        if let ConnectionRole::Stream { way, .. } = &role
             && !self.has_room(session, address.ip(), *way)
         {
             return Err(turned_away(&mut wire, "busy"));
@@ -332,7 +334,7 @@ impl House {
             address,
             until: Instant::now() + LONGEST_SESSION,
             last: 0,
-            bucket: Bucket::new(MOST_DATAGRAMS, now_ns),
+            bucket: RateBucket::new(MOST_DATAGRAMS, now_ns),
             up: Vec::new(),
             down: Vec::new(),
         });
@@ -363,8 +365,10 @@ impl House {
         let until = Instant::now() + LONGEST_SESSION;
         while !self.over.load(Ordering::Relaxed) {
             let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
-            let said = match Order::read(&line) {
-                Some(Order::Go { up, down, ms }) if ms <= LONGEST_PHASE_MS && work.is_none() => {
+            let said = match ControlOrder::read(&line) {
+                Some(ControlOrder::Go { up, down, ms })
+                    if ms <= LONGEST_PHASE_MS && work.is_none() =>
+                {
                     match self.take(session, up, down) {
                         Some((receives, sends)) => {
                             work = self.start(receives, sends, ms);
@@ -373,7 +377,7 @@ impl House {
                         None => wire.say("no streams\n"),
                     }
                 }
-                Some(Order::Report) => {
+                Some(ControlOrder::Report) => {
                     let told = work.take().map(PeerThreads::done).unwrap_or_default();
                     told.chunks(IN_A_LINE).try_for_each(|some| {
                         let words: Vec<String> = some.iter().map(u64::to_string).collect();

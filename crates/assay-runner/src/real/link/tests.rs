@@ -112,7 +112,7 @@ fn another_token_another_version_and_nobody_are_told_apart() {
         let _ = stream.read(&mut [0; 512]);
     });
     let (_, stream) = connect(&address.to_string()).unwrap();
-    let told = admitted(stream, &token(), &Role::Control).err().unwrap().to_string();
+    let told = admitted(stream, &token(), &ConnectionRole::Control).err().unwrap().to_string();
     assert!(told.contains("assay-peer/0") && told.contains("both ends"), "{told}");
     old.join().unwrap();
     let told = connect(&address.to_string()).err().unwrap().to_string();
@@ -150,7 +150,7 @@ fn what_was_overheard_opens_nothing() {
     let mut first = Wire::new(peer.connect());
     let until = || Instant::now() + Duration::from_secs(20);
     let riddle = protocol::USE.read_greeting(&first.line(until()).unwrap()).unwrap();
-    let hello = protocol::hello(&token(), &Role::Control, &riddle, &[7; 32]);
+    let hello = protocol::hello(&token(), &ConnectionRole::Control, &riddle, &[7; 32]);
     first.say(&hello).unwrap();
     assert!(first.line(until()).unwrap().starts_with("ok "));
     let mut again = Wire::new(peer.connect());
@@ -162,7 +162,7 @@ fn what_was_overheard_opens_nothing() {
 }
 
 fn session(peer: &Served) -> (Wire, u64, Digest) {
-    admitted(peer.connect(), &token(), &Role::Control).unwrap()
+    admitted(peer.connect(), &token(), &ConnectionRole::Control).unwrap()
 }
 
 /// Whether a datagram is answered, and with how many bytes.
@@ -242,11 +242,12 @@ fn orders_that_make_no_sense_end_the_session_and_no_other() {
 fn sessions_are_few_and_streams_belong_to_one() {
     let peer = Served::new();
     let held = [session(&peer), session(&peer)];
-    let told = admitted(peer.connect(), &token(), &Role::Control).err().unwrap().to_string();
+    let told =
+        admitted(peer.connect(), &token(), &ConnectionRole::Control).err().unwrap().to_string();
     assert!(told.contains("busy"), "{told}");
     let stream = |session: u64, congestion: &str| {
         let congestion = congestion.to_owned();
-        let role = Role::Stream { session, way: Way::Down, congestion };
+        let role = ConnectionRole::Stream { session, way: Way::Down, congestion };
         admitted(peer.connect(), &token(), &role).map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(stream(held[0].1, "reno"), Ok(()));

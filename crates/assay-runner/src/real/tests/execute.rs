@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{
-    self, Counted, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory,
+    self, CpuCounts, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory,
 };
 use assay_machine::system::identity::Caller;
 
@@ -263,7 +263,7 @@ fn what_is_printed_is_heard_where_somebody_asks_for_it() {
     assert_eq!((&*end.text(), end.bytes, end.sha256), ("hree", 9, None));
     let summed = heard(0, true);
     assert_eq!((summed.end, summed.sha256), (Vec::new(), whole.sha256));
-    assert_eq!(heard(0, false), execute::Heard::default());
+    assert_eq!(heard(0, false), execute::HeardOutput::default());
     // More than any pipe buffers and than Assay stores, without a line end.
     let flood = "head -c 30000000 /dev/zero | tr '\\0' x; printf end";
     let heard = Run { heard_bytes: 1000, ..Run::shell(flood) }.done().heard;
@@ -447,7 +447,7 @@ fn what_processors_count_is_there_or_says_why() {
         }
     }
     let not = Run::new(&["true"]).done().counted;
-    assert_eq!(not, Counted::absent("not requested"));
+    assert_eq!(not, CpuCounts::absent("not requested"));
 }
 
 #[test]

@@ -10,10 +10,10 @@ fn faults_and_what_processors_count_are_told_without_the_shells() {
     let how = Some(Counting { in_kernel: false, share: 1.0 });
     let counts = |instructions, minor_faults, wall_ns| Executed {
         happened: Happened { minor_faults, ..Happened::default() },
-        counted: Counted {
+        counted: CpuCounts {
             instructions: Presence::Present(instructions),
             how,
-            ..Counted::absent("no such counter")
+            ..CpuCounts::absent("no such counter")
         },
         ..took(wall_ns)
     };

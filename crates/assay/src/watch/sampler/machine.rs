@@ -5,8 +5,8 @@ use serde::Serialize;
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_machine::probes::load;
-use assay_machine::probes::memory::{Levels, Machine};
-use assay_machine::probes::pressure::{Resources, Waited};
+use assay_machine::probes::memory::{Levels, MachineMemory};
+use assay_machine::probes::pressure::{Resources, WaitTime};
 use assay_machine::probes::temperature;
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::system::System;
@@ -100,7 +100,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
         Some(late.since(early))
     };
     let share = |ns: u64| (ns as f64 / (span_ns as f64).max(1.0)).min(1.0);
-    let full = |waited: Waited| waited.full_ns.map(share);
+    let full = |waited: WaitTime| waited.full_ns.map(share);
     let told = || {
         let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
         Some(Pressure {
@@ -174,7 +174,7 @@ impl Memory {
 }
 
 /// Returns memory from two readings of the probe `memory`.
-pub fn memory(before: &Machine, after: &Machine) -> Presence<Memory> {
+pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<Memory> {
     let bytes = |pages: u64| pages.saturating_mul(after.page_bytes);
     let swapped = before.counters.both(&after.counters, |before, after| {
         [

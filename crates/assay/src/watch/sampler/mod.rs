@@ -43,7 +43,7 @@ pub struct Reading {
     throttle_events: Presence<u64>,
     pressure: pressure::Resources,
     sensors: Presence<Vec<Sensor>>,
-    memory: memory::Machine,
+    memory: memory::MachineMemory,
     users: Users,
 }
 

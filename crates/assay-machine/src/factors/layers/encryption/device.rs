@@ -31,7 +31,7 @@ const LABEL: &str = "LABEL";
 
 pub(in crate::factors) struct EncryptedDevices;
 
-struct Volume {
+struct EncryptedVolume {
     /// Cipher and key size in bits; `None` if cryptsetup chooses.
     cipher: Option<(String, String)>,
     sector: Option<Bytes>,
@@ -71,7 +71,7 @@ impl Layer for EncryptedDevices {
             let usual = if cipher.contains("-xts") { "512" } else { "256" };
             (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
         });
-        Some(Box::new(Volume {
+        Some(Box::new(EncryptedVolume {
             cipher,
             sector: wish.asked(&SECTOR_FACTOR).and_then(sector),
             flags: wish.asked(&QUEUES_FACTOR).and_then(queues).unwrap_or_default(),
@@ -92,7 +92,7 @@ impl Layer for EncryptedDevices {
     }
 }
 
-impl Volume {
+impl EncryptedVolume {
     /// The words that make the volume, empty or from existing data.
     fn first_words(&self) -> Vec<String> {
         let shift = format!("{}M", SHIFT >> 20);
@@ -176,7 +176,7 @@ fn with_key(mut arguments: Vec<String>, about: &[String], key: Key) -> Act {
     Act::RunWithKey { program: PROGRAM.to_owned(), arguments, key }
 }
 
-impl Recipe for Volume {
+impl Recipe for EncryptedVolume {
     fn words(&self) -> String {
         match &self.cipher {
             Some((cipher, _)) => format!("{DM_CRYPT} ({cipher})"),

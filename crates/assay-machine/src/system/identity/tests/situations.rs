@@ -363,5 +363,5 @@ fn sizes_and_names_of_what_is_lost() {
         "ext4 filesystem on sdb1 (400 MiB, label \"fourth\", UUID 51963364-7423-424f-9fd0-05c2673ad644)",
         "vfat filesystem on sdb2 (400 MiB, label \"THIRTYTWO\", UUID 8270-A12B)",
     ];
-    assert_eq!(stake.losses.iter().map(Loss::words).collect::<Vec<_>>(), expected);
+    assert_eq!(stake.losses.iter().map(DataLoss::words).collect::<Vec<_>>(), expected);
 }

@@ -14,10 +14,10 @@ fn promises_are_there_for_a_machine_that_comes_back() {
     (1..=50).for_each(|number| before.tell(number).unwrap());
     // Its end of the connection is still open there: nobody told the peer that the power is gone.
     let mut after = reach(&at, &token()).unwrap();
-    assert_eq!(after.told(&TRIAL).unwrap(), Some(50));
-    assert_eq!(after.told(&[4; 32]).unwrap(), None);
+    assert_eq!(after.last_number(&TRIAL).unwrap(), Some(50));
+    assert_eq!(after.last_number(&[4; 32]).unwrap(), None);
     after.forget(&TRIAL).unwrap();
-    assert_eq!(after.told(&TRIAL).unwrap(), None);
+    assert_eq!(after.last_number(&TRIAL).unwrap(), None);
     assert!(before.tell(51).is_err(), "what is forgotten takes nothing more");
     peer.is_up();
 }
@@ -34,14 +34,14 @@ fn another_token_is_turned_away_and_a_peer_started_anew_knows_nothing() {
     before.tell(1).unwrap();
     peer = Served::new();
     let mut after = reach(&peer.address.to_string(), &token()).unwrap();
-    assert_eq!(after.told(&TRIAL).unwrap(), None);
+    assert_eq!(after.last_number(&TRIAL).unwrap(), None);
 }
 
 #[test]
 fn a_line_that_is_not_signed_ends_the_connection_and_no_other() {
     let peer = Served::new();
     for line in ["tell 1\n".to_owned(), format!("tell 1 {}\n", "00".repeat(32))] {
-        let (mut wire, ..) = admitted(peer.connect(), &token(), &Role::Ledger).unwrap();
+        let (mut wire, ..) = admitted(peer.connect(), &token(), &ConnectionRole::Ledger).unwrap();
         wire.say(&line).unwrap();
         assert!(wire.line(Instant::now() + Duration::from_secs(20)).is_err(), "{line}");
     }
