@@ -95,7 +95,7 @@ mod tests {
         let mut table = Table::new("own");
         table.columns = vec![Column::new("holds", Unit::Bytes), Column::verdict("verdict")];
         let bad = Cell::toned("bad", Tone::Bad);
-        table.rows.push(Row::of(about.clone(), [Cell::from(1.0), bad]));
+        table.rows.push(Row::about(about.clone(), [Cell::from(1.0), bad]));
         table.notes.push("Holds: what it holds.".to_owned());
         let bars = figure::NamedValues { name: "own".to_owned(), values: vec![1.5, 0.0] };
         let names = ["4 KiB", "8 KiB"].map(str::to_owned);

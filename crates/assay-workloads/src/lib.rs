@@ -31,7 +31,7 @@ use std::sync::LazyLock;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 use assay_core::exhibit::{Exhibit, Subject};
-use assay_core::quantity::played::Class;
+use assay_core::quantity::played::PlayedClass;
 use assay_machine::system::powered::VmNeeds;
 
 pub use background::Background;
@@ -165,7 +165,7 @@ impl WorkPlan {
     }
 
     /// Returns why the work has no operations of a class, if it lists its classes.
-    pub fn missing_class(&self, class: &Class) -> Option<String> {
+    pub fn missing_class(&self, class: &PlayedClass) -> Option<String> {
         if let Self::Replay(own) = self { own.missing_class(class) } else { None }
     }
 

@@ -401,7 +401,7 @@ fn part(found: &Findings, one: &Comparison) -> Option<String> {
 }
 
 fn class_words(one: &Comparison) -> &str {
-    if let Some((class, _)) = played::of(&one.metric) {
+    if let Some((class, _)) = played::find(&one.metric) {
         return class.played;
     }
     let class = metric::class(&one.metric);

@@ -88,7 +88,7 @@ fn answer(
 /// Classes of a replayed load with a number in the baseline but not in the arm: then the gate must not pass.
 fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned> {
     let named = asked.metric.as_deref().or(design.primary.as_deref());
-    if named.is_some_and(|metric| played::of(metric).is_some()) {
+    if named.is_some_and(|metric| played::find(metric).is_some()) {
         // Then the workload itself is reported as missing.
         return BTreeSet::new();
     }
@@ -103,7 +103,8 @@ fn starved(design: &Design, asked: &Gate, found: &Findings) -> BTreeSet<Planned>
     let is_starved = |own: &&AbsentCell| {
         let mut baseline = own.configuration.clone();
         baseline.extend(design.baseline.clone());
-        let is_of_class = own.metric.as_deref().is_some_and(|metric| played::of(metric).is_some());
+        let is_of_class =
+            own.metric.as_deref().is_some_and(|metric| played::find(metric).is_some());
         is_of_class && baseline != own.configuration && is_judged(own, &baseline)
     };
     let all = found.absent.iter().filter(is_starved);

@@ -49,7 +49,7 @@ fn is_fdatasync(metric: &str) -> bool {
 
 /// The latency statistic of a class metric of a replayed load; `None` for other metrics.
 fn of_class(metric: &str) -> Option<LatencyPoint> {
-    played::of(metric).and_then(|(_, told)| told.point())
+    played::find(metric).and_then(|(_, told)| told.point())
 }
 
 /// The quantile of a latency metric; `None` for other metrics.
@@ -60,7 +60,7 @@ fn quantile(metric: &str) -> Option<f64> {
 
 /// The times behind a metric: service, response, sync, or those of one class.
 fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
-    if let Some((class, told)) = played::of(metric) {
+    if let Some((class, told)) = played::find(metric) {
         return trial.times_of(class.key, told.is_response());
     }
     match () {
@@ -71,7 +71,7 @@ fn times<'t>(metric: &str, trial: &'t MeasuredTrial<'_>) -> Option<&'t Tally> {
 }
 
 pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
-    if played::of(metric).is_some() {
+    if played::find(metric).is_some() {
         // Each class has a separate row.
         return false;
     }

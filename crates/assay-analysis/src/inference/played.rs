@@ -1,6 +1,6 @@
 //! Classes of a replayed load (reads, writes, flushes, trims, zeroings), each reported, compared and judged separately.
 
-use assay_core::quantity::played::{self, CLASSES, Class, LatencyPoint, Told};
+use assay_core::quantity::played::{self, CLASSES, LatencyPoint, PlayedClass, PlayedMetric};
 use assay_study::findings::AbsentCell;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::Design;
@@ -39,17 +39,17 @@ pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>,
     (found, absent)
 }
 
-fn name(workload: &str, class: &Class) -> String {
+fn name(workload: &str, class: &PlayedClass) -> String {
     format!("{workload}, {}", class.played)
 }
 
 /// The name of the rows of a metric's class, or `None` for other metrics.
 pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
-    played::of(metric).map(|(class, _)| name(workload, class))
+    played::find(metric).map(|(class, _)| name(workload, class))
 }
 
 /// Whether the kind of work of a row reports its classes.
-fn is_told(class: &Class, row: &WorkloadTrials<'_>) -> bool {
+fn is_told(class: &PlayedClass, row: &WorkloadTrials<'_>) -> bool {
     let mut own = row.workload.work.kind().metrics.iter().copied().flatten();
     class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
 }
@@ -58,22 +58,22 @@ const NO_CLOCK: &str = "this replay has no intended starts, so response time is 
 
 /// Only work on a schedule has response times.
 fn means_something(metric: &str, row: &WorkloadTrials<'_>) -> bool {
-    let is_response = played::of(metric).is_some_and(|(_, told)| told.is_response());
+    let is_response = played::find(metric).is_some_and(|(_, told)| told.is_response());
     !is_response || row.workload.work.is_by_clock()
 }
 
 /// Default metric for comparing classes: a mean, which needs few operations.
-fn usual(row: &WorkloadTrials<'_>) -> Told {
+fn usual(row: &WorkloadTrials<'_>) -> PlayedMetric {
     if row.workload.work.is_by_clock() {
-        Told::Response(LatencyPoint::Mean)
+        PlayedMetric::Response(LatencyPoint::Mean)
     } else {
-        Told::Service(LatencyPoint::Mean)
+        PlayedMetric::Service(LatencyPoint::Mean)
     }
 }
 
 /// The metric for comparing a class; if the study names one class's metric, only that one is compared.
-fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &Class) -> Option<&'static str> {
-    let told = match design.primary.as_deref().and_then(played::of) {
+fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &PlayedClass) -> Option<&'static str> {
+    let told = match design.primary.as_deref().and_then(played::find) {
         Some((named, told)) => (named.key == class.key).then_some(told)?,
         None => usual(row),
     };

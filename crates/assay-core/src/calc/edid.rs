@@ -7,7 +7,7 @@ use super::modeline::Limits;
 use crate::failure::{Failure, Outcome};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Monitor {
+pub struct EdidMonitor {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Version and revision of the EDID: `1.4`.
@@ -29,7 +29,7 @@ const RANGE: u8 = 0xFD;
 /// First revision whose range limits have offsets and a finer clock.
 const WITH_OFFSETS: u8 = 4;
 
-pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
+pub fn read(bytes: &[u8]) -> Outcome<EdidMonitor> {
     let wrong = |what: &str| Err(Failure::mistake(what));
     let Some(block) = bytes.get(..BLOCK).filter(|block| block.starts_with(&MARK)) else {
         return wrong(
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
         }
         Some(limits) => (limits, beyond(block, &limits)),
     };
-    Ok(Monitor {
+    Ok(EdidMonitor {
         name: tagged(NAME).and_then(name),
         version: format!("{version}.{revision}"),
         limits,

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 const FEW_OPERATIONS: f64 = 30.0;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct FlashTimeQuestion {
     pub area_bytes: u64,
     pub block_bytes: u64,
     pub speeds: Vec<Speed>,
@@ -34,11 +34,11 @@ pub struct FlashTime {
     /// Trials that fit into the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicates: Option<u64>,
-    pub speeds: Vec<At>,
+    pub speeds: Vec<TimeAtSpeed>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct At {
+pub struct TimeAtSpeed {
     pub iops: f64,
     pub bytes_per_s: f64,
     pub pass_s: f64,
@@ -50,8 +50,8 @@ pub struct At {
     pub longer_trial_s: Option<f64>,
 }
 
-pub fn compute(question: &Question) -> Outcome<FlashTime> {
-    let Question { area_bytes, block_bytes, trial_s, budget_s, .. } = *question;
+pub fn compute(question: &FlashTimeQuestion) -> Outcome<FlashTime> {
+    let FlashTimeQuestion { area_bytes, block_bytes, trial_s, budget_s, .. } = *question;
     let wrong = |what: String| Err(Failure::mistake(what));
     if block_bytes == 0 || area_bytes < block_bytes {
         return wrong(format!(
@@ -74,14 +74,14 @@ pub fn compute(question: &Question) -> Outcome<FlashTime> {
     })
 }
 
-fn at(question: &Question, operations: u64, speed: Speed) -> At {
+fn at(question: &FlashTimeQuestion, operations: u64, speed: Speed) -> TimeAtSpeed {
     let block = question.block_bytes as f64;
     let iops = match speed {
         Speed::Iops(iops) => iops,
         Speed::Rate(bytes_per_s) => bytes_per_s / block,
     };
     let done = iops * question.trial_s;
-    At {
+    TimeAtSpeed {
         iops,
         bytes_per_s: iops * block,
         pass_s: operations as f64 / iops,
@@ -95,8 +95,8 @@ fn at(question: &Question, operations: u64, speed: Speed) -> At {
 mod tests {
     use super::*;
 
-    fn question(speeds: Vec<Speed>) -> Question {
-        Question {
+    fn question(speeds: Vec<Speed>) -> FlashTimeQuestion {
+        FlashTimeQuestion {
             area_bytes: 512 << 20,
             block_bytes: 4096,
             speeds,
@@ -129,10 +129,22 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let speeds = vec![Speed::Iops(1.0)];
-        let told = |question: Question| compute(&question).unwrap_err().message;
-        assert!(told(Question { block_bytes: 0, ..question(speeds.clone()) }).contains("--block"));
-        assert!(told(Question { area_bytes: 1, ..question(speeds.clone()) }).contains("--area"));
-        assert!(told(Question { trial_s: 0.0, ..question(speeds.clone()) }).contains("--trial"));
-        assert!(told(Question { budget_s: Some(1.0), ..question(speeds) }).contains("--budget"));
+        let told = |question: FlashTimeQuestion| compute(&question).unwrap_err().message;
+        assert!(
+            told(FlashTimeQuestion { block_bytes: 0, ..question(speeds.clone()) })
+                .contains("--block")
+        );
+        assert!(
+            told(FlashTimeQuestion { area_bytes: 1, ..question(speeds.clone()) })
+                .contains("--area")
+        );
+        assert!(
+            told(FlashTimeQuestion { trial_s: 0.0, ..question(speeds.clone()) })
+                .contains("--trial")
+        );
+        assert!(
+            told(FlashTimeQuestion { budget_s: Some(1.0), ..question(speeds) })
+                .contains("--budget")
+        );
     }
 }

@@ -20,14 +20,14 @@ pub use reading::{bytes_per_s, number, pair, size_of};
 pub const FORMAT: &str = "assay-calc/1";
 
 #[derive(Debug, Serialize)]
-pub struct Answer<'a, T> {
+pub struct CalcAnswer<'a, T> {
     format: &'static str,
     calculation: &'static str,
     #[serde(flatten)]
     result: &'a T,
 }
 
-impl<'a, T> Answer<'a, T> {
+impl<'a, T> CalcAnswer<'a, T> {
     pub fn new(calculation: &'static str, result: &'a T) -> Self {
         Self { format: FORMAT, calculation, result }
     }

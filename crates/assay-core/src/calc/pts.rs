@@ -156,7 +156,7 @@ impl Test {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
+pub enum PtsClass {
     /// Whole device, without write cache.
     #[default]
     Enterprise,
@@ -164,7 +164,7 @@ pub enum Class {
     Client,
 }
 
-impl Class {
+impl PtsClass {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Enterprise => "enterprise",
@@ -240,10 +240,13 @@ mod tests {
 
     #[test]
     fn one_class_of_drives_has_a_cache_and_the_other_the_whole_range() {
-        assert_eq!((Class::Enterprise.range_percent(), Class::Client.range_percent()), (100, 75));
-        assert!(Class::Client.has_write_cache() && !Class::Enterprise.has_write_cache());
-        assert_eq!(Class::Enterprise.in_flight(Test::Iops), [4, 32]);
-        assert_eq!(Class::Client.in_flight(Test::WriteSaturation), [2, 16]);
-        assert_eq!(Class::Client.in_flight(Test::Latency), [1, 1]);
+        assert_eq!(
+            (PtsClass::Enterprise.range_percent(), PtsClass::Client.range_percent()),
+            (100, 75)
+        );
+        assert!(PtsClass::Client.has_write_cache() && !PtsClass::Enterprise.has_write_cache());
+        assert_eq!(PtsClass::Enterprise.in_flight(Test::Iops), [4, 32]);
+        assert_eq!(PtsClass::Client.in_flight(Test::WriteSaturation), [2, 16]);
+        assert_eq!(PtsClass::Client.in_flight(Test::Latency), [1, 1]);
     }
 }

@@ -5,7 +5,7 @@ mod models;
 
 use serde::Serialize;
 
-pub use models::{Model, Moved, Source};
+pub use models::{Model, RaidTraffic, Source};
 
 use crate::failure::{Failure, Outcome};
 

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use count::Counter;
+pub use count::RequestCounter;
 pub use over_time::{MOST_STEPS, OverTime};
-pub use pair::{Pair, Side, Sides};
+pub use pair::{GatheredSides, TracePair, TraceSide};
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,13 +21,13 @@ pub struct Question {
     /// Bytes stored per byte that they take.
     pub ratio: f64,
     /// Size, or the share of memory that a full device may take.
-    pub wanted: Wanted,
+    pub wanted: ZramSize,
     pub algorithm: String,
     pub device: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wanted {
+pub enum ZramSize {
     Size(u64),
     /// The size that takes this share of memory (0 to 1) when full.
     Share(f64),
@@ -91,11 +91,11 @@ pub fn compute(question: &Question) -> Outcome<Zram> {
         return wrong("--ratio is below 1; use 1: zram stores incompressible data unchanged");
     }
     let size_bytes = match wanted {
-        Wanted::Size(bytes) => bytes,
-        Wanted::Share(share) if share > 0.0 && share <= 1.0 => {
+        ZramSize::Size(bytes) => bytes,
+        ZramSize::Share(share) if share > 0.0 && share <= 1.0 => {
             (share * memory_bytes as f64 / (1.0 / ratio + OVERHEAD)) as u64
         }
-        Wanted::Share(_) => return wrong("--share: use 1% to 100% of memory"),
+        ZramSize::Share(_) => return wrong("--share: use 1% to 100% of memory"),
     } / PAGE
         * PAGE;
     if size_bytes == 0 {
@@ -171,14 +171,14 @@ fn settings(question: &Question, size: u64) -> (String, Vec<String>) {
 mod tests {
     use super::*;
 
-    fn question(wanted: Wanted) -> Question {
+    fn question(wanted: ZramSize) -> Question {
         let algorithm = "lz4".to_owned();
         Question { memory_bytes: 512 << 20, ratio: 2.0, wanted, algorithm, device: 0 }
     }
 
     #[test]
     fn a_size_costs_its_share_and_a_thousandth() {
-        let answer = compute(&question(Wanted::Size(256 << 20))).unwrap();
+        let answer = compute(&question(ZramSize::Size(256 << 20))).unwrap();
         assert_eq!(answer.cost_bytes, (128 << 20) + 268_435);
         assert_eq!(answer.gain_bytes, (128 << 20) - 268_435);
         assert_eq!(answer.generator_default_bytes, 256 << 20);
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_share_of_memory_is_what_a_full_device_takes() {
-        let answer = compute(&question(Wanted::Share(0.5))).unwrap();
+        let answer = compute(&question(ZramSize::Share(0.5))).unwrap();
         assert!((answer.cost_percent - 50.0).abs() < 0.001, "{}", answer.cost_percent);
         assert!(answer.size_bytes.is_multiple_of(PAGE));
     }
@@ -199,10 +199,10 @@ mod tests {
     #[test]
     fn too_much_is_said_so() {
         let told = |wanted| compute(&question(wanted)).unwrap().warnings.join(" ");
-        assert!(told(Wanted::Size(1025 << 20)).contains("twice"));
-        assert!(!told(Wanted::Size(1000 << 20)).contains("twice"));
-        assert!(told(Wanted::Size(2 << 30)).contains("all memory"));
-        let random = Question { ratio: 1.0, ..question(Wanted::Size(1 << 20)) };
+        assert!(told(ZramSize::Size(1025 << 20)).contains("twice"));
+        assert!(!told(ZramSize::Size(1000 << 20)).contains("twice"));
+        assert!(told(ZramSize::Size(2 << 30)).contains("all memory"));
+        let random = Question { ratio: 1.0, ..question(ZramSize::Size(1 << 20)) };
         assert!(
             compute(&random).unwrap().warnings.join(" ").contains("more memory than it stores")
         );
@@ -211,12 +211,12 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let refused = |question: Question| compute(&question).unwrap_err().message;
-        assert!(refused(question(Wanted::Size(1))).contains("--size"));
-        assert!(refused(question(Wanted::Share(0.0))).contains("--share"));
-        assert!(refused(question(Wanted::Share(1.1))).contains("--share"));
-        let bad = Question { ratio: 0.5, ..question(Wanted::Share(0.5)) };
+        assert!(refused(question(ZramSize::Size(1))).contains("--size"));
+        assert!(refused(question(ZramSize::Share(0.0))).contains("--share"));
+        assert!(refused(question(ZramSize::Share(1.1))).contains("--share"));
+        let bad = Question { ratio: 0.5, ..question(ZramSize::Share(0.5)) };
         assert!(refused(bad).contains("--ratio"));
-        let bad = Question { memory_bytes: 0, ..question(Wanted::Share(0.5)) };
+        let bad = Question { memory_bytes: 0, ..question(ZramSize::Share(0.5)) };
         assert!(refused(bad).contains("--memory"));
     }
 }

@@ -22,7 +22,7 @@ pub struct Figure {
     /// Series, in the order of the legend.
     pub series: Vec<Series>,
     /// Highlighted spans of the axis.
-    pub spans: Vec<Span>,
+    pub spans: Vec<AxisSpan>,
     /// Reference values.
     pub guides: Vec<Guide>,
     /// What the ends of intervals are: `95% CI`.
@@ -177,7 +177,7 @@ pub enum Look {
 /// A stretch of the axis along.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Span {
+pub struct AxisSpan {
     pub from: f64,
     pub to: f64,
     pub kind: SpanKind,
@@ -504,7 +504,7 @@ pub fn grouped_bars(
 
 /// A row of [`stacked_bars`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stack {
+pub struct StackedBar {
     pub name: String,
     /// The length of each segment; `None` if unknown.
     pub segments: Vec<Option<f64>>,
@@ -515,7 +515,7 @@ pub fn stacked_bars(
     what: &str,
     segments: &[&str],
     value: Axis,
-    stacks: &[Stack],
+    stacks: &[StackedBar],
 ) -> Option<Figure> {
     let mut ends = vec![0.0; stacks.len()];
     let mut series = Vec::new();
@@ -568,7 +568,7 @@ mod tests {
 
     #[test]
     fn segments_follow_each_other() {
-        let stack = |segments: [Option<f64>; 2]| Stack {
+        let stack = |segments: [Option<f64>; 2]| StackedBar {
             name: "row".to_owned(),
             segments: segments.to_vec(),
         };

@@ -2,7 +2,7 @@
 
 use super::Unit;
 use super::figure::{
-    Axis, AxisScale, Colour, Figure, Mark, Point, Series, Slot, Span, SpanKind, with_marks,
+    Axis, AxisScale, AxisSpan, Colour, Figure, Mark, Point, Series, Slot, SpanKind, with_marks,
 };
 
 /// Ratio of largest to smallest value from which the scale is logarithmic.
@@ -13,9 +13,9 @@ pub const BEYOND: f64 = 1.6;
 
 /// Rows of a lying figure as they are gathered.
 #[derive(Default)]
-pub struct Rows(Vec<Slot>);
+pub struct FigureRows(Vec<Slot>);
 
-impl Rows {
+impl FigureRows {
     pub fn heading(&mut self, name: &str) {
         self.0.push(Slot { name: name.to_owned(), heading: true });
     }
@@ -110,8 +110,8 @@ pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
 }
 
 /// Splits a time span at the end of the ramp of `ramp_s` seconds.
-pub fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
-    let ramp = Span {
+pub fn with_ramp(whole: AxisSpan, name: &str, ramp_s: f64) -> Vec<AxisSpan> {
+    let ramp = AxisSpan {
         to: whole.from + ramp_s.min(whole.to - whole.from),
         kind: SpanKind::Ramp,
         text: format!("{name}: ramp, not counted"),
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn bars_have_room_beyond_the_longest() {
         let series = Series::each([("none", vec![]), ("one", vec![at(1)])], Mark::Bars);
-        let axis = || Rows::default().axis();
+        let axis = || FigureRows::default().axis();
         assert_eq!(of_bars(axis(), String::new(), Unit::Number, 1.6, Vec::new()), None);
         let figure = of_bars(axis(), String::new(), Unit::Number, 1.6, series).unwrap();
         assert_eq!((figure.value.limits, figure.notes.len()), (Some([0.0, 1.6]), 0));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn headings_take_a_place_but_have_no_marks() {
-        let mut rows = Rows::default();
+        let mut rows = FigureRows::default();
         rows.heading("writes");
         assert_eq!([rows.add("ext4"), rows.add("xfs")], [1.0, 2.0]);
         assert_eq!(rows.count(), 3);
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_ramp_is_no_longer_than_its_stretch() {
         let (from, to, kind) = (2.0, 5.0, SpanKind::Alternate);
-        let whole = Span { from, to, kind, text: String::new(), label: "up".to_owned() };
+        let whole = AxisSpan { from, to, kind, text: String::new(), label: "up".to_owned() };
         let ends = |ramp_s: f64| -> Vec<[f64; 2]> {
             let spans = with_ramp(whole.clone(), "phase up", ramp_s);
             spans.iter().map(|span| [span.from, span.to]).collect()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Unit;
 use super::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars, lines_over_time};
-use crate::calc::requests::{MOST_STEPS, OfClass, OverTime, Pair, Recorded, Side, sum};
+use crate::calc::requests::{MOST_STEPS, OfClass, OverTime, Recorded, TracePair, TraceSide, sum};
 use crate::quantity::units::show;
 
 /// Maximum number of classes with a line each; more are indistinguishable.
@@ -17,14 +17,14 @@ const DISTANCES: &str = "Each bar is the share of requests by distance from the 
                          in either direction (from this distance to twice this distance); 0 B: sequential.";
 
 /// Figures of a workload as they are gathered.
-struct Figures<'a> {
+struct TraceFigures<'a> {
     kind: &'a str,
     workload: &'a str,
     notes: Vec<String>,
     drawn: Vec<Figure>,
 }
 
-impl Figures<'_> {
+impl TraceFigures<'_> {
     fn add(&mut self, title: &str, description: &str, figure: Option<Figure>) {
         let Some(figure) = figure else { return };
         let mut figure = figure.of_workload(self.kind, self.workload, title, description);
@@ -46,7 +46,7 @@ pub fn of_recording(kind: &str, workload: &str, of: &Recorded) -> Vec<Figure> {
         format!("The figure shows the {MOST_CLASSES} of {all} classes with the most requests.")
     });
     let notes = notes.into_iter().collect();
-    let mut figures = Figures { kind, workload, notes, drawn: Vec::new() };
+    let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
     let read =
         "Each point is the mean arrival rate in one time step; the last step may be shorter.";
     figures.add("rates by class", read, rates(&classes));
@@ -130,11 +130,11 @@ fn bursts(classes: &[Named<'_>]) -> Option<Figure> {
 pub fn of_play(
     kind: &str,
     workload: &str,
-    of: &BTreeMap<String, Pair>,
+    of: &BTreeMap<String, TracePair>,
     notes: Vec<String>,
 ) -> Vec<Figure> {
-    let mut figures = Figures { kind, workload, notes, drawn: Vec::new() };
-    let mut pairs: Vec<(&String, &Pair)> = of.iter().collect();
+    let mut figures = TraceFigures { kind, workload, notes, drawn: Vec::new() };
+    let mut pairs: Vec<(&String, &TracePair)> = of.iter().collect();
     pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
     pairs.truncate(MOST_KINDS);
     let read = "Each point is the mean rate of starts in one time step, counted from the first \
@@ -156,14 +156,14 @@ pub fn of_play(
     figures.drawn
 }
 
-fn behind(pairs: &[(&String, &Pair)]) -> Option<Figure> {
+fn behind(pairs: &[(&String, &TracePair)]) -> Option<Figure> {
     let own =
         pairs.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
     let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
     lines_over_time(seconds(step_ns), values("behind", Unit::Nanoseconds), &lines)
 }
 
-fn two<T>(pair: &Pair, part: fn(&Side) -> &T) -> Vec<(String, &T)> {
+fn two<T>(pair: &TracePair, part: fn(&TraceSide) -> &T) -> Vec<(String, &T)> {
     vec![
         ("recorded".to_owned(), part(&pair.recorded)),
         ("replayed".to_owned(), part(&pair.replayed)),
@@ -241,13 +241,13 @@ fn share(part: u64, all: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calc::requests::{Counter, OfDevice, Request, Sides};
+    use crate::calc::requests::{GatheredSides, OfDevice, Request, RequestCounter};
 
     const MS: u64 = 1_000_000;
 
     fn recorded(devices: &[&str]) -> Recorded {
         let named = devices.iter().map(|name| ((*name).to_owned(), 1 << 30));
-        let mut counter = Counter::new(named);
+        let mut counter = RequestCounter::new(named);
         for at in 0..2000_u64 {
             counter.add(&Request {
                 device: (at as usize / 3) % devices.len(),
@@ -360,8 +360,8 @@ mod tests {
 
     #[test]
     fn a_play_stands_beside_its_recording_by_kind() {
-        let mut recorded = Sides::default();
-        let mut played = Sides::default();
+        let mut recorded = GatheredSides::default();
+        let mut played = GatheredSides::default();
         for at in 0..400 {
             let kind = if at % 4 == 0 { "write" } else { "read" };
             recorded.add(kind, at * MS, Some((at * 4096, 4096)));

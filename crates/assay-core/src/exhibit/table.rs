@@ -195,7 +195,7 @@ impl Row {
         Self { cells: cells.into_iter().map(C::into).collect(), ..Self::default() }
     }
 
-    pub fn of<C: Into<Cell>>(subject: Subject, cells: impl IntoIterator<Item = C>) -> Self {
+    pub fn about<C: Into<Cell>>(subject: Subject, cells: impl IntoIterator<Item = C>) -> Self {
         Self { subject: Some(subject), ..Self::new(cells) }
     }
 

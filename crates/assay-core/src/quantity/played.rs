@@ -3,7 +3,7 @@
 use super::metric::{Better, Metric, metric, of_latencies};
 
 #[derive(Debug)]
-pub struct Class {
+pub struct PlayedClass {
     pub key: &'static str,
     pub words: &'static str,
     /// Name of the replayed class in rows.
@@ -12,7 +12,7 @@ pub struct Class {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum PlayedMetric {
     /// Operations per second.
     Rate,
     /// Response time from the intended start; open loop only.
@@ -33,20 +33,20 @@ pub enum LatencyPoint {
 }
 
 /// Statistics of each class, in the order of its metrics.
-const TOLD: [Told; 10] = [
-    Told::Rate,
-    Told::Response(LatencyPoint::Mean),
-    Told::Response(LatencyPoint::P50),
-    Told::Response(LatencyPoint::P99),
-    Told::Response(LatencyPoint::P999),
-    Told::Service(LatencyPoint::Mean),
-    Told::Service(LatencyPoint::P50),
-    Told::Service(LatencyPoint::P99),
-    Told::Service(LatencyPoint::P999),
-    Told::Bytes,
+const TOLD: [PlayedMetric; 10] = [
+    PlayedMetric::Rate,
+    PlayedMetric::Response(LatencyPoint::Mean),
+    PlayedMetric::Response(LatencyPoint::P50),
+    PlayedMetric::Response(LatencyPoint::P99),
+    PlayedMetric::Response(LatencyPoint::P999),
+    PlayedMetric::Service(LatencyPoint::Mean),
+    PlayedMetric::Service(LatencyPoint::P50),
+    PlayedMetric::Service(LatencyPoint::P99),
+    PlayedMetric::Service(LatencyPoint::P999),
+    PlayedMetric::Bytes,
 ];
 
-impl Told {
+impl PlayedMetric {
     /// Returns whether it is a response time.
     pub const fn is_response(self) -> bool {
         matches!(self, Self::Response(_))
@@ -128,22 +128,22 @@ pub const TRIMS: &[Metric] = metrics!("trim", "trims", of_writes, "discarded");
 pub const ZEROINGS: &[Metric] = metrics!("zero", "zeroings", of_writes, "zeroed");
 
 /// Reads and writes first: most ask for them.
-pub static CLASSES: [Class; 5] = [
-    Class { key: "read", words: "reads", played: "replayed reads", metrics: READS },
-    Class { key: "write", words: "writes", played: "replayed writes", metrics: WRITES },
-    Class { key: "flush", words: "flushes", played: "replayed flushes", metrics: FLUSHES },
-    Class { key: "trim", words: "trims", played: "replayed trims", metrics: TRIMS },
-    Class { key: "zero", words: "zeroings", played: "replayed zeroings", metrics: ZEROINGS },
+pub static CLASSES: [PlayedClass; 5] = [
+    PlayedClass { key: "read", words: "reads", played: "replayed reads", metrics: READS },
+    PlayedClass { key: "write", words: "writes", played: "replayed writes", metrics: WRITES },
+    PlayedClass { key: "flush", words: "flushes", played: "replayed flushes", metrics: FLUSHES },
+    PlayedClass { key: "trim", words: "trims", played: "replayed trims", metrics: TRIMS },
+    PlayedClass { key: "zero", words: "zeroings", played: "replayed zeroings", metrics: ZEROINGS },
 ];
 
-impl Class {
-    pub fn metric(&self, told: Told) -> Option<&'static Metric> {
+impl PlayedClass {
+    pub fn metric(&self, told: PlayedMetric) -> Option<&'static Metric> {
         self.metrics.iter().zip(TOLD).find(|(_, own)| *own == told).map(|(metric, _)| metric)
     }
 }
 
 /// Returns class and statistic of a metric; `None` for other metrics.
-pub fn of(name: &str) -> Option<(&'static Class, Told)> {
+pub fn find(name: &str) -> Option<(&'static PlayedClass, PlayedMetric)> {
     CLASSES.iter().find_map(|class| {
         let mut own = class.metrics.iter().zip(TOLD);
         own.find(|(metric, _)| metric.name == name).map(|(_, told)| (class, told))
@@ -160,17 +160,17 @@ mod tests {
         for class in &CLASSES {
             assert!(class.played.ends_with(class.words));
             for metric in class.metrics {
-                let (found, told) = of(metric.name).unwrap();
+                let (found, told) = find(metric.name).unwrap();
                 assert_eq!(found.key, class.key);
                 assert_eq!(class.metric(told).unwrap().name, metric.name);
                 let rest = metric.name.strip_prefix(class.key).unwrap();
                 let expected = match told {
-                    Told::Rate => "_iops".to_owned(),
-                    Told::Bytes => "_bandwidth_bytes_per_s".to_owned(),
-                    Told::Response(point) => {
+                    PlayedMetric::Rate => "_iops".to_owned(),
+                    PlayedMetric::Bytes => "_bandwidth_bytes_per_s".to_owned(),
+                    PlayedMetric::Response(point) => {
                         format!("_response_{}_ns", format!("{point:?}").to_lowercase())
                     }
-                    Told::Service(point) => {
+                    PlayedMetric::Service(point) => {
                         format!("_latency_{}_ns", format!("{point:?}").to_lowercase())
                     }
                 };
@@ -186,10 +186,13 @@ mod tests {
     #[test]
     fn metrics_of_all_classes_together_are_of_none() {
         for name in ["iops", "response_p99_ns", "read_per_s", "block_read_mean_ns", "read_", ""] {
-            assert!(of(name).is_none(), "{name}");
+            assert!(find(name).is_none(), "{name}");
         }
         // A flush transfers no data.
         let flush = &CLASSES[2];
-        assert!(flush.metric(Told::Bytes).is_none() && flush.metric(Told::Rate).is_some());
+        assert!(
+            flush.metric(PlayedMetric::Bytes).is_none()
+                && flush.metric(PlayedMetric::Rate).is_some()
+        );
     }
 }

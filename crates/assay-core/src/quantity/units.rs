@@ -146,7 +146,7 @@ impl fmt::Display for Loss {
 }
 
 /// The shortest exact form of an amount: the unit with the smallest integer, the earlier one in the table for equals.
-fn exact(amount: u64, measure: &parse::Measure, zero: &str) -> String {
+fn exact(amount: u64, measure: &parse::UnitFamily, zero: &str) -> String {
     if amount == 0 {
         return format!("0 {zero}");
     }

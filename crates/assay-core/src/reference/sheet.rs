@@ -26,7 +26,7 @@ pub struct SheetRow<'a> {
 
 /// A number as it was printed, with its decimals.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Printed {
+pub struct RoundedNumber {
     pub value: f64,
     pub decimals: usize,
 }
@@ -162,10 +162,10 @@ impl<'a> SheetRow<'a> {
         own.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
-    pub fn printed(&self, column: &str) -> Outcome<Printed> {
+    pub fn printed(&self, column: &str) -> Outcome<RoundedNumber> {
         let text = self.text(column)?;
         let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
-        Printed::parse(text).ok_or_else(told)
+        RoundedNumber::parse(text).ok_or_else(told)
     }
 
     /// Parses a positive number, such as a time, rate or divisor.
@@ -188,7 +188,7 @@ impl<'a> SheetRow<'a> {
     }
 }
 
-impl Printed {
+impl RoundedNumber {
     /// Parses a plain number; `None` for anything else, including `NaN` and `inf`.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
@@ -215,7 +215,7 @@ mod tests {
         let sheet = Sheet::read("t.csv", TEXT).unwrap();
         assert_eq!(sheet.statistic(), "mean of 5 runs, spread not published");
         let row = sheet.one(&[("op", "read")]).unwrap();
-        assert_eq!(row.printed("rate").unwrap(), Printed { value: 1.5, decimals: 2 });
+        assert_eq!(row.printed("rate").unwrap(), RoundedNumber { value: 1.5, decimals: 2 });
         assert!(sheet.one(&[("op", "write")]).unwrap().printed("rate").is_err());
     }
 
@@ -240,9 +240,9 @@ mod tests {
 
     #[test]
     fn printed_digits_are_rounded_or_cut_off() {
-        let printed = Printed::parse("26.32").unwrap();
+        let printed = RoundedNumber::parse("26.32").unwrap();
         assert!(printed.says(26.327) && printed.says(26.318));
         assert!(!printed.says(26.33) && !printed.says(26.314));
-        assert!(Printed::parse("0.3").unwrap().says(0.1 + 0.2));
+        assert!(RoundedNumber::parse("0.3").unwrap().says(0.1 + 0.2));
     }
 }

@@ -78,16 +78,16 @@ pub enum Course {
 
 /// A rate with its standard error and its degrees of freedom.
 #[derive(Clone, Copy, Debug)]
-struct Rate {
+struct RateEstimate {
     mean: f64,
     error: f64,
     freedom: f64,
     seconds: f64,
 }
 
-impl Rate {
+impl RateEstimate {
     /// Computes the rate from batches of consecutive seconds; `None` for too few batches.
-    fn of(seconds: &[f64]) -> Option<Self> {
+    fn from_seconds(seconds: &[f64]) -> Option<Self> {
         let batches = (seconds.len() / IN_A_BATCH).min(BATCHES);
         if batches < FEWEST_BATCHES {
             return None;
@@ -121,9 +121,9 @@ fn estimate(value: f64, error: f64, freedom: f64) -> Option<Estimate> {
 }
 
 /// An uninterrupted load, split at its permanent drop.
-struct Load {
-    first: Rate,
-    base: Rate,
+struct LoadChange {
+    first: RateEstimate,
+    base: RateEstimate,
     /// Seconds until the last level begins.
     until: usize,
     /// Operations until then.
@@ -133,14 +133,14 @@ struct Load {
 /// Estimates the course of a load and the refill after rests; `None` if there are too few seconds for a rate.
 pub fn course(first: &[f64], rests: &[AfterRest]) -> Option<Course> {
     let Some(load) = fallen(first) else {
-        let per_s = Rate::of(first)?.estimate()?;
+        let per_s = RateEstimate::from_seconds(first)?.estimate()?;
         return Some(Course::Held { per_s, seconds: first.len() as f64 });
     };
     bucket(&load, rests).map(Course::Fell)
 }
 
 /// Returns the load split at its drop; `None` if a later level is not lower than the first by [`STEP`].
-fn fallen(seconds: &[f64]) -> Option<Load> {
+fn fallen(seconds: &[f64]) -> Option<LoadChange> {
     // The logarithm of an idle second would be infinite.
     let logs: Vec<f64> = seconds.iter().map(|one| one.max(0.5).ln()).collect();
     let changes = correlated_changes(&logs, SURE, STEP.ln());
@@ -157,13 +157,13 @@ fn fallen(seconds: &[f64]) -> Option<Load> {
     let (fall, last) = (bounds[1], *bounds.get(bounds.len() - 2)?);
     // The second in which it falls is of neither rate.
     let until = (last + 1).min(seconds.len());
-    let first = Rate::of(&seconds[..fall.saturating_sub(1)])?;
-    let base = Rate::of(&seconds[until..])?;
-    Some(Load { first, base, until, operations: seconds[..until].iter().sum() })
+    let first = RateEstimate::from_seconds(&seconds[..fall.saturating_sub(1)])?;
+    let base = RateEstimate::from_seconds(&seconds[until..])?;
+    Some(LoadChange { first, base, until, operations: seconds[..until].iter().sum() })
 }
 
-fn bucket(load: &Load, rests: &[AfterRest]) -> Option<Bucket> {
-    let Load { first, base, until, operations } = load;
+fn bucket(load: &LoadChange, rests: &[AfterRest]) -> Option<Bucket> {
+    let LoadChange { first, base, until, operations } = load;
     let (seconds, above) = (*until as f64, first.mean - base.mean);
     if above <= 0.0 {
         return None;
@@ -190,7 +190,7 @@ fn bucket(load: &Load, rests: &[AfterRest]) -> Option<Bucket> {
 
 /// Credits that return per second of idle time, with the standard error: weighted least squares through the origin,
 /// each rest weighted by its variance. Rests that filled the bucket are skipped.
-fn refill(load: &Load, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
+fn refill(load: &LoadChange, held: f64, rests: &[AfterRest]) -> Option<(f64, f64)> {
     let noise = load.first.variance_of_second().max(load.base.variance_of_second());
     // Without scatter all rests have the same weight.
     let least = (1e-9 * held).powi(2);

@@ -185,7 +185,7 @@ fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]])
     }
     let centre = Sample::of(values)?.mean;
     let first_tested = 1 + given.iter().map(|labels| levels(labels).len()).sum::<usize>();
-    let design = DesignMatrix::of(n, given.iter().chain(tested).copied())?;
+    let design = DesignMatrix::new(n, given.iter().chain(tested).copied())?;
     let mut equations = design.normal_equations(values, centre);
     let total = equations.left();
     let given_rank = equations.eliminate(0..first_tested);
@@ -220,7 +220,7 @@ struct DesignMatrix {
 }
 
 impl DesignMatrix {
-    fn of<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<DesignMatrix> {
+    fn new<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<DesignMatrix> {
         let mut design = DesignMatrix { columns: 1, ones: vec![vec![0]; rows] };
         for labels in factors {
             let levels = levels(labels);

@@ -6,7 +6,7 @@ const NOT_TOLD_APART: f64 = 1e-9;
 
 /// Effects that were fitted, in the unit of the values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effects {
+pub struct FittedEffects {
     /// One effect per level, in the unit of the values.
     pub effects: Vec<f64>,
     pub variance: f64,
@@ -22,7 +22,7 @@ pub struct Effects {
 /// Computations", 5.3). A model names all members per group except one, whose effect is 0. `None` if the numbers of
 /// rows and values differ, if a row names an unknown effect, if a value is not finite, if no degree of freedom is left,
 /// and if effects are aliased.
-pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<Effects> {
+pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<FittedEffects> {
     let freedom = rows.len().checked_sub(count).filter(|freedom| *freedom > 0)?;
     if rows.len() != values.len() || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -43,10 +43,10 @@ pub fn fit_effects(count: usize, rows: &[Vec<usize>], values: &[f64]) -> Option<
         value - row.iter().map(|own| effects[*own]).sum::<f64>()
     };
     let squares: f64 = rows.iter().zip(values).map(rest).map(|rest| rest * rest).sum();
-    Some(Effects { effects, variance: squares / freedom as f64, freedom, factor })
+    Some(FittedEffects { effects, variance: squares / freedom as f64, freedom, factor })
 }
 
-impl Effects {
+impl FittedEffects {
     /// Difference of two effects with its standard error; `None` as an effect is the omitted member of a group.
     ///
     /// Source: the variance of a contrast of ordinary least squares, `s² c' (X'X)^-1 c`. `None` for an unknown effect.

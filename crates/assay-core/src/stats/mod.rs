@@ -28,7 +28,7 @@ pub mod welch;
 mod tests;
 
 pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
-pub use effects::{Effects, fit_effects};
+pub use effects::{FittedEffects, fit_effects};
 pub use exact::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};
 pub use multiple::{bonferroni, holm};
@@ -46,5 +46,5 @@ pub use steady_state::{
     correlated_change_point, correlated_changes,
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
-pub use verdict::{Judgement, Verdict, judge};
+pub use verdict::{Judgement, StatVerdict, judge};
 pub use welch::{Welch, welch};

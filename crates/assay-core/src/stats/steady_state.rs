@@ -38,7 +38,7 @@ impl SniaWindow {
     /// Source: R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". The
     /// conditions are loose: an exponential warm-up with a time constant of five rounds passes while still 14%
     /// off, so the slope is given too. `None` unless they are five, and for a value that is not finite.
-    pub fn of(rounds: &[f64]) -> Option<Self> {
+    pub fn from_rounds(rounds: &[f64]) -> Option<Self> {
         if rounds.len() != SNIA_ROUNDS {
             return None;
         }
@@ -84,7 +84,7 @@ pub struct ChangePoint {
 /// than one degree of freedom remains. `None` below sixteen values, for a value that is not finite and for a constant
 /// series.
 pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
-    let split = Split::of(series)?;
+    let split = Split::from_series(series)?;
     split.tested(split.likeness(series))
 }
 
@@ -186,7 +186,7 @@ impl Search {
 /// [`correlated_change_point`]) and changes that are small compared with the scatter; for larger ones the set is too
 /// wide. The set always contains the best split. `None` as for [`correlated_change_point`], and outside 0 < alpha < 1.
 pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
-    let split = Split::of(series)?;
+    let split = Split::from_series(series)?;
     split.set(series, change_criterion(alpha)? * split.likeness(series))
 }
 
@@ -201,7 +201,7 @@ struct Split {
 }
 
 impl Split {
-    fn of(series: &[f64]) -> Option<Self> {
+    fn from_series(series: &[f64]) -> Option<Self> {
         if series.len() < 2 * FEWEST_IN_SEGMENT {
             return None;
         }

@@ -4,7 +4,7 @@ use crate::stats::equivalence::{inside, margin_on_log_scale};
 
 /// Result of a comparison with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StatVerdict {
     /// The ratio differs from 1 in the wanted direction.
     Better,
     /// The ratio differs from 1 in the unwanted direction.
@@ -17,7 +17,7 @@ pub enum Verdict {
 /// A verdict, and whether a difference that was found is a small one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    pub verdict: Verdict,
+    pub verdict: StatVerdict,
     /// Better or worse, "but by less than the margin": the equivalence interval is inside it.
     pub within_margin: bool,
 }
@@ -40,11 +40,11 @@ pub fn judge(
     let (above, below) =
         (interval[0] > 0.0 && interval[1] > 0.0, interval[0] < 0.0 && interval[1] < 0.0);
     let verdict = match (above, below) {
-        (true, _) if higher_is_better => Verdict::Better,
-        (_, true) if !higher_is_better => Verdict::Better,
-        (false, false) if small => Verdict::Equivalent,
-        (false, false) => Verdict::Inconclusive,
-        _ => Verdict::Worse,
+        (true, _) if higher_is_better => StatVerdict::Better,
+        (_, true) if !higher_is_better => StatVerdict::Better,
+        (false, false) if small => StatVerdict::Equivalent,
+        (false, false) => StatVerdict::Inconclusive,
+        _ => StatVerdict::Worse,
     };
     Judgement { verdict, within_margin: small && (above || below) }
 }

@@ -3,7 +3,7 @@
 use super::{Cell, Column, Measurement, Row, Table, beside, depth_note, numbers, spread};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::RESPONSE_P99;
-use assay_core::quantity::played::{self, Class, LatencyPoint, Told};
+use assay_core::quantity::played::{self, LatencyPoint, PlayedClass, PlayedMetric};
 use assay_core::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::shown::Rating;
@@ -82,11 +82,11 @@ const OF_OPEN_LOOPS: Names = (
 );
 
 /// The same for a class of a replayed load; flushes have no bytes.
-fn class_names(class: &Class) -> Option<Names> {
+fn class_names(class: &PlayedClass) -> Option<Names> {
     let name = |told| Some(class.metric(told)?.name);
     let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999];
-    let quantiles = quantiles.map(|point| name(Told::Service(point)));
-    Some((name(Told::Rate)?, name(Told::Bytes), quantiles))
+    let quantiles = quantiles.map(|point| name(PlayedMetric::Service(point)));
+    Some((name(PlayedMetric::Rate)?, name(PlayedMetric::Bytes), quantiles))
 }
 
 /// The row of a workload or one of its classes; `None` if nothing was measured.

@@ -304,7 +304,7 @@ mod tests {
     fn pace(numbers: &StudyNumbers<'_>) -> Exhibit {
         let value = |row: &NumberedRow<'_>, metric: &str| row.numbers.get(metric).copied();
         let row = |row: &NumberedRow<'_>| {
-            Row::of(row.of.clone(), [value(row, "pace_ns"), value(row, "carried_bits_per_s")])
+            Row::about(row.of.clone(), [value(row, "pace_ns"), value(row, "carried_bits_per_s")])
         };
         let best = numbers.rows.iter().find(|row| !row.lasting.is_empty());
         let mut table = Table::new("pace");

@@ -1,7 +1,7 @@
 //! Scheduled work: deviations from the schedule, and the meaning of its times.
 
 use assay_core::quantity::metric::{RESPONSE, RESPONSE_P99};
-use assay_core::quantity::played::{Class, LatencyPoint, Told};
+use assay_core::quantity::played::{LatencyPoint, PlayedClass, PlayedMetric};
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
@@ -20,11 +20,11 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Quantiles to print with a class metric of a replayed load.
-pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'static str)> {
-    const ALL: [(&str, Told); 3] = [
-        ("response p50", Told::Response(LatencyPoint::P50)),
-        ("response p99", Told::Response(LatencyPoint::P99)),
-        ("service p99", Told::Service(LatencyPoint::P99)),
+pub(super) fn of_class(class: &PlayedClass, metric: &str) -> Vec<(&'static str, &'static str)> {
+    const ALL: [(&str, PlayedMetric); 3] = [
+        ("response p50", PlayedMetric::Response(LatencyPoint::P50)),
+        ("response p99", PlayedMetric::Response(LatencyPoint::P99)),
+        ("service p99", PlayedMetric::Service(LatencyPoint::P99)),
     ];
     let own = |(heading, told)| Some((heading, class.metric(told)?.name));
     ALL.into_iter().filter_map(own).filter(|(_, own)| *own != metric).collect()
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn beside_a_class_stand_its_own_quantiles() {
-        let (writes, _) = played::of("write_response_mean_ns").unwrap();
+        let (writes, _) = played::find("write_response_mean_ns").unwrap();
         let all = [
             ("response p50", "write_response_p50_ns"),
             ("response p99", "write_response_p99_ns"),

@@ -27,7 +27,7 @@ const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: r
 fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const OF_CLASSES: [(&str, Statistic); 3] =
         [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
-    if let Some((class, _)) = played::of(metric) {
+    if let Some((class, _)) = played::find(metric) {
         return pace::of_class(class, metric);
     }
     match class(metric) {
@@ -341,7 +341,7 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
         told.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
     }
     told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
-    let is_played = |found: &Comparison| played::of(&found.metric).is_some();
+    let is_played = |found: &Comparison| played::find(&found.metric).is_some();
     told.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
     let classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
     let ramp =

@@ -10,7 +10,7 @@ use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
 };
-use assay_core::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
+use assay_core::exhibit::parts::{FigureRows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_core::quantity::Better;
 use assay_study::findings::shown::{Names, mark_trust, metric_title};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
@@ -232,10 +232,10 @@ type Judged = (Option<Verdict>, Point);
 
 /// The lines below their headings, and the number of omitted ones. `one`: there is a single workload, which the title
 /// names.
-fn rows(lines: &[&EffectRow], one: bool) -> (Rows, Vec<Judged>, usize) {
+fn rows(lines: &[&EffectRow], one: bool) -> (FigureRows, Vec<Judged>, usize) {
     let parts = parted(lines.iter().copied(), EffectRow::under);
     let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
-    let (mut rows, mut points, mut dropped) = (Rows::default(), Vec::new(), 0);
+    let (mut rows, mut points, mut dropped) = (FigureRows::default(), Vec::new(), 0);
     for ([workload, against], mut own) in parts {
         own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
         dropped += own.len().saturating_sub(MOST_OF_ONE);

@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
-    Axis, AxisScale, Colour, Figure, HEAT_STEPS, Mark, Point, Series, Span, SpanKind, id_of,
+    Axis, AxisScale, AxisSpan, Colour, Figure, HEAT_STEPS, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
 use assay_core::exhibit::parts::left_out;
@@ -146,7 +146,7 @@ impl Columns {
         let along = Axis::new(along, AxisScale::Time, Unit::Seconds);
         let value = Axis::new("latency", AxisScale::Log10, Unit::Nanoseconds);
         let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
-        let span = |(from, to, order, _): &(usize, usize, u32, bool)| Span {
+        let span = |(from, to, order, _): &(usize, usize, u32, bool)| AxisSpan {
             from: *from as f64,
             to: *to as f64,
             kind: SpanKind::Disturbed,

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
-    Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, Series, Span, SpanKind, id_of,
+    Axis, AxisScale, AxisSpan, Colour, Figure, Guide, Look, Mark, Point, Series, SpanKind, id_of,
     joined, short,
 };
 use assay_core::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
@@ -175,13 +175,13 @@ fn merged(own: &[&Ran<'_>]) -> Point {
     merged_point(&trials, mean.exp())
 }
 
-fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
+fn replicates(ran: &[Ran<'_>]) -> Vec<AxisSpan> {
     let own: Vec<(u32, u32)> = ran
         .iter()
         .map(|one| (one.trial.repeats.map_or(one.trial.replicate, |of| of.replicate), one.order))
         .collect();
     let stretches = own.chunk_by(|left, right| left.0 == right.0);
-    let mut spans: Vec<Span> = Vec::new();
+    let mut spans: Vec<AxisSpan> = Vec::new();
     for stretch in stretches {
         let (Some((replicate, first)), Some((_, last))) = (stretch.first(), stretch.last()) else {
             continue;
@@ -190,7 +190,7 @@ fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
             if spans.len() == MOST_SPANS {
                 return Vec::new();
             }
-            spans.push(Span {
+            spans.push(AxisSpan {
                 from: f64::from(*first) - 0.5,
                 to: f64::from(*last) + 0.5,
                 kind: SpanKind::Alternate,

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
-use assay_core::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
+use assay_core::exhibit::parts::{FigureRows, at_most, by_sort, distinct, of_bars};
 use assay_core::quantity::units::show;
 use assay_study::findings::places::{PlaceRow, Places, PublishedBeside};
 use assay_study::findings::shown::{mark_trust, metric_title};
@@ -56,7 +56,7 @@ fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a P
 /// Collected bars: their names, and the points of each of [`SERIES`].
 #[derive(Default)]
 struct Bars {
-    rows: Rows,
+    rows: FigureRows,
     points: Vec<(usize, Point)>,
 }
 

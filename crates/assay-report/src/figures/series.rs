@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
-    Axis, AxisScale, Figure, Look, Mark, Point, Series, Span, SpanKind, id_of, joined, short,
+    Axis, AxisScale, AxisSpan, Figure, Look, Mark, Point, Series, SpanKind, id_of, joined, short,
 };
 use assay_core::exhibit::parts::{at_most, distinct, left_out, with_ramp};
 use assay_study::findings::Findings;
@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
         title: &str,
         value: Axis,
         series: Series,
-        spans: &[Span],
+        spans: &[AxisSpan],
     ) -> Option<Figure> {
         if series.points.len() < 2 {
             return None;
@@ -198,7 +198,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<Span> {
+fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<AxisSpan> {
     let name = format!("trial {}", trial.order);
     let (kind, text) = match (trial.status, &trial.reason) {
         (Status::Disturbed, Some(reason)) => {
@@ -207,7 +207,7 @@ fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<Span> {
         (Status::Disturbed, None) => (SpanKind::Disturbed, format!("{name}, disturbed")),
         _ => (SpanKind::Alternate, name.clone()),
     };
-    let whole = Span { from: begin, to: end, kind, text, label: name.clone() };
+    let whole = AxisSpan { from: begin, to: end, kind, text, label: name.clone() };
     with_ramp(whole, &name, left_out_s(trial))
 }
 

@@ -9,7 +9,7 @@ use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
-    Axis, AxisScale, Figure, Mark, Point, Series, Span, SpanKind, joined, with_marks,
+    Axis, AxisScale, AxisSpan, Figure, Mark, Point, Series, SpanKind, joined, with_marks,
 };
 use assay_core::exhibit::parts::{at_most, with_ramp};
 use assay_study::findings::Findings;
@@ -118,7 +118,7 @@ fn figure(
         let end = begin + wide as f64;
         let (kind, label) = (SpanKind::Alternate, phase.name.to_owned());
         let text = format!("phase {label}");
-        let whole = Span { from: begin, to: end, kind, text: text.clone(), label };
+        let whole = AxisSpan { from: begin, to: end, kind, text: text.clone(), label };
         spans.extend(with_ramp(whole, &text, phase.ramp_s as f64));
         begin = end + BETWEEN;
     }

@@ -103,7 +103,7 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
 /// Returns a workload with rows per class, if the question is about a metric of one class.
 fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     let metric = ask.metric.as_deref().or(study.primary_metric.as_deref())?;
-    let (class, _) = played::of(metric)?;
+    let (class, _) = played::find(metric)?;
     let has = |name: &str| {
         let own = study.workload.iter().find(|own| own.name == name);
         let mut all = own.iter().flat_map(|own| own.work.kind().metrics).copied().flatten();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
-use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Stack, short, stacked_bars};
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, StackedBar, short, stacked_bars};
 use assay_core::exhibit::{Column, Exhibit, Levels, List, Sentence, Subject, Table, Unit, Value};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
@@ -270,13 +270,13 @@ fn list(title: &str, items: Vec<String>) -> Option<List> {
 /// The boots of a workload in time order, each with its phases stacked.
 fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
     let workload = &groups.first()?.facts.workload;
-    let mut boots: Vec<(u32, Stack)> = Vec::new();
+    let mut boots: Vec<(u32, StackedBar)> = Vec::new();
     for group in groups {
         boots.extend(group.stacks(groups.len() > 1));
     }
     boots.sort_by_key(|(order, _)| *order);
     let older = boots.len().saturating_sub(MOST_DRAWN);
-    let stacks: Vec<Stack> = boots.into_iter().skip(older).map(|(_, stack)| stack).collect();
+    let stacks: Vec<StackedBar> = boots.into_iter().skip(older).map(|(_, stack)| stack).collect();
     let value = Axis::new("time since the first recorded phase", AxisScale::Linear, Unit::Seconds);
     let phases: Vec<&str> = PHASES.iter().map(|phase| phase.noun).collect();
     let figure = stacked_bars("time", &phases, value.from_zero(), &stacks)?;
@@ -294,7 +294,7 @@ fn figure(groups: &[BootGroup<'_>]) -> Option<Figure> {
 
 impl BootGroup<'_> {
     /// Its boots with their position in time; a boot without numbers did not finish.
-    fn stacks(&self, among_others: bool) -> Vec<(u32, Stack)> {
+    fn stacks(&self, among_others: bool) -> Vec<(u32, StackedBar)> {
         let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
         for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
             *finished.entry(*order).or_default() |= value.is_some();
@@ -310,7 +310,7 @@ impl BootGroup<'_> {
                 name += ", did not finish";
             }
             let segments = PHASES.iter().map(|phase| self.took(phase, order)).collect();
-            stacks.push((order, Stack { name, segments }));
+            stacks.push((order, StackedBar { name, segments }));
         }
         stacks
     }

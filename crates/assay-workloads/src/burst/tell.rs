@@ -182,7 +182,7 @@ impl BurstFacts {
                 bucket.refill_s.map(own).into(),
             ],
         };
-        Row::of(self.subject(), cells)
+        Row::about(self.subject(), cells)
     }
 
     /// The credits, and the block size.

@@ -164,7 +164,7 @@ impl Shows for CapacityFacts {
         let table = Table {
             title: "capacity".to_owned(),
             columns,
-            rows: all.iter().map(|own| Row::of(own.subject(), own.cells())).collect(),
+            rows: all.iter().map(|own| Row::about(own.subject(), own.cells())).collect(),
             notes: vec![LEGEND.to_owned()],
         };
         Exhibit {

@@ -188,7 +188,7 @@ impl DurabilityFacts {
             self.tally.acknowledged_writes.into(),
             self.grade_and_drive().into(),
         ];
-        Row::of(self.subject(), setting.map(Cell::from).into_iter().chain(own))
+        Row::about(self.subject(), setting.map(Cell::from).into_iter().chain(own))
     }
 
     fn grade_and_drive(&self) -> String {

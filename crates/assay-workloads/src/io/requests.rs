@@ -239,10 +239,10 @@ impl TraceFacts {
 mod tests {
     use super::*;
     use crate::tell::Bare;
-    use assay_core::calc::requests::{Counter, Request};
+    use assay_core::calc::requests::{Request, RequestCounter};
 
     fn recorded(unrecorded: u64) -> Recorded {
-        let mut counter = Counter::new([("sda".to_owned(), 1 << 30)]);
+        let mut counter = RequestCounter::new([("sda".to_owned(), 1 << 30)]);
         for at in 0..80_u64 {
             let class = if at % 4 == 0 { "write" } else { "read" };
             counter.add(&Request {

@@ -1,6 +1,6 @@
 //! Pages as they will be gone to.
 
-use assay_core::calc::zram::{Question, Wanted, compute};
+use assay_core::calc::zram::{Question, ZramSize, compute};
 use assay_core::quantity::Bytes;
 use assay_machine::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ fn expected(detail: &MemoryDetail) -> Result<f64, String> {
     let question = Question {
         memory_bytes: detail.set_bytes,
         ratio: USUAL_RATIO,
-        wanted: Wanted::Size(original),
+        wanted: ZramSize::Size(original),
         algorithm: String::new(),
         device: 0,
     };

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::replay::{Fitted, Placing};
-use assay_core::calc::requests::Pair;
+use assay_core::calc::requests::TracePair;
 use assay_core::quantity::Bytes;
-use assay_core::quantity::played::{self, Told};
+use assay_core::quantity::played::{self, PlayedMetric};
 use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
@@ -45,11 +45,11 @@ impl ReplayDetail {
 
     /// The amount of a class metric per second, or why it is missing; `None` for other metrics.
     pub(super) fn amount(&self, metric: &str) -> Option<Result<u64, String>> {
-        let (class, told) = played::of(metric)?;
+        let (class, told) = played::find(metric)?;
         let pick: fn(&Count) -> u64 = match told {
-            Told::Rate => |own| own.operations,
-            Told::Bytes => |own| own.bytes,
-            Told::Response(_) | Told::Service(_) => return None,
+            PlayedMetric::Rate => |own| own.operations,
+            PlayedMetric::Bytes => |own| own.bytes,
+            PlayedMetric::Response(_) | PlayedMetric::Service(_) => return None,
         };
         let own = self.classes.get(class.key).filter(|own| own.operations > 0);
         Some(own.map(pick).ok_or_else(|| format!("no {} completed in the window", class.words)))
@@ -101,7 +101,7 @@ pub struct Fidelity {
     pub adjusted: Fitted,
     /// Data of figures by kind of request; empty in results of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub drawn: BTreeMap<String, Pair>,
+    pub drawn: BTreeMap<String, TracePair>,
 }
 
 /// Accuracy of the inferred waits of a replay.

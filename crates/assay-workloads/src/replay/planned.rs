@@ -3,7 +3,7 @@
 use crate::replay::{Placing, ReplayFit, slot_bytes};
 use assay_core::quantity::Bytes;
 use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
-use assay_core::quantity::played::Class;
+use assay_core::quantity::played::PlayedClass;
 use assay_core::quantity::units::show;
 use assay_load::Act;
 use serde::{Deserialize, Serialize};
@@ -101,7 +101,7 @@ pub(super) fn plan(
 }
 
 impl ReplayPlan {
-    pub(crate) fn missing_class(&self, class: &Class) -> Option<String> {
+    pub(crate) fn missing_class(&self, class: &PlayedClass) -> Option<String> {
         let is_of = |act: &Act| act.class().name() == class.key;
         let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
         (!has).then(|| format!("the trace contains no {}", class.words))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::replay::{Arrived, Fitted, guessed};
-use assay_core::calc::requests::Sides;
+use assay_core::calc::requests::GatheredSides;
 use assay_load::{Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited};
 use assay_machine::system::BlockRequest;
 
@@ -17,7 +17,7 @@ use crate::place::Run;
 struct Was {
     counts: [Moved; Act::ALL.len()],
     span_ns: u64,
-    drawn: Sides,
+    drawn: GatheredSides,
 }
 
 pub(super) fn play(own: &ReplayPlan, run: &Run<'_>) -> Result<RunResult, String> {
@@ -141,8 +141,8 @@ fn fidelity(
 }
 
 /// Requests at their start times, as far as figures show them.
-fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
-    let mut sides = Sides::default();
+fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> GatheredSides {
+    let mut sides = GatheredSides::default();
     for (at_ns, step) in steps {
         let place = (step.act != Act::Flush).then_some((step.offset, u64::from(step.bytes)));
         sides.add(step.act.name(), at_ns, place);
@@ -150,7 +150,7 @@ fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
     sides
 }
 
-fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> Sides {
+fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> GatheredSides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
     let mut own = sides(issued.iter().copied());
     for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {

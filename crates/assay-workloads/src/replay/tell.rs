@@ -197,7 +197,7 @@ impl ReplayFacts {
                 own.recorded.bytes.into(),
                 own.replayed.bytes.into(),
             ];
-            Row::of(self.subject(), cells)
+            Row::about(self.subject(), cells)
         };
         self.fidelity.requests.iter().map(row).collect()
     }

@@ -34,7 +34,7 @@ pub struct SteadyWindow {
 /// The first steady window, else the last one; `None` with fewer than five rounds.
 pub fn window(tracked: &[f64]) -> Option<SteadyWindow> {
     let of = |first: usize| {
-        let found = SniaWindow::of(tracked.get(first..first + SNIA_ROUNDS)?)?;
+        let found = SniaWindow::from_rounds(tracked.get(first..first + SNIA_ROUNDS)?)?;
         (found.mean > 0.0).then(|| SteadyWindow {
             first: first + 1,
             last: first + SNIA_ROUNDS,

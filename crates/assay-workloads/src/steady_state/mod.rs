@@ -23,7 +23,7 @@ use super::tell::OwnRule;
 use super::workload::{Basis, Complaints, InStudy, Needs, Touch, WorkloadKind, WorkloadSpec};
 use crate::metrics::{higher, lower};
 
-pub use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
+pub use assay_core::calc::pts::{Measure, PtsClass, PtsPoint, Test};
 pub use detail::{CellResult, Prepared, Round, SteadyStateDetail};
 pub use judge::{InWindow, SteadyJudgement, SteadyWindow, judge_trial, window};
 pub use planned::SteadyStatePlan;
@@ -50,7 +50,7 @@ keys! {
         }
 
         #[serde(default)]
-        class: Class = Class::Enterprise => {
+        class: PtsClass = PtsClass::Enterprise => {
             words: "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
                     drive, write cache on, 2 threads at queue depth 16; enterprise by default",
             form: Form::Word(|| vec!["enterprise", "client"]),

@@ -10,7 +10,7 @@ use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
 use crate::place::Run;
 use crate::workload::{ManualCommand, ManualRun, PlannedWork, Touch};
-use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
+use assay_core::calc::pts::{Measure, PtsClass, PtsPoint, Test};
 
 /// Assumed write time per byte on an untested target: 200 MB/s.
 const SUPPOSED_NS_OF_BYTE: u64 = 5;
@@ -18,7 +18,7 @@ const SUPPOSED_NS_OF_BYTE: u64 = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SteadyStatePlan {
     pub test: Test,
-    pub class: Class,
+    pub class: PtsClass,
     pub engine: Engine,
     /// Threads, and operations in flight per thread.
     pub in_flight: [u32; 2],

@@ -5,7 +5,7 @@ use std::iter;
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
-    Axis, AxisScale, Figure, Guide, NamedValues, Span, SpanKind, lines_over_steps,
+    Axis, AxisScale, AxisSpan, Figure, Guide, NamedValues, SpanKind, lines_over_steps,
 };
 use assay_core::exhibit::{
     Column, Exhibit, Levels, List, Row, Sentence, Subject, Table, Unit, Value,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, RowSource, RowView, Shows, Tells};
-use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
+use assay_core::calc::pts::{Measure, PtsClass, PtsPoint, Test};
 
 /// Facts of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct SteadyStateFacts {
     pub workload: String,
     pub configuration: Levels,
     pub test: Test,
-    pub class: Class,
+    pub class: PtsClass,
     /// The tracking cell.
     pub tracking_cell: PtsPoint,
     /// Its value in each round.
@@ -233,7 +233,7 @@ impl SteadyStateFacts {
             window.map(|own| own.slope_share).into(),
             state.into(),
         ];
-        Row::of(self.subject(), cells)
+        Row::about(self.subject(), cells)
     }
 
     fn tables(&self) -> Vec<Table> {
@@ -343,7 +343,7 @@ fn figure(all: &[&SteadyStateFacts]) -> Option<Figure> {
     );
     if let Some(window) = first.measurement_window.as_ref().filter(|_| alone) {
         let text = if window.steady { "steady" } else { "the last five rounds, not steady" };
-        figure.spans.push(Span {
+        figure.spans.push(AxisSpan {
             from: window.first as f64,
             to: window.last as f64,
             kind: SpanKind::Alternate,

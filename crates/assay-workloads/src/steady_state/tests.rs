@@ -28,7 +28,7 @@ pub(super) fn planned(test: Test) -> SteadyStatePlan {
     let asked = SteadyStateSpec { test, ..SteadyStateSpec::default() };
     SteadyStatePlan {
         test,
-        class: Class::Enterprise,
+        class: PtsClass::Enterprise,
         engine: Engine::IoUring,
         in_flight: [4, 32],
         asked_in_flight: 128,
@@ -113,7 +113,7 @@ fn departures(change: impl Fn(&mut SteadyStatePlan, &mut SteadyStateDetail)) -> 
 fn a_client_has_three_quarters_and_its_cache() {
     let client = |range_bytes: u64, cache: &str| {
         departures(|own, detail| {
-            own.class = Class::Client;
+            own.class = PtsClass::Client;
             detail.prepared.write_cache = Some(cache.to_owned());
             detail.prepared.range_bytes = range_bytes;
             (detail.prepared.wanted_bytes, detail.prepared.filled_bytes) =

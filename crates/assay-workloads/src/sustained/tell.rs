@@ -187,7 +187,7 @@ impl SustainedFacts {
                 level.rate_bytes_per_s.into(),
                 level.rate_ci95.into(),
             ];
-            Row::of(self.subject(), cells)
+            Row::about(self.subject(), cells)
         };
         self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
     }
@@ -197,14 +197,14 @@ impl SustainedFacts {
         let rests = self.timeline.rests?;
         let what = format!("with gaps, {} of the time", rests.percent());
         let rate = rests.whole_bytes_per_s.into();
-        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
+        Some(Row::about(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 
     fn of_all(&self) -> Option<Row> {
         let several = self.several?;
         let what = format!("all {} trials, at the end", several.trials);
         let rate = several.sustained_bytes_per_s.into();
-        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
+        Some(Row::about(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 }
 

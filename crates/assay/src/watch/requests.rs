@@ -3,7 +3,7 @@
 
 mod beyond;
 
-use assay_core::calc::requests::{Counter, Recorded, Request};
+use assay_core::calc::requests::{Recorded, Request, RequestCounter};
 use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 use assay_study::results::bundle::Bundle;
@@ -19,7 +19,7 @@ pub struct Recording<'s> {
     _bundle: Bundle<'s>,
     begun_ns: u64,
     writer: Writer<'s>,
-    counter: Counter,
+    counter: RequestCounter,
     before: Before,
     /// Why nothing more is written, and the number of requests after that.
     cut: Option<(String, u64)>,
@@ -46,7 +46,7 @@ impl<'s> Recording<'s> {
         let writer = writer.map_err(|error| wish.unwritten(&error))?;
         let begun_ns = header.begun_ns;
         let named = header.devices.into_iter().map(|device| (device.name, device.bytes));
-        let counter = Counter::new(named);
+        let counter = RequestCounter::new(named);
         Ok(Self { system, _bundle: bundle, begun_ns, writer, counter, before, cut: None })
     }
 

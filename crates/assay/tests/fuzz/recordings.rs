@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use assay::store;
 use assay::store::iolog::Iolog;
 use assay::watch::requests::counted;
-use assay_core::calc::requests::{Counter, Recorded};
+use assay_core::calc::requests::{Recorded, RequestCounter};
 use assay_core::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
 use assay_machine::system::clears::Clears;
@@ -115,7 +115,7 @@ fn counted_of(fake: &Fake) -> Option<Recorded> {
     let reader = TraceReader::open(fake, Path::new(PLACE)).ok()?;
     let begun_ns = reader.header.begun_ns;
     let named = reader.header.devices.iter().map(|own| (own.name.clone(), own.bytes));
-    let mut counter = Counter::new(named.collect::<Vec<_>>());
+    let mut counter = RequestCounter::new(named.collect::<Vec<_>>());
     let mut last_ns = 0;
     for request in reader.map_while(Result::ok) {
         let ended_ns = request.ended_ns.saturating_sub(begun_ns);

@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, short,
 };
-use assay_core::exhibit::parts::{Rows, Sort, by_sort};
+use assay_core::exhibit::parts::{FigureRows, Sort, by_sort};
 use assay_core::exhibit::{Column, Exhibit, Row, Table, Unit, Value};
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::mark_trust;
@@ -112,7 +112,7 @@ const WAYS: [Way; 2] = [
 
 fn figure(cards: &[&CardRow]) -> Option<Figure> {
     let first = cards.first()?;
-    let (mut rows, mut points) = (Rows::default(), Vec::new());
+    let (mut rows, mut points) = (FigureRows::default(), Vec::new());
     for (heading, writes, number) in WAYS {
         let numbers = cards.iter().filter_map(|card| Some((*card, number(card)?)));
         let mut numbers = numbers.filter(|(_, number)| is_positive(number.value)).peekable();

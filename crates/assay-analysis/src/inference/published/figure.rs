@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
-use assay_core::exhibit::parts::{BEYOND, Rows, at_most, of_bars};
+use assay_core::exhibit::parts::{BEYOND, FigureRows, at_most, of_bars};
 use assay_study::findings::shown::{mark_trust, metric_title, unit_of};
 use assay_workloads::tell::FactsFigure;
 
@@ -31,7 +31,7 @@ pub(super) fn figures(groups: &[PublishedGroup<'_>]) -> Vec<Figure> {
 
 fn figure(group: &PublishedGroup<'_>) -> Option<Figure> {
     let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
-    let (mut rows, mut own, mut published) = (Rows::default(), Vec::new(), Vec::new());
+    let (mut rows, mut own, mut published) = (FigureRows::default(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
         if let Some(mine) = line.own {
             let name = format!("here: {}", short(&line.own_name));

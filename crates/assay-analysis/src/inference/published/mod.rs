@@ -6,7 +6,7 @@ mod table;
 use assay_core::exhibit::Exhibit;
 use assay_core::failure::Outcome;
 use assay_core::reference::Library;
-use assay_core::reference::sheet::{Printed, Sheet, SheetRow};
+use assay_core::reference::sheet::{RoundedNumber, Sheet, SheetRow};
 use assay_study::findings::Findings;
 use assay_study::results::design::{Design, Pointer};
 use assay_study::results::plan::Arm;
@@ -102,7 +102,7 @@ fn of_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Publi
 
 /// A plain number, or a fraction of two of them.
 fn value(digits: &str) -> Option<f64> {
-    let number = |text: &str| Printed::parse(text.trim()).map(|printed| printed.value);
+    let number = |text: &str| RoundedNumber::parse(text.trim()).map(|printed| printed.value);
     let value = match digits.split_once('/') {
         Some((above, below)) => number(above)? / number(below)?,
         None => number(digits)?,

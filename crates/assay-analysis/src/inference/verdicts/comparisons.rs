@@ -84,12 +84,12 @@ impl IntervalBounds {
     }
 }
 
-pub(crate) fn word(verdict: stats::Verdict) -> Verdict {
+pub(crate) fn word(verdict: stats::StatVerdict) -> Verdict {
     match verdict {
-        stats::Verdict::Better => Verdict::Better,
-        stats::Verdict::Worse => Verdict::Worse,
-        stats::Verdict::Equivalent => Verdict::Equivalent,
-        stats::Verdict::Inconclusive => Verdict::Inconclusive,
+        stats::StatVerdict::Better => Verdict::Better,
+        stats::StatVerdict::Worse => Verdict::Worse,
+        stats::StatVerdict::Equivalent => Verdict::Equivalent,
+        stats::StatVerdict::Inconclusive => Verdict::Inconclusive,
     }
 }
 
@@ -237,7 +237,7 @@ fn depends(pairs: &Pairs, judged: Judgement, ruler: &IntervalBounds, scale: Scal
     let mut told = Vec::new();
     let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
     let flips = |sample: &Sample| again(sample).filter(|verdict| *verdict != judged.verdict);
-    if judged.verdict != stats::Verdict::Inconclusive {
+    if judged.verdict != stats::StatVerdict::Inconclusive {
         let without = leave_one_out(&pairs.differences());
         let without = pairs.undisturbed.iter().zip(&without);
         let decisive = without.filter(|(_, sample)| flips(sample).is_some());

@@ -23,7 +23,7 @@ const DISPLAY: &str = "DP-1";
 
 impl Forms {
     /// Formats a mode; `made` is its timing and nominal rate.
-    pub fn of(mode: &Mode, name: Option<&str>, made: Option<(Timing, f64)>) -> Self {
+    pub fn new(mode: &Mode, name: Option<&str>, made: Option<(Timing, f64)>) -> Self {
         let numbers = numbers(mode);
         let rate = made.map_or_else(|| mode.figures().v_hz, |(_, rate)| rate);
         let [width, height] = [mode.h[0], mode.v[0]];

@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judged {
+pub struct CheckedLimit {
     /// Option that states the limit: `clock`, `h`, `v`.
     pub limit: &'static str,
     pub unit: &'static str,
@@ -31,7 +31,7 @@ pub struct Judged {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misfit {
-    pub judged: Judged,
+    pub judged: CheckedLimit,
     /// Above the most; below the least otherwise.
     pub above: bool,
     /// Excess in the limit's unit.
@@ -56,11 +56,11 @@ impl Limits {
         *self == Self::default()
     }
 
-    pub fn judge(&self, figures: &Figures) -> Vec<Judged> {
+    pub fn judge(&self, figures: &Figures) -> Vec<CheckedLimit> {
         let judged = |limit, unit, least: Option<f64>, most: f64, has: f64| {
             let low = least.is_some_and(|least| has < least * (1.0 - SLACK));
             let fits = !low && has <= most * (1.0 + SLACK);
-            Judged { limit, unit, least, most, has, fits }
+            CheckedLimit { limit, unit, least, most, has, fits }
         };
         let range =
             |limit, unit, range: [f64; 2], has| judged(limit, unit, Some(range[0]), range[1], has);
@@ -74,13 +74,13 @@ impl Limits {
     /// The limits that a mode breaks, the worst first.
     pub fn misfits(&self, figures: &Figures) -> Vec<Misfit> {
         let broken = self.judge(figures).into_iter().filter(|judged| !judged.fits);
-        let mut misfits: Vec<Misfit> = broken.map(Misfit::of).collect();
+        let mut misfits: Vec<Misfit> = broken.map(Misfit::from_judged).collect();
         misfits.sort_by(|one, other| other.share().total_cmp(&one.share()));
         misfits
     }
 }
 
-impl Judged {
+impl CheckedLimit {
     /// `31 to 105 kHz`, `up to 165 MHz`.
     pub fn allowed(&self) -> String {
         let most = shown(self.most);
@@ -95,14 +95,14 @@ impl Judged {
         if self.fits {
             return "fits".to_owned();
         }
-        let misfit = Misfit::of(self.clone());
+        let misfit = Misfit::from_judged(self.clone());
         let way = if misfit.above { "above" } else { "below" };
         format!("{} {} {way}", shown(misfit.by), self.unit)
     }
 }
 
 impl Misfit {
-    fn of(judged: Judged) -> Self {
+    fn from_judged(judged: CheckedLimit) -> Self {
         let above = judged.has > judged.most;
         let bound = if above { judged.most } else { judged.least.unwrap_or_default() };
         Self { above, by: (judged.has - bound).abs(), judged }
@@ -115,7 +115,7 @@ impl Misfit {
 
     /// `111.1 kHz, 21.1 kHz more than --h allows`.
     pub fn text(&self) -> String {
-        let Judged { limit, unit, has, .. } = &self.judged;
+        let CheckedLimit { limit, unit, has, .. } = &self.judged;
         let way = if self.above { "more" } else { "less" };
         format!("{} {unit}, {} {unit} {way} than --{limit} allows", shown(*has), shown(self.by))
     }

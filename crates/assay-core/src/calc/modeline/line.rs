@@ -5,7 +5,7 @@ use super::{Mode, Sign};
 use crate::failure::{Failure, Outcome};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ModeLine {
     pub name: Option<String>,
     pub mode: Mode,
 }
@@ -14,7 +14,7 @@ pub struct Line {
 const SHAPE: &str = "give the clock in MHz, then four horizontal and four vertical numbers, such \
                      as '165.00 3840 3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
 
-pub fn parse(text: &str) -> Outcome<Line> {
+pub fn parse(text: &str) -> Outcome<ModeLine> {
     let words = words(text);
     let begin = words.iter().position(|word| word.eq_ignore_ascii_case("modeline"));
     let mut words = words[begin.map_or(0, |at| at + 1)..].iter().map(String::as_str).peekable();
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Outcome<Line> {
     for word in words {
         flag(&mut mode, word)?;
     }
-    Ok(Line { name, mode })
+    Ok(ModeLine { name, mode })
 }
 
 /// Splits a line into words; a text in double quotes is one word, without the quotes.

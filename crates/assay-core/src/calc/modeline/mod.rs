@@ -13,9 +13,9 @@ use serde::Serialize;
 
 pub use cvt::{Blanking, TIMINGS, Timing};
 pub use forms::Forms;
-pub use limits::{Judged, Limits, Misfit, range};
-pub use line::{Line, parse};
-pub use solve::{At, Better, Check, Found, Highest, TimingRow, at, check, highest};
+pub use limits::{CheckedLimit, Limits, Misfit, range};
+pub use line::{ModeLine, parse};
+pub use solve::{At, BetterMode, Highest, ModeCheck, SolvedMode, TimingRow, at, check, highest};
 
 /// A mode: pixel clock, and the begin and end of lines and fields in pixels and lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::cvt::Timing;
 use super::forms::Forms;
 use super::limits::shown;
-use super::{Figures, Judged, Limits, Line, Mode};
+use super::{CheckedLimit, Figures, Limits, Mode, ModeLine};
 use crate::failure::{Failure, Outcome};
 use crate::presence::Presence;
 
@@ -18,16 +18,16 @@ pub(super) const MOST_STEPS: u32 = 100_000;
 pub struct TimingRow {
     pub timing: &'static str,
     pub title: String,
-    pub found: Presence<Found>,
+    pub found: Presence<SolvedMode>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct SolvedMode {
     /// Requested rate; the clock's steps lower the real one a little.
     pub nominal_hz: f64,
     pub mode: Mode,
     pub figures: Figures,
-    pub limits: Vec<Judged>,
+    pub limits: Vec<CheckedLimit>,
     pub forms: Forms,
     pub remarks: Vec<String>,
 }
@@ -53,25 +53,25 @@ pub struct At {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct ModeCheck {
     pub task: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub mode: Mode,
     pub figures: Figures,
     pub fits: bool,
-    pub limits: Vec<Judged>,
+    pub limits: Vec<CheckedLimit>,
     pub forms: Forms,
-    pub better: Presence<Better>,
+    pub better: Presence<BetterMode>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Better {
+pub struct BetterMode {
     /// Whether it refreshes at least 0.1 Hz faster, or fits while the line does not.
     pub is_better: bool,
     pub timing: &'static str,
     pub title: String,
-    pub found: Found,
+    pub found: SolvedMode,
 }
 
 /// The highest refresh of a size under each timing, in steps of 0.1 Hz.
@@ -112,14 +112,14 @@ pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -
 }
 
 /// Checks a line against limits and looks for a better mode.
-pub fn check(line: Line, limits: Limits, timings: &[Timing]) -> Check {
-    let Line { name, mode } = line;
+pub fn check(line: ModeLine, limits: Limits, timings: &[Timing]) -> ModeCheck {
+    let ModeLine { name, mode } = line;
     let figures = mode.figures();
     let judged = limits.judge(&figures);
     let fits = judged.iter().all(|judged| judged.fits);
     let better = better(&mode, &figures, fits, limits, timings);
-    let forms = Forms::of(&mode, name.as_deref(), None);
-    Check { task: "check", name, forms, fits, limits: judged, better, figures, mode }
+    let forms = Forms::new(&mode, name.as_deref(), None);
+    ModeCheck { task: "check", name, forms, fits, limits: judged, better, figures, mode }
 }
 
 fn better(
@@ -128,7 +128,7 @@ fn better(
     fits: bool,
     limits: Limits,
     timings: &[Timing],
-) -> Presence<Better> {
+) -> Presence<BetterMode> {
     if limits.is_empty() {
         return Presence::absent("no limits given, so Assay cannot search for a better mode");
     }
@@ -148,18 +148,18 @@ fn better(
     });
     let Some((timing, title, found)) = found else { return Presence::absent("no timing fits") };
     let faster = found.figures.v_hz >= figures.v_hz + 1.0 / STEPS_PER_HZ - 1e-9;
-    Presence::Present(Better { is_better: faster || !fits, timing, title, found })
+    Presence::Present(BetterMode { is_better: faster || !fits, timing, title, found })
 }
 
 fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> TimingRow {
     let found = match found {
         Ok((rate, mode)) => {
             let figures = mode.figures();
-            Presence::Present(Found {
+            Presence::Present(SolvedMode {
                 nominal_hz: *rate,
                 limits: limits.judge(&figures),
                 figures,
-                forms: Forms::of(mode, None, Some((timing, *rate))),
+                forms: Forms::new(mode, None, Some((timing, *rate))),
                 remarks: timing.remarks(size, *rate),
                 mode: mode.clone(),
             })
@@ -170,24 +170,24 @@ fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Timin
 }
 
 /// A timing's nominal rate with its mode, or why there is none.
-type Sought = Result<(f64, Mode), Stop>;
+type Sought = Result<(f64, Mode), NoMode>;
 
 type Tried = (Timing, Sought);
 
 /// Why a timing has no mode, and how far away one is.
 #[derive(Debug)]
-struct Stop {
+struct NoMode {
     text: String,
     share: f64,
 }
 
-fn no_time(timing: Timing, rate_hz: f64) -> Stop {
+fn no_time(timing: Timing, rate_hz: f64) -> NoMode {
     let text = format!(
         "{} has no mode at {} Hz: too little time for the lines or the sync pulse; use another rate, size or timing",
         timing.name(),
         shown(rate_hz)
     );
-    Stop { text, share: f64::INFINITY }
+    NoMode { text, share: f64::INFINITY }
 }
 
 fn nothing_fits(size: [u32; 2], tried: &[Tried]) -> Failure {
@@ -225,7 +225,11 @@ fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
 }
 
 /// Describes the limit that the lowest step above every minimum exceeds.
-fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64, Mode)>) -> Stop {
+fn stopped_by(
+    timing: Timing,
+    limits: &Limits,
+    mode: impl Fn(u32) -> Option<(f64, Mode)>,
+) -> NoMode {
     let name = timing.name();
     let broken = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {
         let misfits = limits.misfits(&mode.figures());
@@ -233,12 +237,12 @@ fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64
     });
     let Some((rate, Some(misfit))) = broken else {
         let text = format!("{name} never reaches the minimum of --h or --v; use a lower minimum");
-        return Stop { text, share: f64::INFINITY };
+        return NoMode { text, share: f64::INFINITY };
     };
     let text = format!(
         "at {} Hz, the lowest rate that meets the minimum of --h and --v, {name} has {}",
         shown(rate),
         misfit.text()
     );
-    Stop { share: misfit.share(), text }
+    NoMode { share: misfit.share(), text }
 }

@@ -10,7 +10,7 @@ const T221: Limits =
 const ARTICLE: &str = "Modeline \"3840x2400@17.1\" 165.00 3840 3848 3880 4008 2400 2402 2404 2406 \
                        +hsync +vsync";
 
-fn found(highest: &Highest, timing: &str) -> Found {
+fn found(highest: &Highest, timing: &str) -> SolvedMode {
     let row = highest.timings.iter().find(|row| row.timing == timing).unwrap();
     row.found.value().unwrap_or_else(|| panic!("{row:?}")).clone()
 }
@@ -91,7 +91,7 @@ fn a_line_that_does_not_fit_says_by_how_much() {
     let limits = Limits { clock_max_mhz: Some(160.0), v_hz: Some([18.0, 60.0]), ..T221 };
     let check = check(parse(ARTICLE).unwrap(), limits, &TIMINGS);
     assert!(!check.fits);
-    let verdicts: Vec<String> = check.limits.iter().map(Judged::verdict).collect();
+    let verdicts: Vec<String> = check.limits.iter().map(CheckedLimit::verdict).collect();
     assert_eq!(verdicts, ["5 MHz above", "fits", "0.89 Hz below"]);
 }
 
@@ -210,7 +210,7 @@ fn what_stops_a_mode_is_named() {
 fn lines_as_people_paste_them() {
     let line = parse(ARTICLE).unwrap();
     assert_eq!((line.mode.hsync, line.mode.vsync), (Some(Sign::Positive), Some(Sign::Positive)));
-    let forms = Forms::of(&line.mode, line.name.as_deref(), None);
+    let forms = Forms::new(&line.mode, line.name.as_deref(), None);
     assert_eq!(forms.xorg, ARTICLE);
     for (program, text) in forms.lines().into_iter().take(3) {
         assert_eq!(parse(text).unwrap().mode, line.mode, "{program}: {text}");
@@ -242,7 +242,7 @@ fn lines_that_are_none() {
 fn the_kernels_form_and_what_it_cannot_say() {
     let forms = |timing: Timing, rate| {
         let mode = timing.mode([1920, 1080], rate).unwrap();
-        Forms::of(&mode, None, Some((timing, rate)))
+        Forms::new(&mode, None, Some((timing, rate)))
     };
     let of = |timing, rate| forms(timing, rate).kernel;
     assert_eq!(of(Timing::Cvt, 60.0), "video=DP-1:1920x1080M@60");
@@ -328,7 +328,7 @@ proptest! {
         rate in 1.0..300.0_f64,
     ) {
         let Some(mode) = timing.mode([width, height], rate) else { return Ok(()) };
-        let forms = Forms::of(&mode, None, Some((timing, rate)));
+        let forms = Forms::new(&mode, None, Some((timing, rate)));
         for (_, line) in forms.lines().into_iter().take(3) {
             let check = check(parse(line).unwrap(), Limits::default(), &TIMINGS);
             prop_assert_eq!(&check.mode, &mode);

@@ -38,11 +38,11 @@ pub struct Model {
     pub source: Source,
     pub text: &'static str,
     /// Traffic, or the reason why this model does not apply.
-    pub moved: Presence<Moved>,
+    pub moved: Presence<RaidTraffic>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Moved {
+pub struct RaidTraffic {
     /// KiB read, if the model distinguishes reads and writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_kib: Option<f64>,
@@ -56,20 +56,20 @@ pub struct Moved {
 
 /// Units (chunks or pages) read and written.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct UnitCount {
     read: u64,
     written: u64,
 }
 
-impl Count {
+impl UnitCount {
     fn plus(self, other: Self, times: u64) -> Self {
         Self { read: self.read + other.read * times, written: self.written + other.written * times }
     }
 
-    fn moved(self, unit_bytes: u64, question: &Question) -> Moved {
+    fn moved(self, unit_bytes: u64, question: &Question) -> RaidTraffic {
         let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
         let moved_kib = kib(self.read) + kib(self.written);
-        Moved {
+        RaidTraffic {
             read_kib: Some(kib(self.read)),
             written_kib: Some(kib(self.written)),
             moved_kib,
@@ -89,7 +89,7 @@ pub fn all(question: &Question) -> Vec<Model> {
         let text = "one write to each disk that has a copy";
         return vec![model("copies", Source::Computed, text, Presence::Present(copies(question)))];
     }
-    let chunk = |count: Count| Presence::Present(count.moved(question.chunk_bytes, question));
+    let chunk = |count: UnitCount| Presence::Present(count.moved(question.chunk_bytes, question));
     vec![
         model(
             "md-pages",
@@ -107,13 +107,13 @@ pub fn all(question: &Question) -> Vec<Model> {
             "article-count",
             Source::Published,
             "3 stripe reads and 4 stripe writes, as counted in the RAID article",
-            article(question, Count { read: 3, written: 4 }),
+            article(question, UnitCount { read: 3, written: 4 }),
         ),
         model(
             "article-steps",
             Source::AsListed,
             "3 reads and 2 writes, the steps listed in the same article",
-            article(question, Count { read: 3, written: 2 }),
+            article(question, UnitCount { read: 3, written: 2 }),
         ),
         model(
             "chunk-rmw",
@@ -136,17 +136,17 @@ pub fn all(question: &Question) -> Vec<Model> {
     ]
 }
 
-fn copies(question: &Question) -> Moved {
+fn copies(question: &Question) -> RaidTraffic {
     let copies = match question.level {
         Level::Raid1 => question.disks,
         Level::Raid10 => 2,
         _ => 1,
     };
-    Count { read: 0, written: u64::from(copies) }.moved(question.write_bytes, question)
+    UnitCount { read: 0, written: u64::from(copies) }.moved(question.write_bytes, question)
 }
 
 /// The article covers only a change within one chunk on four disks of RAID 5.
-fn article(question: &Question, count: Count) -> Presence<Moved> {
+fn article(question: &Question, count: UnitCount) -> Presence<RaidTraffic> {
     if question.level != Level::Raid5 || question.disks != 4 {
         return Presence::absent("the article covers only RAID 5 with 4 disks");
     }
@@ -157,30 +157,30 @@ fn article(question: &Question, count: Count) -> Presence<Moved> {
 }
 
 /// Traffic of a stripe with `touched` written chunks, of which `whole` are written completely.
-type Way = fn(question: &Question, touched: u64, whole: u64) -> Count;
+type Way = fn(question: &Question, touched: u64, whole: u64) -> UnitCount;
 
 /// A way over all stripes of the write, in chunks.
-fn stripes(question: &Question, way: Way) -> Count {
+fn stripes(question: &Question, way: Way) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
     let full = question.write_bytes / (data * chunk);
     let rest = question.write_bytes % (data * chunk);
-    let count = Count::default().plus(way(question, data, data), full);
+    let count = UnitCount::default().plus(way(question, data, data), full);
     if rest == 0 { count } else { count.plus(way(question, rest.div_ceil(chunk), rest / chunk), 1) }
 }
 
 /// Read-modify-write: reads old data and parity, writes new ones.
-fn rmw(question: &Question, touched: u64, _: u64) -> Count {
+fn rmw(question: &Question, touched: u64, _: u64) -> UnitCount {
     let units = touched + u64::from(question.level.parities());
-    Count { read: units, written: units }
+    UnitCount { read: units, written: units }
 }
 
 /// Reconstruct-write: reads the chunks that are not written completely, writes new data and parity.
-fn rcw(question: &Question, touched: u64, whole: u64) -> Count {
+fn rcw(question: &Question, touched: u64, whole: u64) -> UnitCount {
     let written = touched + u64::from(question.level.parities());
-    Count { read: data_chunks(question) - whole, written }
+    UnitCount { read: data_chunks(question) - whole, written }
 }
 
-fn full_stripe(question: &Question) -> Presence<Moved> {
+fn full_stripe(question: &Question) -> Presence<RaidTraffic> {
     let data = data_chunks(question);
     let stripe = data * question.chunk_bytes;
     if !question.write_bytes.is_multiple_of(stripe) {
@@ -190,12 +190,12 @@ fn full_stripe(question: &Question) -> Presence<Moved> {
         ));
     }
     let units = question.write_bytes / stripe * u64::from(question.disks);
-    Presence::Present(Count { read: 0, written: units }.moved(question.chunk_bytes, question))
+    Presence::Present(UnitCount { read: 0, written: units }.moved(question.chunk_bytes, question))
 }
 
 /// md works on rows of pages, one per disk, and reads old data and parity only if that is less than reading the rest
 /// (drivers/md/raid5.c, `handle_stripe_dirtying`).
-fn md(question: &Question) -> Count {
+fn md(question: &Question) -> UnitCount {
     let (data, chunk) = (data_chunks(question), question.chunk_bytes);
     let row = |touched: u64, whole: u64| {
         let [modify, rebuild] = [rmw(question, touched, whole), rcw(question, touched, whole)];
@@ -204,7 +204,7 @@ fn md(question: &Question) -> Count {
     let rows = chunk / PAGE;
     let full = question.write_bytes / (data * chunk);
     let rest = question.write_bytes % (data * chunk);
-    let count = Count::default().plus(row(data, data), full * rows);
+    let count = UnitCount::default().plus(row(data, data), full * rows);
     // In the last stripe: complete chunks, and a partial one up to some page.
     let (before, last) = (rest / chunk, rest % chunk);
     let (pages, part) = (last / PAGE, u64::from(!last.is_multiple_of(PAGE)));
@@ -215,7 +215,7 @@ fn md(question: &Question) -> Count {
 }
 
 /// The measured row of this level, number of disks, chunk and write.
-fn measured(question: &Question) -> Presence<Moved> {
+fn measured(question: &Question) -> Presence<RaidTraffic> {
     let kib = |bytes: u64| bytes.is_multiple_of(1024).then_some((bytes / 1024) as f64);
     let sizes = kib(question.chunk_bytes).zip(kib(question.write_bytes));
     let row = sizes.and_then(|(chunk, write)| {
@@ -223,7 +223,7 @@ fn measured(question: &Question) -> Presence<Moved> {
         let wanted = [level, f64::from(question.disks), chunk, write];
         rows(MEASURED).find(|row| row[..4] == wanted)
     });
-    let moved = row.map(|row| Moved {
+    let moved = row.map(|row| RaidTraffic {
         read_kib: None,
         written_kib: None,
         moved_kib: row[4],

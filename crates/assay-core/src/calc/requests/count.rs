@@ -19,21 +19,21 @@ const MOST_BINS: usize = 7 * 86_400 * 10;
 /// Minimum number of bins for the statistics of bursts.
 const FEWEST_BINS: usize = 10;
 #[derive(Debug)]
-pub struct Counter {
+pub struct RequestCounter {
     names: Vec<String>,
-    devices: Vec<Device>,
+    devices: Vec<DeviceCount>,
     requests: u64,
 }
 
 #[derive(Debug)]
-struct Device {
+struct DeviceCount {
     bytes: u64,
     unit_bytes: u64,
-    classes: BTreeMap<&'static str, Class>,
+    classes: BTreeMap<&'static str, ClassCount>,
 }
 
 #[derive(Debug)]
-struct Class {
+struct ClassCount {
     counted: OfClass,
     /// A bit a unit.
     touched: Pages<u64>,
@@ -46,14 +46,14 @@ struct Class {
     fresh: OverTime,
 }
 
-impl Counter {
+impl RequestCounter {
     pub fn new(devices: impl IntoIterator<Item = (String, u64)>) -> Self {
         let devices: Vec<(String, u64)> = devices.into_iter().collect();
         let most_units = MOST_UNITS / (devices.len() as u64).div_ceil(MANY_DEVICES).max(1);
         let device = |bytes: u64| {
             let unit_bytes =
                 bytes.div_ceil(most_units.max(1)).next_power_of_two().max(SMALLEST_UNIT_BYTES);
-            Device { bytes, unit_bytes, classes: BTreeMap::new() }
+            DeviceCount { bytes, unit_bytes, classes: BTreeMap::new() }
         };
         let (names, devices) =
             devices.into_iter().map(|(name, bytes)| (name, device(bytes))).unzip();
@@ -67,14 +67,14 @@ impl Counter {
         device
             .classes
             .entry(request.class)
-            .or_insert_with(Class::new)
+            .or_insert_with(ClassCount::new)
             .add(request, bytes, unit_bytes);
     }
 
     /// Returns the summary of a recording of this length.
     pub fn finish(self, span_ns: u64, unrecorded: u64, file_bytes: u64) -> Recorded {
-        let finish = |device: Device| {
-            let Device { bytes, unit_bytes, classes } = device;
+        let finish = |device: DeviceCount| {
+            let DeviceCount { bytes, unit_bytes, classes } = device;
             let classes = classes.into_iter();
             let classes =
                 classes.map(|(name, class)| (name.to_owned(), class.finish(unit_bytes, span_ns)));
@@ -85,7 +85,7 @@ impl Counter {
     }
 }
 
-impl Class {
+impl ClassCount {
     fn new() -> Self {
         Self {
             counted: OfClass::default(),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn counted(requests: impl IntoIterator<Item = Request>, span_ns: u64) -> OfClass {
-        let mut counter = Counter::new([("sda".to_owned(), 64 * MIB)]);
+        let mut counter = RequestCounter::new([("sda".to_owned(), 64 * MIB)]);
         for request in requests {
             counter.add(&request);
         }
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn bins_that_have_nothing_take_no_room_and_count() {
         let hour_ns = 3_600_000_000_000;
-        let mut class = Class::new();
+        let mut class = ClassCount::new();
         for hour in 0..20 {
             class.arrive(hour * hour_ns);
         }
@@ -306,7 +306,7 @@ mod tests {
     fn many_devices_have_larger_units_and_few_the_smallest() {
         let unit_bytes = |count: usize| {
             let devices = (0..count).map(|at| (at.to_string(), 256 << 30));
-            Counter::new(devices).devices[0].unit_bytes
+            RequestCounter::new(devices).devices[0].unit_bytes
         };
         assert_eq!((unit_bytes(1), unit_bytes(8)), (4096, 4096));
         assert_eq!((unit_bytes(9), unit_bytes(64)), (8192, 32_768));
@@ -319,14 +319,14 @@ mod tests {
         let found = counted(outside, 1_000_000_000);
         assert_eq!((found.requests, found.touched_bytes), (2, 0));
         assert!(found.distances.is_empty());
-        let mut counter = Counter::new([]);
+        let mut counter = RequestCounter::new([]);
         counter.add(&request(1, 0, 1));
         assert_eq!(counter.finish(1, 0, 0), Recorded { span_ns: 1, ..Recorded::default() });
     }
 
     #[test]
     fn of_a_large_device_units_are_larger_and_the_end_of_it_has_one() {
-        let mut counter = Counter::new([("nvme0n1".to_owned(), 16 << 40)]);
+        let mut counter = RequestCounter::new([("nvme0n1".to_owned(), 16 << 40)]);
         counter.add(&request(1, (16 << 40) - 4096, 1 << 30));
         let found = counter.finish(1, 3, 9);
         let device = &found.devices["nvme0n1"];

@@ -44,16 +44,16 @@ impl OverTime {
     /// Adds the amounts up in steps of at least this length.
     #[must_use]
     pub fn sums_of(self, step_ns: u64) -> Self {
-        self.of(step_ns, u64::saturating_add)
+        self.widened_to(step_ns, u64::saturating_add)
     }
 
     /// Takes the maximum of the amounts in steps of at least this length.
     #[must_use]
     pub fn mosts_of(self, step_ns: u64) -> Self {
-        self.of(step_ns, u64::max)
+        self.widened_to(step_ns, u64::max)
     }
 
-    fn of(mut self, step_ns: u64, join: Join) -> Self {
+    fn widened_to(mut self, step_ns: u64, join: Join) -> Self {
         while self.step_ns < step_ns {
             self.widen(join);
         }

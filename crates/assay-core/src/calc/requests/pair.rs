@@ -9,7 +9,7 @@ use super::{OverTime, by_power, floor_power};
 /// Requests of one kind on one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Side {
+pub struct TraceSide {
     /// How many started over the time.
     pub starts: OverTime,
     /// Number of requests by size, rounded down to a power of two.
@@ -23,28 +23,28 @@ pub struct Side {
 /// Both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pair {
-    pub recorded: Side,
-    pub replayed: Side,
+pub struct TracePair {
+    pub recorded: TraceSide,
+    pub replayed: TraceSide,
     /// For open loops: delays of starts in nanoseconds, the maximum per step of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delays_ns: Option<OverTime>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Sides {
+pub struct GatheredSides {
     kinds: BTreeMap<&'static str, Gathered>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Gathered {
-    side: Side,
+    side: TraceSide,
     /// Where the one before it ended.
     end: Option<u64>,
     behind: Option<OverTime>,
 }
 
-impl Sides {
+impl GatheredSides {
     /// Adds a request that starts at a moment; `place` is its offset and size in bytes.
     pub fn add(&mut self, kind: &'static str, at_ns: u64, place: Option<(u64, u64)>) {
         let own = self.kinds.entry(kind).or_default();
@@ -64,11 +64,11 @@ impl Sides {
     }
 
     /// Pairs these recorded requests with the replayed ones.
-    pub fn beside(self, mut played: Self) -> BTreeMap<String, Pair> {
+    pub fn beside(self, mut played: Self) -> BTreeMap<String, TracePair> {
         let pair = |(kind, recorded): (&'static str, Gathered)| {
             let played = played.kinds.remove(kind).unwrap_or_default();
             let (recorded, behind, played) = (recorded.side, played.behind, played.side);
-            (kind.to_owned(), Pair { recorded, replayed: played, delays_ns: behind })
+            (kind.to_owned(), TracePair { recorded, replayed: played, delays_ns: behind })
         };
         self.kinds.into_iter().map(pair).collect()
     }
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn a_side_has_starts_sizes_and_distances_of_each_kind() {
-        let mut recorded = Sides::default();
+        let mut recorded = GatheredSides::default();
         for at in 0..10 {
             recorded.add("read", at * MS, Some((at * 8192, 4096)));
         }
         recorded.add("flush", 0, None);
-        let mut played = Sides::default();
+        let mut played = GatheredSides::default();
         played.add("read", MS, Some((0, 5000)));
         played.behind("read", 0, MS);
         let found = recorded.beside(played);
@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(read.delays_ns.as_ref().map(|own| own.amounts.clone()), Some(vec![MS]));
         let flush = &found["flush"];
         assert!(flush.recorded.sizes.is_empty() && flush.delays_ns.is_none());
-        assert_eq!(flush.replayed, Side::default());
+        assert_eq!(flush.replayed, TraceSide::default());
         let text = serde_json::to_string(&found).unwrap();
-        assert_eq!(serde_json::from_str::<BTreeMap<String, Pair>>(&text).unwrap(), found);
+        assert_eq!(serde_json::from_str::<BTreeMap<String, TracePair>>(&text).unwrap(), found);
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct UnitName {
     exact_case: &'static [&'static str],
 }
 
-pub(super) struct Measure {
+pub(super) struct UnitFamily {
     pub units: &'static [UnitName],
     /// For messages: "unit of time".
     noun: &'static str,
@@ -33,7 +33,7 @@ const fn unit(
 }
 
 /// Units of bytes: powers of 1024 first, because the first exact unit wins.
-pub(super) static BYTES: Measure = Measure {
+pub(super) static BYTES: UnitFamily = UnitFamily {
     units: &[
         unit("B", 1, &["byte", "bytes"], &["B"]),
         unit("KiB", 1 << 10, &["KiB", "Ki", "k"], &[]),
@@ -55,7 +55,7 @@ pub(super) static BYTES: Measure = Measure {
     most: "16 EiB",
 };
 
-pub(super) static TIME: Measure = Measure {
+pub(super) static TIME: UnitFamily = UnitFamily {
     units: &[
         unit("ns", 1, &["ns", "nsec", "nanosecond", "nanoseconds"], &[]),
         unit(
@@ -76,7 +76,7 @@ pub(super) static TIME: Measure = Measure {
 };
 
 /// Reads an amount of a measure, rounded to whole smallest units.
-pub(super) fn amount(text: &str, measure: &Measure) -> Result<u64, UnitError> {
+pub(super) fn amount(text: &str, measure: &UnitFamily) -> Result<u64, UnitError> {
     let (number, name) = split(text, measure.offer)?;
     if name.is_empty() {
         return if number.is_zero() { Ok(0) } else { Err(without_unit(number.text, measure)) };
@@ -157,21 +157,21 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     Ok((Number { text: number }, name.trim()))
 }
 
-fn find<'m>(name: &str, measure: &'m Measure) -> Option<&'m UnitName> {
+fn find<'m>(name: &str, measure: &'m UnitFamily) -> Option<&'m UnitName> {
     measure.units.iter().find(|unit| {
         unit.exact_case.contains(&name)
             || unit.any_case.iter().any(|spelling| spelling.to_lowercase() == name.to_lowercase())
     })
 }
 
-fn without_unit(number: &str, measure: &Measure) -> UnitError {
+fn without_unit(number: &str, measure: &UnitFamily) -> UnitError {
     let [first, second, third] = measure.offer;
     UnitError(format!(
         "`{number}` has no unit; use {number} {first}, {number} {second} or {number} {third}"
     ))
 }
 
-fn wrong_unit(number: &str, name: &str, measure: &Measure) -> UnitError {
+fn wrong_unit(number: &str, name: &str, measure: &UnitFamily) -> UnitError {
     if let Some(power) = ambiguous(name, measure) {
         return UnitError(format!(
             "`{name}` may mean bits; use {number} {power}iB (powers of 1024) or {number} {}B (powers of ten)",
@@ -187,14 +187,14 @@ fn wrong_unit(number: &str, name: &str, measure: &Measure) -> UnitError {
 }
 
 /// `Mb`, `mb`, `kb`: the prefix of a unit whose `b` may mean bits.
-fn ambiguous(name: &str, measure: &Measure) -> Option<&'static str> {
+fn ambiguous(name: &str, measure: &UnitFamily) -> Option<&'static str> {
     let sized = measure.units.iter().any(|unit| unit.name == "KiB");
     let letter = name.strip_suffix(['b', 'B']).filter(|_| sized)?;
     ["K", "M", "G", "T", "P", "E"].into_iter().find(|power| power.eq_ignore_ascii_case(letter))
 }
 
 /// Returns the unit with the spelling nearest to `name`.
-fn nearest(name: &str, measure: &Measure) -> &'static str {
+fn nearest(name: &str, measure: &UnitFamily) -> &'static str {
     let name = name.to_lowercase();
     let distance_to = |unit: &UnitName| {
         let spellings = unit.any_case.iter().chain(unit.exact_case).chain([&unit.name]);

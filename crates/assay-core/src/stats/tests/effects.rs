@@ -34,7 +34,7 @@ fn effects_and_their_contrasts_give_the_known_answers() {
 }
 
 /// Two groups of two members in one block; the first of each is left out.
-fn square(values: &[f64]) -> Option<crate::stats::Effects> {
+fn square(values: &[f64]) -> Option<crate::stats::FittedEffects> {
     fit_effects(3, &[vec![0], vec![0, 1], vec![0, 2], vec![0, 1, 2]], values)
 }
 

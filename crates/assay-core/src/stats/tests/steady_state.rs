@@ -17,7 +17,8 @@ fn file() -> Value {
 /// The first steady window, and its last round from 1.
 fn snia(rounds: &[f64]) -> Option<(usize, SniaWindow)> {
     let windows = rounds.windows(SNIA_ROUNDS).zip(SNIA_ROUNDS..);
-    let mut found = windows.map(|(window, round)| (round, SniaWindow::of(window).unwrap()));
+    let mut found =
+        windows.map(|(window, round)| (round, SniaWindow::from_rounds(window).unwrap()));
     found.find(|(_, window)| window.is_steady())
 }
 
@@ -62,20 +63,20 @@ fn the_series_of_the_protocol() {
 #[test]
 fn the_window_follows_the_text_where_others_do_not() {
     // Range 15% and no rise, but a value 11.7% above the mean of 103.
-    let peak = SniaWindow::of(&[100.0, 100.0, 115.0, 100.0, 100.0]).unwrap();
+    let peak = SniaWindow::from_rounds(&[100.0, 100.0, 115.0, 100.0, 100.0]).unwrap();
     close(peak.mean, 103.0, 1e-12);
     assert!(peak.is_steady() && 115.0 > 1.1 * peak.mean, "{peak:?}");
     // All within 7.5% of the mean, on a line that rises by 15% of it.
-    let line = SniaWindow::of(&[92.5, 96.25, 100.0, 103.75, 107.5]).unwrap();
+    let line = SniaWindow::from_rounds(&[92.5, 96.25, 100.0, 103.75, 107.5]).unwrap();
     close(line.rise, 15.0, 1e-12);
     close(line.range, 15.0, 1e-12);
     assert!(!line.is_steady(), "{line:?}");
     // A range of 21% on a line that falls by 8.4%, which a slope alone would let pass.
-    let wide = SniaWindow::of(&[100.0, 110.5, 89.5, 110.5, 89.5]).unwrap();
+    let wide = SniaWindow::from_rounds(&[100.0, 110.5, 89.5, 110.5, 89.5]).unwrap();
     close(wide.rise, 8.4, 1e-12);
     assert!(wide.range > 0.2 * wide.mean && !wide.is_steady(), "{wide:?}");
     // The same line downwards: the sign does not count.
-    let down = SniaWindow::of(&[104.0, 102.0, 100.0, 98.0, 96.0]).unwrap();
+    let down = SniaWindow::from_rounds(&[104.0, 102.0, 100.0, 98.0, 96.0]).unwrap();
     close(down.rise, 8.0, 1e-12);
     assert!(down.is_steady() && down.slope_per_round < 0.0, "{down:?}");
 }
@@ -83,9 +84,9 @@ fn the_window_follows_the_text_where_others_do_not() {
 #[test]
 fn a_window_of_another_length_or_without_numbers_is_none() {
     for rounds in [&[1.0; SNIA_ROUNDS - 1][..], &[1.0; SNIA_ROUNDS + 1], &[f64::NAN; SNIA_ROUNDS]] {
-        assert_eq!(SniaWindow::of(rounds), None, "{rounds:?}");
+        assert_eq!(SniaWindow::from_rounds(rounds), None, "{rounds:?}");
     }
-    assert!(!SniaWindow::of(&[0.0; SNIA_ROUNDS]).unwrap().is_steady(), "nothing is done");
+    assert!(!SniaWindow::from_rounds(&[0.0; SNIA_ROUNDS]).unwrap().is_steady(), "nothing is done");
 }
 
 /// R9 b: how many series of 25 independent rounds ever look steady.

@@ -1,20 +1,24 @@
 //! `verdict`.
 
-use crate::stats::{Sample, Verdict, judge, log_ratios};
+use crate::stats::{Sample, StatVerdict, judge, log_ratios};
 use proptest::prelude::*;
 
 use super::common::share;
 
 const MARGIN: f64 = 0.05;
 
-fn verdict(interval: [f64; 2], equivalence: [f64; 2], higher_is_better: bool) -> (Verdict, bool) {
+fn verdict(
+    interval: [f64; 2],
+    equivalence: [f64; 2],
+    higher_is_better: bool,
+) -> (StatVerdict, bool) {
     let found = judge(interval, equivalence, MARGIN, higher_is_better);
     (found.verdict, found.within_margin)
 }
 
 #[test]
 fn the_table_of_verdicts() {
-    use Verdict::{Better, Equivalent, Inconclusive, Worse};
+    use StatVerdict::{Better, Equivalent, Inconclusive, Worse};
     let (small, large) = ([0.01, 0.03], [0.01, 0.06]);
     for (interval, equivalence, expected) in [
         ([0.01, 0.07], large, (Better, false)),
@@ -51,11 +55,13 @@ fn the_known_answers_of_the_protocol() {
         judge(sample.interval(0.05).unwrap(), sample.interval(0.1).unwrap(), margin, true)
     };
     let found = judged(&[520.0, 540.0, 510.0, 531.0, 515.0], 0.05);
-    assert_eq!((found.verdict, found.within_margin), (Verdict::Better, false));
+    assert_eq!((found.verdict, found.within_margin), (StatVerdict::Better, false));
     let near = [502.0, 509.0, 497.0, 506.0, 495.0];
-    for (margin, expected) in
-        [(0.05, Verdict::Equivalent), (0.01, Verdict::Equivalent), (0.005, Verdict::Inconclusive)]
-    {
+    for (margin, expected) in [
+        (0.05, StatVerdict::Equivalent),
+        (0.01, StatVerdict::Equivalent),
+        (0.005, StatVerdict::Inconclusive),
+    ] {
         assert_eq!(judged(&near, margin).verdict, expected);
     }
 }
@@ -64,7 +70,7 @@ fn the_known_answers_of_the_protocol() {
 #[test]
 fn simulation_of_one_comparison() {
     let sd = 0.01;
-    let rate = |seed: u64, mean: f64, margin: f64, wanted: &[Verdict]| {
+    let rate = |seed: u64, mean: f64, margin: f64, wanted: &[StatVerdict]| {
         share(seed, 4000, |random| {
             let logs: Vec<f64> = (0..5).map(|_| mean + sd * random.normal()).collect();
             let sample = Sample::of(&logs).unwrap();
@@ -73,14 +79,14 @@ fn simulation_of_one_comparison() {
         })
     };
     let two_sd = (2.0 * sd).exp_m1();
-    let false_positives = rate(1, 0.0, 0.05, &[Verdict::Better, Verdict::Worse]);
+    let false_positives = rate(1, 0.0, 0.05, &[StatVerdict::Better, StatVerdict::Worse]);
     assert!((0.03..=0.072).contains(&false_positives), "{false_positives}");
-    let found = rate(2, 2.0 * sd, 0.05, &[Verdict::Better]);
+    let found = rate(2, 2.0 * sd, 0.05, &[StatVerdict::Better]);
     assert!(found >= 0.87, "{found}");
-    assert_eq!(rate(3, 2.0 * sd, 0.05, &[Verdict::Worse]), 0.0);
-    let wrongly_equivalent = rate(4, two_sd.ln_1p(), two_sd, &[Verdict::Equivalent]);
+    assert_eq!(rate(3, 2.0 * sd, 0.05, &[StatVerdict::Worse]), 0.0);
+    let wrongly_equivalent = rate(4, two_sd.ln_1p(), two_sd, &[StatVerdict::Equivalent]);
     assert!(wrongly_equivalent <= 0.072, "{wrongly_equivalent}");
-    let equivalent = rate(5, 0.0, two_sd, &[Verdict::Equivalent]);
+    let equivalent = rate(5, 0.0, two_sd, &[StatVerdict::Equivalent]);
     assert!(equivalent >= 0.87, "{equivalent}");
 }
 
@@ -94,7 +100,7 @@ proptest! {
         let up = verdict(interval, inner, true);
         prop_assert_eq!(verdict(mirrored(interval), mirrored(inner), false), up);
         let excludes = interval[0] > 0.0 || interval[1] < 0.0;
-        prop_assert_eq!(matches!(up.0, Verdict::Better | Verdict::Worse), excludes);
+        prop_assert_eq!(matches!(up.0, StatVerdict::Better | StatVerdict::Worse), excludes);
         prop_assert!(excludes || !up.1);
     }
 }

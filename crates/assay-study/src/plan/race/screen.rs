@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::draws::Draws;
-use assay_core::stats::{Effects, fit_effects, t_quantile};
+use assay_core::stats::{FittedEffects, fit_effects, t_quantile};
 
 use super::{Left, RaceState, Run, Why, counted};
 use crate::plan::{budget, order};
@@ -266,7 +266,7 @@ impl EffectModel {
     }
 
     /// The effects and the quantile for dropping levels. `None` if effects cannot be separated.
-    fn fit(&self, rows: &[(u32, &[Option<usize>], f64)]) -> Option<(Effects, f64)> {
+    fn fit(&self, rows: &[(u32, &[Option<usize>], f64)]) -> Option<(FittedEffects, f64)> {
         let mut places = Vec::with_capacity(rows.len());
         for (pass, levels, _) in rows {
             let mut row = vec![*self.passes.get(pass)?];
@@ -293,7 +293,7 @@ impl EffectModel {
             .unwrap_or(EffectSlot::Nowhere)
     }
 
-    fn best(&self, fit: &Effects, factor: usize) -> Option<usize> {
+    fn best(&self, fit: &FittedEffects, factor: usize) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for level in 0..self.effects.get(factor)?.len() {
             let effect = match self.place(factor, level) {
@@ -310,7 +310,7 @@ impl EffectModel {
 
     fn beside(
         &self,
-        fit: &Effects,
+        fit: &FittedEffects,
         t: f64,
         factor: usize,
         levels: [usize; 2],

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal};
-use assay_core::calc::flash_time::{self, FlashTime, Question, Speed};
+use assay_core::calc::flash_time::{self, FlashTime, FlashTimeQuestion, Speed};
 use assay_core::calc::{bytes_per_s, number};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
@@ -55,7 +55,7 @@ pub fn run(system: &dyn System, arguments: &FlashTimeArguments) -> Outcome<Strin
     if speeds.is_empty() {
         return Err(mistake!("no speed; add --iops 19 or --rate 20MB/s"));
     }
-    let answer = flash_time::compute(&Question {
+    let answer = flash_time::compute(&FlashTimeQuestion {
         area_bytes: arguments.area.0,
         block_bytes: arguments.block.0,
         speeds,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use assay_core::calc::edid::{self, Monitor};
+use assay_core::calc::edid::{self, EdidMonitor};
 use assay_core::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
 use assay_core::calc::{number, pair, size_of};
 use assay_core::failure::{Failure, Outcome};
@@ -101,7 +101,7 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
     let limits = given.or(monitor.as_ref().map(|monitor| monitor.limits).unwrap_or_default());
     let is_all_given =
         given.clock_max_mhz.is_some() && given.h_khz.is_some() && given.v_hz.is_some();
-    if let Some(Monitor { doubt: Some(doubt), limits, .. }) = &monitor
+    if let Some(EdidMonitor { doubt: Some(doubt), limits, .. }) = &monitor
         && limits.is_empty()
         && !is_all_given
     {
@@ -156,7 +156,7 @@ fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
     Ok(timings)
 }
 
-fn monitor(system: &dyn System, path: &Path) -> Outcome<Monitor> {
+fn monitor(system: &dyn System, path: &Path) -> Outcome<EdidMonitor> {
     let wrong = |why: String| mistake!("{}: {why}", path.display());
     let status = system.status(path).map_err(|error| wrong(error.to_string()))?;
     if status.kind != FileKind::File || status.size_bytes > LARGEST_EDID {

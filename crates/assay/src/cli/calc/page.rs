@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::super::output;
-use assay_core::calc::Answer;
+use assay_core::calc::CalcAnswer;
 use assay_machine::system::System;
 use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
@@ -64,7 +64,7 @@ impl Page {
         result: &T,
     ) -> String {
         if json {
-            let answer = Answer::new(calculation, result);
+            let answer = CalcAnswer::new(calculation, result);
             return serde_json::to_string_pretty(&answer).unwrap_or_default();
         }
         self.rendered(output::columns(system), output::colour(system))

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal};
-use assay_core::calc::zram::{self, MEASURED, Question, Wanted, Zram};
+use assay_core::calc::zram::{self, MEASURED, Question, Zram, ZramSize};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Percent};
@@ -62,7 +62,7 @@ pub fn run(system: &dyn System, arguments: &ZramArguments) -> Outcome<String> {
     }
     let wanted = arguments
         .size
-        .map_or(Wanted::Share(arguments.share.fraction()), |Bytes(size)| Wanted::Size(size));
+        .map_or(ZramSize::Share(arguments.share.fraction()), |Bytes(size)| ZramSize::Size(size));
     let answer = zram::compute(&Question {
         memory_bytes: arguments.memory.0,
         ratio: arguments.ratio,

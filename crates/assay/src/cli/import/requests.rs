@@ -11,7 +11,7 @@ use crate::store;
 use crate::watch::record::{self, Wish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
 use assay_analysis::import::{self, HEAD_BYTES, Reads};
-use assay_core::calc::requests::{Counter, Recorded, Request};
+use assay_core::calc::requests::{Recorded, Request, RequestCounter};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Means};
@@ -167,7 +167,7 @@ fn written(
     refused: &dyn Fn(io::Error) -> Failure,
 ) -> Outcome<Recorded> {
     let named = told.devices.iter().map(|own| (own.name.clone(), own.bytes));
-    let mut counter = Counter::new(named);
+    let mut counter = RequestCounter::new(named);
     let (mut span_ns, mut failed) = (0, None);
     let again = read(system, text, &mut |request| {
         if failed.is_none() {

@@ -25,10 +25,10 @@
 //!
 //! Supported means that the printed numbers agree with the claim, not that it is true elsewhere.
 
-use assay_core::calc::modeline::{self, Better, Check, Limits, TIMINGS};
+use assay_core::calc::modeline::{self, BetterMode, Limits, ModeCheck, TIMINGS};
 use assay_core::presence::Presence;
 use assay_core::reference::Library;
-use assay_core::reference::sheet::{Printed, Sheet, SheetRow};
+use assay_core::reference::sheet::{RoundedNumber, Sheet, SheetRow};
 use assay_core::stats::{Sample, welch};
 
 /// Maximum plausible scatter of repeats on an unobserved machine, as a fraction: measured for repeats of one program on
@@ -74,7 +74,7 @@ fn text<'a>(row: SheetRow<'a>, column: &str) -> &'a str {
 }
 
 fn says(printed: &str, amount: f64) -> bool {
-    Printed::parse(printed).unwrap().says(amount)
+    RoundedNumber::parse(printed).unwrap().says(amount)
 }
 
 /// Returns the scatter of single runs, as a fraction of each mean, above which the difference of two means of five runs
@@ -235,7 +235,7 @@ fn prose() -> Vec<Judged> {
 }
 
 /// Checks a published mode against its limits; its pixel clock is the highest known to work.
-fn checked(name: &str) -> Check {
+fn checked(name: &str) -> ModeCheck {
     let sheet = sheet("modelines.csv");
     let row = sheet.one(&[("name", name)]).unwrap();
     let value = |column| row.positive(column).unwrap();
@@ -250,7 +250,7 @@ fn checked(name: &str) -> Check {
 
 fn modes() -> Vec<Judged> {
     let (monitor, guest) = (checked("3840x2400@17.1"), checked("2880x1800C"));
-    let Presence::Present(Better { is_better, .. }) = &monitor.better else {
+    let Presence::Present(BetterMode { is_better, .. }) = &monitor.better else {
         panic!("no formula gives a mode");
     };
     vec![

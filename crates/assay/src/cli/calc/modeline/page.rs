@@ -1,9 +1,9 @@
 //! Output of the mode calculations.
 
 use super::super::page::{Page, decimal};
-use assay_core::calc::edid::Monitor;
+use assay_core::calc::edid::EdidMonitor;
 use assay_core::calc::modeline::{
-    At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, TimingRow,
+    At, BetterMode, CheckedLimit, Figures, Forms, Highest, Limits, ModeCheck, SolvedMode, TimingRow,
 };
 use assay_core::presence::Presence;
 use assay_report::document::{Row, Tone};
@@ -11,7 +11,7 @@ use assay_report::document::{Row, Tone};
 const CAUTION: &str =
     "Assay applied nothing. A mode beyond the monitor's stated limits may damage the monitor.";
 
-pub fn monitor_words(monitor: &Monitor) -> String {
+pub fn monitor_words(monitor: &EdidMonitor) -> String {
     let name = monitor.name.as_deref().unwrap_or("an unnamed monitor");
     let doubt = monitor.doubt.as_ref().map(|doubt| format!("; {doubt}; give --clock, --h and --v"));
     format!("{name} (EDID {}); options override it{}", monitor.version, doubt.unwrap_or_default())
@@ -60,7 +60,7 @@ fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
         Presence::Present(found) => found,
     };
     let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
-    let fits = found.limits.iter().filter(|judged| !judged.fits).map(Judged::verdict);
+    let fits = found.limits.iter().filter(|judged| !judged.fits).map(CheckedLimit::verdict);
     let fits: Vec<String> = fits.collect();
     let cells = vec![
         tried.timing.to_owned(),
@@ -88,7 +88,7 @@ fn timings(page: &mut Page, tried: &[TimingRow], best: Option<&str>) {
     page.text(vec![titles.collect::<Vec<_>>().join(" ")]);
 }
 
-fn found_of<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a Found> {
+fn found_of<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a SolvedMode> {
     tried.iter().find(|tried| tried.timing == name)?.found.value()
 }
 
@@ -119,7 +119,7 @@ pub fn highest(highest: &Highest, monitor: Option<String>) -> Page {
     page
 }
 
-fn remarks(page: &mut Page, found: &Found) {
+fn remarks(page: &mut Page, found: &SolvedMode) {
     let caution = std::iter::once(CAUTION.to_owned());
     let all = found.remarks.iter().chain(&found.forms.remarks).cloned().chain(caution);
     page.list("Remarks", all.collect());
@@ -130,7 +130,7 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
     let mut page = Page::new(title);
     page.facts(given(&at.limits, monitor));
     timings(&mut page, &at.timings, None);
-    let found: Vec<(&TimingRow, &Found)> =
+    let found: Vec<(&TimingRow, &SolvedMode)> =
         at.timings.iter().filter_map(|tried| Some((tried, tried.found.value()?))).collect();
     if let [(_, only)] = found[..] {
         remarks(&mut page, only);
@@ -146,7 +146,7 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
     page
 }
 
-pub fn check(check: &Check, monitor: Option<String>) -> Page {
+pub fn check(check: &ModeCheck, monitor: Option<String>) -> Page {
     let size = size_words([check.mode.h[0], check.mode.v[0]]);
     let mut page = Page::new(format!("assay calc: check of a {size} mode"));
     page.text(vec![verdict(check)]);
@@ -184,7 +184,7 @@ pub fn check(check: &Check, monitor: Option<String>) -> Page {
     page
 }
 
-fn fields(check: &Check) -> &'static str {
+fn fields(check: &ModeCheck) -> &'static str {
     match (check.mode.interlace, check.mode.doublescan) {
         (true, true) => ", counted in fields, each line sent twice",
         (true, false) => ", counted in fields",
@@ -193,7 +193,7 @@ fn fields(check: &Check) -> &'static str {
     }
 }
 
-fn verdict(check: &Check) -> String {
+fn verdict(check: &ModeCheck) -> String {
     let Figures { h_khz, v_hz, .. } = &check.figures;
     let figures = format!("{h_khz:.3} kHz, {v_hz:.3} Hz");
     let broken: Vec<String> = check
@@ -209,7 +209,7 @@ fn verdict(check: &Check) -> String {
     }
 }
 
-fn limit_row(judged: &Judged) -> Row {
+fn limit_row(judged: &CheckedLimit) -> Row {
     let cells = vec![
         format!("--{}", judged.limit),
         judged.allowed(),
@@ -220,10 +220,10 @@ fn limit_row(judged: &Judged) -> Row {
     if judged.fits { row } else { row.toned(Tone::Bad) }
 }
 
-fn better_words(better: &Presence<Better>) -> String {
+fn better_words(better: &Presence<BetterMode>) -> String {
     match better {
         Presence::Absent(reason) => format!("No better mode found: {reason}."),
-        Presence::Present(Better { is_better, timing, title, found }) => {
+        Presence::Present(BetterMode { is_better, timing, title, found }) => {
             let figures = figure_words(&found.figures);
             let best = format!("{} Hz with {timing} ({title}): {figures}", rate(found.nominal_hz));
             if *is_better {
