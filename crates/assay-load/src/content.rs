@@ -7,7 +7,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use crate::fresh::Fresh;
+use crate::fresh::FreshContent;
 use crate::random::{Purpose, generator};
 use crate::{Class, Job, Mix};
 
@@ -73,7 +73,7 @@ pub(crate) enum Filler {
     /// Reads share the buffers, so zeros must be rewritten.
     Zero,
     /// Fresh pseudo-random bytes, in each piece as many as do not compress.
-    Fresh(Fresh),
+    Fresh(FreshContent),
     /// The read data, with a few bytes of each sector changed.
     Change(Xoshiro256PlusPlus),
 }
@@ -87,7 +87,7 @@ impl Filler {
             _ if !job.has(Class::Write) => Self::Nothing,
             Content::Zero if !job.has(Class::Read) => Self::Nothing,
             Content::Zero => Self::Zero,
-            Content::Random | Content::Partly(_) => Self::Fresh(Fresh::new(job, thread)),
+            Content::Random | Content::Partly(_) => Self::Fresh(FreshContent::new(job, thread)),
         }
     }
 

@@ -5,20 +5,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::access::MOST_ZONES;
 use crate::random::below;
-use crate::scatter::Scatter;
+use crate::scatter::Permutation;
 use crate::{Access, Zones};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {
     Uniform { places: u64 },
-    Zipf { law: Zipf, scatter: Scatter },
-    Pareto { places: u64, power: f64, scatter: Scatter },
-    Zones { places: u64, zones: [Part; MOST_ZONES], count: usize },
+    Zipf { law: Zipf, scatter: Permutation },
+    Pareto { places: u64, power: f64, scatter: Permutation },
+    Zones { places: u64, zones: [ZonePart; MOST_ZONES], count: usize },
 }
 
 /// A zone: draws of percent below this, and not below the one before, go to its places.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct ZonePart {
     below: u64,
     first: u64,
     /// 0 if there are fewer places than zones.
@@ -26,8 +26,8 @@ pub(crate) struct Part {
 }
 
 /// Divides the places among the zones: at least one each, if there are enough.
-fn parts(zones: &Zones, places: u64) -> [Part; MOST_ZONES] {
-    let mut parts = [Part::default(); MOST_ZONES];
+fn parts(zones: &Zones, places: u64) -> [ZonePart; MOST_ZONES] {
+    let mut parts = [ZonePart::default(); MOST_ZONES];
     let count = zones.all().len() as u64;
     let (mut below, mut area, mut first) = (0, 0, 0);
     for ((index, zone), part) in (0..).zip(zones.all()).zip(&mut parts) {
@@ -35,7 +35,7 @@ fn parts(zones: &Zones, places: u64) -> [Part; MOST_ZONES] {
         area += u128::from(zone.area_percent);
         let end = (u128::from(places) * area / 100) as u64;
         let end = end.max(index + 1).min(places.saturating_sub(count - 1 - index)).max(first);
-        *part = Part { below, first, places: end - first };
+        *part = ZonePart { below, first, places: end - first };
         first = end;
     }
     parts
@@ -45,7 +45,7 @@ impl Draw {
     /// A distribution over `places`, at least 1. The seed alone scatters the ranks, so all threads agree.
     pub(crate) fn new(access: Access, places: u64, seed: u64) -> Self {
         let places = places.max(1);
-        let scatter = Scatter::new(places, seed);
+        let scatter = Permutation::new(places, seed);
         match access {
             Access::Uniform => Self::Uniform { places },
             Access::Zipf(theta) => Self::Zipf { law: Zipf::new(places, theta.value()), scatter },
@@ -190,7 +190,7 @@ mod tests {
 
     /// The same by rank: undoes the bijection.
     fn by_rank(access: &str, places: u64) -> Vec<u64> {
-        let (counts, scatter) = (counts(access, places), Scatter::new(places, 5));
+        let (counts, scatter) = (counts(access, places), Permutation::new(places, 5));
         (0..places).map(|rank| counts[scatter.at(rank) as usize]).collect()
     }
 

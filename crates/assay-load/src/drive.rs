@@ -13,8 +13,8 @@ use hdrhistogram::Histogram;
 use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
-use crate::latency::{Book, Found};
-use crate::pattern::{Classes, Place, Walk, share};
+use crate::latency::{Book, ThreadLatencies};
+use crate::pattern::{BlockPlace, Classes, Walk, share};
 use crate::schedule::Starts;
 use crate::spent::Spent;
 use crate::sync::{SyncTimes, Syncs};
@@ -33,7 +33,7 @@ pub(crate) struct Worker<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Part {
-    pub(crate) found: Found,
+    pub(crate) found: ThreadLatencies,
     pub(crate) submitted_ns: u64,
     pub(crate) queue: QueueFacts,
     pub(crate) notes: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Part {
 pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part>, LoadError> {
     let setup =
         Setup { job: worker.job, kind: worker.kind, target: worker.target, thread: worker.thread };
-    let mut drive = Drive::new(E::open(&setup)?, worker);
+    let mut drive = DriveLoop::new(E::open(&setup)?, worker);
     if !worker.control.all_ready() || worker.control.stop_asked() || drive.left == 0 {
         return Ok(None);
     }
@@ -104,13 +104,13 @@ const BEGINS: [Move; Class::ALL.len()] =
     [Move::Read, Move::Write, Move::Read, Move::Trim, Move::Zero, Move::Sync];
 
 impl Flight {
-    fn new(class: Class, Place { offset, bytes }: Place) -> Self {
+    fn new(class: Class, BlockPlace { offset, bytes }: BlockPlace) -> Self {
         let way = BEGINS[class as usize];
         Self { class, way, offset, bytes, synced: false, submitted: 0, intended: 0 }
     }
 
-    fn of(Step { offset, bytes, act, .. }: Step) -> Self {
-        Self { synced: act == Act::Fua, ..Self::new(act.class(), Place { offset, bytes }) }
+    fn from_step(Step { offset, bytes, act, .. }: Step) -> Self {
+        Self { synced: act == Act::Fua, ..Self::new(act.class(), BlockPlace { offset, bytes }) }
     }
 
     /// Returns whether a rewrite still has to write.
@@ -161,7 +161,7 @@ impl From<&Flight> for Alike {
     }
 }
 
-struct Drive<E> {
+struct DriveLoop<E> {
     engine: E,
     walk: Walk,
     classes: Classes,
@@ -196,7 +196,7 @@ struct Drive<E> {
     resting: VecDeque<(u64, u32)>,
 }
 
-impl<'a, E: Engine<'a>> Drive<E> {
+impl<'a, E: Engine<'a>> DriveLoop<E> {
     fn new(engine: E, worker: &Worker<'a>) -> Self {
         let (job, thread) = (worker.job, worker.thread);
         let depth = job.depth as usize;
@@ -218,7 +218,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             wait_for: job.wait_for as usize,
             all,
             left: all,
-            flights: vec![Flight::new(Class::Read, Place { offset: 0, bytes: 0 }); depth],
+            flights: vec![Flight::new(Class::Read, BlockPlace { offset: 0, bytes: 0 }); depth],
             free: (0..job.depth).rev().collect(),
             halfway: Vec::with_capacity(depth),
             batch: Vec::with_capacity(depth),

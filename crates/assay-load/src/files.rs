@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::content::fill_random;
-use crate::gate::{Control, Guard};
+use crate::gate::{Control, RunGuard};
 use crate::random::{Purpose, below, generator};
 use crate::spent::Spent;
 use crate::{LoadError, Pattern, new_histogram};
@@ -123,10 +123,10 @@ pub struct FileTree<'a> {
     root: BorrowedFd<'a>,
     /// Random bytes; each file uses a part.
     content: Vec<u8>,
-    shares: Vec<Share>,
+    shares: Vec<FileShare>,
 }
 
-struct Share {
+struct FileShare {
     first: u32,
     paths: Paths,
     /// Number of existing files, from the first on.
@@ -136,7 +136,7 @@ struct Share {
     buffer: Vec<u8>,
 }
 
-struct Part {
+struct PhasePart {
     operations: u64,
     start_ns: u64,
     end_ns: u64,
@@ -145,7 +145,7 @@ struct Part {
 }
 
 #[derive(Clone, Copy)]
-struct Task<'a> {
+struct FileTask<'a> {
     act: FileAct,
     job: &'a FileJob,
     root: BorrowedFd<'a>,
@@ -167,7 +167,7 @@ impl<'a> FileTree<'a> {
                 source: errno.into(),
             })?;
         }
-        let shares = (0..job.threads).map(|thread| Share::new(job, thread)).collect();
+        let shares = (0..job.threads).map(|thread| FileShare::new(job, thread)).collect();
         Ok(Self { job: job.clone(), root, content, shares })
     }
 
@@ -182,7 +182,7 @@ impl<'a> FileTree<'a> {
             share.put_in_order(act, &self.job, thread);
         }
         let control = Control::new(self.job.threads, stop);
-        let task = Task {
+        let task = FileTask {
             act,
             job: &self.job,
             root: self.root,
@@ -233,13 +233,13 @@ fn check(job: &FileJob) -> Result<(), LoadError> {
     Ok(())
 }
 
-impl Share {
+impl FileShare {
     fn new(job: &FileJob, thread: u32) -> Self {
         let part = |thread: u32| u64::from(job.files) * u64::from(thread) / u64::from(job.threads);
         let (first, end) = (part(thread) as u32, part(thread + 1) as u32);
         Self {
             first,
-            paths: Paths::of(job, first..end),
+            paths: Paths::new(job, first..end),
             made: 0,
             renamed: vec![false; (end - first) as usize],
             order: Vec::new(),
@@ -263,7 +263,7 @@ impl Share {
     }
 
     /// Processes every file in turn; `None` if another thread failed before.
-    fn work(&mut self, task: &Task<'_>) -> Result<Option<Part>, LoadError> {
+    fn work(&mut self, task: &FileTask<'_>) -> Result<Option<PhasePart>, LoadError> {
         let mut latency_ns = new_histogram();
         let order = std::mem::take(&mut self.order);
         let before = Spent::now();
@@ -288,11 +288,11 @@ impl Share {
             self.made = operations as u32;
         }
         let spent = Spent::now().since(&before);
-        Ok(Some(Part { operations, start_ns, end_ns: stamp_ns, latency_ns, spent }))
+        Ok(Some(PhasePart { operations, start_ns, end_ns: stamp_ns, latency_ns, spent }))
     }
 
     #[inline]
-    fn go_to(&mut self, index: u32, task: &Task<'_>) -> Result<(), Errno> {
+    fn go_to(&mut self, index: u32, task: &FileTask<'_>) -> Result<(), Errno> {
         let at = index as usize;
         let path = if self.renamed[at] { self.paths.renamed(at) } else { self.paths.first(at) };
         match task.act {
@@ -314,7 +314,7 @@ impl Share {
     }
 
     #[cold]
-    fn failed(&self, index: u32, task: &Task<'_>, errno: Errno) -> LoadError {
+    fn failed(&self, index: u32, task: &FileTask<'_>, errno: Errno) -> LoadError {
         let is_full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
         LoadError::File {
             act: task.act,
@@ -327,7 +327,7 @@ impl Share {
 }
 
 #[inline]
-fn create(task: &Task<'_>, path: &CStr, number: usize) -> Result<(), Errno> {
+fn create(task: &FileTask<'_>, path: &CStr, number: usize) -> Result<(), Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = retry_on_intr(|| fs::openat(task.root, path, flags, FILE_MODE))?;
     let from = number % CONTENT_STEPS * CONTENT_STEP;
@@ -384,7 +384,7 @@ fn room(root: BorrowedFd<'_>) -> Option<Room> {
 }
 
 /// Runs one thread per share; returns the first failure in thread order.
-fn all_threads(task: &Task<'_>, shares: &mut [Share]) -> Result<Vec<Part>, LoadError> {
+fn all_threads(task: &FileTask<'_>, shares: &mut [FileShare]) -> Result<Vec<PhasePart>, LoadError> {
     thread::scope(|scope| {
         let shares = (0_u32..).zip(shares);
         let handles: Vec<_> =
@@ -396,16 +396,16 @@ fn all_threads(task: &Task<'_>, shares: &mut [Share]) -> Result<Vec<Part>, LoadE
     })
 }
 
-type Joined<'scope> = io::Result<ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>>;
+type Joined<'scope> = io::Result<ScopedJoinHandle<'scope, Result<Option<PhasePart>, LoadError>>>;
 
 fn spawn<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    task: Task<'scope>,
+    task: FileTask<'scope>,
     thread: u32,
-    share: &'scope mut Share,
+    share: &'scope mut FileShare,
 ) -> Joined<'scope> {
     let body = move || {
-        let guard = Guard::new(task.control);
+        let guard = RunGuard::new(task.control);
         let part = share.work(&task)?;
         guard.disarm();
         Ok(part)
@@ -417,7 +417,7 @@ fn spawn<'scope>(
     spawned
 }
 
-fn join(thread: u32, handle: Joined<'_>) -> Result<Option<Part>, LoadError> {
+fn join(thread: u32, handle: Joined<'_>) -> Result<Option<PhasePart>, LoadError> {
     let handle =
         handle.map_err(|source| LoadError::Setup { what: "a measuring thread", source })?;
     handle.join().unwrap_or_else(|_| {
@@ -428,7 +428,7 @@ fn join(thread: u32, handle: Joined<'_>) -> Result<Option<Part>, LoadError> {
 fn outcome(
     act: FileAct,
     job: &FileJob,
-    parts: &[Part],
+    parts: &[PhasePart],
     asked: u64,
     sync: (u64, u64),
 ) -> FileOutcome {

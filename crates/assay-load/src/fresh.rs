@@ -74,7 +74,7 @@ impl Copies {
     }
 }
 
-pub(crate) struct Fresh {
+pub(crate) struct FreshContent {
     pool: Pool,
     /// Number of the next fresh piece.
     next: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Fresh {
     copies: Option<Copies>,
 }
 
-impl Fresh {
+impl FreshContent {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         Self {
             pool: Pool::new(job.seed, thread, [Purpose::Content, Purpose::Changes]),
@@ -126,9 +126,9 @@ mod tests {
     use crate::Mix;
     use crate::check::tests::job;
 
-    fn fresh(duplicates: &str, thread: u32) -> Fresh {
+    fn fresh(duplicates: &str, thread: u32) -> FreshContent {
         let duplicates = duplicates.parse().unwrap();
-        Fresh::new(&Job { mix: Mix::WRITES, duplicates, ..job() }, thread)
+        FreshContent::new(&Job { mix: Mix::WRITES, duplicates, ..job() }, thread)
     }
 
     /// A hash of all bytes, without accidental collisions in a million pieces.
@@ -214,7 +214,7 @@ mod tests {
             ..job()
         };
         let mut bytes = vec![0; 200 * PIECE];
-        Fresh::new(&job, 0).fill(&mut bytes);
+        FreshContent::new(&job, 0).fill(&mut bytes);
         for piece in bytes.chunks(PIECE) {
             let (random, zeros) = piece.split_at(3072);
             assert!(zeros.iter().all(|byte| *byte == 0));

@@ -63,13 +63,13 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Fails the run when its thread ends without [`Guard::disarm`]: by an error or a panic.
-pub(crate) struct Guard<'a> {
+/// Fails the run when its thread ends without [`RunGuard::disarm`]: by an error or a panic.
+pub(crate) struct RunGuard<'a> {
     control: &'a Control<'a>,
     armed: bool,
 }
 
-impl<'a> Guard<'a> {
+impl<'a> RunGuard<'a> {
     pub(crate) fn new(control: &'a Control<'a>) -> Self {
         Self { control, armed: true }
     }
@@ -79,7 +79,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-impl Drop for Guard<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         if self.armed {
             self.control.fail();
@@ -98,7 +98,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| control.all_ready());
             let panicking = scope.spawn(|| {
-                let _guard = Guard::new(&control);
+                let _guard = RunGuard::new(&control);
                 panic!("on purpose");
             });
             assert!(panicking.join().is_err());

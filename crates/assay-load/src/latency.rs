@@ -106,7 +106,7 @@ pub(crate) fn touched_histogram(used: bool) -> Histogram<u64> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ThreadLatencies {
     pub(crate) classes: Vec<ClassOutcome>,
     /// Length of this thread's own window in nanoseconds.
     pub(crate) window_ns: u64,
@@ -397,7 +397,7 @@ impl Book {
         if self.forgone { took } else { took.max(self.end.saturating_sub(opened)) }
     }
 
-    pub(crate) fn finish(mut self) -> Found {
+    pub(crate) fn finish(mut self) -> ThreadLatencies {
         self.turn_page(self.last);
         let caught = self.classes.iter().any(|book| !book.counted.is_empty());
         let answered = self.classes.iter().any(ClassBook::is_answered);
@@ -435,7 +435,7 @@ impl Book {
                 response_ns,
             })
         });
-        Found {
+        ThreadLatencies {
             classes: classes.collect(),
             window_ns,
             series: self.series,
@@ -465,7 +465,7 @@ mod tests {
     }
 
     /// One read per stamp from a start at 1000; the driver's rule of draining is not at work here.
-    fn found(job: &Job, stamps: &[u64]) -> Found {
+    fn found(job: &Job, stamps: &[u64]) -> ThreadLatencies {
         let mut book = Book::new(job);
         book.begin(1000, 1000);
         for stamp in stamps {
@@ -475,7 +475,7 @@ mod tests {
         book.finish()
     }
 
-    fn counted(found: &Found) -> u64 {
+    fn counted(found: &ThreadLatencies) -> u64 {
         found.classes.iter().map(|class| class.operations).sum()
     }
 
@@ -535,7 +535,7 @@ mod tests {
     }
 
     /// An open loop of reads, each with its intended start and its end after a start at 1000.
-    fn answered(job: &Job, operations: &[(u64, u64)]) -> Found {
+    fn answered(job: &Job, operations: &[(u64, u64)]) -> ThreadLatencies {
         let schedule = Some(Schedule { rate_per_s: 1, arrivals: Arrivals::Fixed });
         let mut book = Book::new(&Job { schedule, ..job.clone() });
         book.begin(1000, 1000);
@@ -753,7 +753,7 @@ mod tests {
         assert_eq!(at_once.samples, one_by_one.samples);
         assert_eq!(at_once.slice_ends_ns, [40, 90, 90]);
         assert_eq!(at_once.slice_ends_ns, one_by_one.slice_ends_ns);
-        let of = |found: &Found| {
+        let of = |found: &ThreadLatencies| {
             let own = &found.classes[0];
             (own.operations, own.bytes, own.latency_ns.clone())
         };

@@ -46,7 +46,7 @@ impl Law {
     }
 
     /// The draws of one thread of a job with this seed; also the check of the law.
-    pub(crate) fn sampler(&self, seed: u64, thread: u32) -> Result<Sampler, LoadError> {
+    pub(crate) fn sampler(&self, seed: u64, thread: u32) -> Result<LawSampler, LoadError> {
         if !(1..=1 << 20).contains(&self.servers) {
             return Err(LoadError::Invalid(format!(
                 "a simulated engine needs 1 to 1048576 servers, not {}",
@@ -59,21 +59,21 @@ impl Law {
                     "a simulated service time must be at least 1 ns".to_owned(),
                 ));
             }
-            LawShape::Fixed { ns } => Form::Fixed(ns),
+            LawShape::Fixed { ns } => LawForm::Fixed(ns),
             LawShape::Lognormal { mean_ns, p99_ns } => lognormal(mean_ns, p99_ns)?,
             LawShape::Exponential { mean_ns } if mean_ns >= 1.0 && mean_ns.is_finite() => {
-                Form::Exponential { mean_ns }
+                LawForm::Exponential { mean_ns }
             }
             LawShape::Exponential { mean_ns } => return Err(no_mean(mean_ns)),
         };
-        Ok(Sampler { key: key(seed, thread, Purpose::Latency), form })
+        Ok(LawSampler { key: key(seed, thread, Purpose::Latency), form })
     }
 }
 
 /// Parameters of the lognormal law with this mean and this 99% quantile. From
 /// `mean = exp(m + s^2/2)` and `p99 = exp(m + z s)` follows `ln(p99/mean) = z s - s^2/2`, solved
 /// for its smaller root: the other one has a median far below any device's.
-fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
+fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<LawForm, LoadError> {
     if !(mean_ns >= 1.0 && mean_ns.is_finite() && p99_ns.is_finite()) {
         return Err(no_mean(mean_ns));
     }
@@ -87,7 +87,7 @@ fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
     }
     let sigma = Z99 - discriminant.sqrt();
     let mu = mean_ns.ln() - sigma * sigma / 2.0;
-    Ok(Form::Lognormal { mu, sigma })
+    Ok(LawForm::Lognormal { mu, sigma })
 }
 
 fn no_mean(mean_ns: f64) -> LoadError {
@@ -95,7 +95,7 @@ fn no_mean(mean_ns: f64) -> LoadError {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum LawForm {
     Fixed(u64),
     Exponential { mean_ns: f64 },
     Lognormal { mu: f64, sigma: f64 },
@@ -103,21 +103,21 @@ enum Form {
 
 /// Service times by operation index: the same index gives the same time in any order of calls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampler {
+pub(crate) struct LawSampler {
     key: u64,
-    form: Form,
+    form: LawForm,
 }
 
-impl Sampler {
+impl LawSampler {
     /// Service time of operation `index` in nanoseconds, at least 1.
     pub(crate) fn service_ns(&self, index: u64) -> u64 {
         match self.form {
-            Form::Fixed(ns) => ns,
-            Form::Exponential { mean_ns } => {
+            LawForm::Fixed(ns) => ns,
+            LawForm::Exponential { mean_ns } => {
                 let share = 1.0 - unit(at(self.key, index)); // in (0, 1]: its logarithm is finite
                 ((-share.ln() * mean_ns).round() as u64).max(1)
             }
-            Form::Lognormal { mu, sigma } => {
+            LawForm::Lognormal { mu, sigma } => {
                 let ns = (mu + sigma * self.normal(index)).exp().round();
                 (ns as u64).max(1)
             }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn parameters_reproduce_mean_and_quantile() {
-        let Ok(Form::Lognormal { mu, sigma }) = lognormal(80_000.0, 400_000.0) else {
+        let Ok(LawForm::Lognormal { mu, sigma }) = lognormal(80_000.0, 400_000.0) else {
             panic!("a solvable law");
         };
         assert!(((mu + sigma * sigma / 2.0).exp() / 80_000.0 - 1.0).abs() < 1e-12);

@@ -120,7 +120,7 @@ pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
 pub use job::{Apart, Job, Pattern, Slices, Target};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
-pub use mix::{Mix, Parts};
+pub use mix::{Mix, MixParts};
 pub use one_by_one::{Medium, OneByOne};
 pub use one_directory::{Directory, OneDirectory};
 pub use outcome::{
@@ -140,7 +140,7 @@ pub use spent::{Bystanders, waited_ns};
 pub use sync::WriteSync;
 pub use track::{Act, MOST_STEPS, Moved, NEVER, Played, Step, Track};
 pub use verify::{
-    Fault, FaultCounts, FoundRun, Inspected, Mark, Stood, ThreadMarks, Verified, Written,
+    Fault, FaultCounts, FoundRun, Inspected, Stood, ThreadMarks, Verified, WriteMark, Written,
     WrongData, inspect, verify,
 };
-pub use waits::{Wait, Waited};
+pub use waits::{Wait, WaitCounts};

@@ -55,7 +55,7 @@ pub(crate) fn merge(
         }
     }
     outcome.classes.sort_by_key(|class| class.class);
-    outcome.written = job.verify.map(|run| Written::of(run, job.seed, marks));
+    outcome.written = job.verify.map(|run| Written::new(run, job.seed, marks));
     outcome
 }
 

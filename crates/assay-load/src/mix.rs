@@ -19,12 +19,12 @@ pub enum Mix {
     /// Each reads its block, changes some bytes of each sector, and writes it back: one operation.
     Rewrite,
     /// Random operations by shares; some trim or zero.
-    Parts(Parts),
+    Parts(MixParts),
 }
 
 /// Shares of operations in percent, which add up to 100. Some trim their block or zero it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct MixParts {
     read: u8,
     write: u8,
     trim: u8,
@@ -35,7 +35,7 @@ pub struct Parts {
 const WORDS: [(&str, Class); 4] =
     [("read", Class::Read), ("write", Class::Write), ("trim", Class::Trim), ("zero", Class::Zero)];
 
-impl Parts {
+impl MixParts {
     const fn percent(self, class: Class) -> u8 {
         match class {
             Class::Read => self.read,
@@ -164,7 +164,7 @@ fn of_shares(shares: &[(Class, u8)]) -> Option<Mix> {
     let sum: u32 = [read, write, trim, zero].into_iter().map(u32::from).sum();
     let mix = match (trim, zero) {
         (0, 0) => Mix::Shares { read_percent: read },
-        _ => Mix::Parts(Parts { read, write, trim, zero }),
+        _ => Mix::Parts(MixParts { read, write, trim, zero }),
     };
     (sum == 100).then_some(mix)
 }

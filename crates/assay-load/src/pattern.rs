@@ -48,7 +48,7 @@ fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
 
 /// Offset and size of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct BlockPlace {
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
 }
@@ -57,22 +57,22 @@ pub(crate) struct Place {
 pub(crate) struct Walk {
     sizes: SizeDraws,
     /// Tracks of reads, and of other operations if separate.
-    tracks: [Track; 2],
+    tracks: [PatternTrack; 2],
     is_apart: bool,
     /// Bytes of each operation if there is one size and one track; otherwise 0.
     usual: u32,
 }
 
-struct Track {
+struct PatternTrack {
     start: u64,
     length: u64,
     /// Alignment of offsets, relative to the start.
     unit: u64,
-    order: Order,
+    order: TrackOrder,
 }
 
 /// Positions are bytes from the start of the track.
-enum Order {
+enum TrackOrder {
     Sequential { next: u64 },
     Stride { next: u64, step: u64, phase: u64 },
     Random { draw: Draw, rng: Xoshiro256PlusPlus },
@@ -99,7 +99,7 @@ fn unit(job: &Job) -> u64 {
     if is_aligned { job.align_bytes } else { u64::from(job.sizes.smallest(job.size_bytes)) }
 }
 
-impl Track {
+impl PatternTrack {
     fn new(job: &Job, thread: u32, area: &Range<u64>, purpose: Purpose) -> Self {
         let (size, unit) = (u64::from(job.size_bytes), unit(job));
         let bytes = area.end.saturating_sub(area.start);
@@ -109,19 +109,19 @@ impl Track {
         };
         let whole = || (area.start, bytes);
         let ((start, length), order) = match job.pattern {
-            Pattern::Sequential => (of_thread(), Order::Sequential { next: 0 }),
+            Pattern::Sequential => (of_thread(), TrackOrder::Sequential { next: 0 }),
             Pattern::Stride => {
-                (of_thread(), Order::Stride { next: 0, step: job.stride_bytes, phase: 0 })
+                (of_thread(), TrackOrder::Stride { next: 0, step: job.stride_bytes, phase: 0 })
             }
             Pattern::Random => {
                 // Places that fit the largest size, so the distribution does not depend on the size.
                 let places = bytes.saturating_sub(size) / unit + 1;
                 let draw = Draw::new(job.access, places, job.seed);
-                (whole(), Order::Random { draw, rng: generator(job.seed, thread, purpose) })
+                (whole(), TrackOrder::Random { draw, rng: generator(job.seed, thread, purpose) })
             }
             Pattern::Spaced => {
                 let samples = job.operations.unwrap_or(1);
-                (whole(), Order::Spread { next: 0, samples, blocks: bytes / size })
+                (whole(), TrackOrder::Spread { next: 0, samples, blocks: bytes / size })
             }
         };
         Self { start, length, unit, order }
@@ -130,7 +130,7 @@ impl Track {
     #[inline(always)]
     fn next(&mut self, bytes: u32) -> u64 {
         match &mut self.order {
-            Order::Random { draw, rng } => self.start + draw.next(rng) * self.unit,
+            TrackOrder::Random { draw, rng } => self.start + draw.next(rng) * self.unit,
             _ => self.next_in_order(bytes),
         }
     }
@@ -141,12 +141,12 @@ impl Track {
         let (bytes, length) = (u64::from(bytes), self.length);
         let fits = |at: u64| at + bytes <= length;
         let at = match &mut self.order {
-            Order::Sequential { next } => {
+            TrackOrder::Sequential { next } => {
                 let at = if fits(*next) { *next } else { 0 };
                 *next = at + bytes;
                 at
             }
-            Order::Stride { next, step, phase } => {
+            TrackOrder::Stride { next, step, phase } => {
                 if !fits(*next) {
                     *phase += self.unit;
                     if *phase >= *step || !fits(*phase) {
@@ -158,8 +158,8 @@ impl Track {
                 *next = at + *step;
                 at
             }
-            Order::Random { draw, rng } => draw.next(rng) * self.unit,
-            Order::Spread { next, samples, blocks } => {
+            TrackOrder::Random { draw, rng } => draw.next(rng) * self.unit,
+            TrackOrder::Spread { next, samples, blocks } => {
                 let index = *next;
                 *next = if index + 1 < *samples { index + 1 } else { 0 };
                 spread_block(*blocks, *samples, index) * self.unit
@@ -179,8 +179,8 @@ impl Walk {
             usual: if is_apart { 0 } else { sizes.only().unwrap_or(0) },
             sizes,
             tracks: [
-                Track::new(job, thread, &reads, Purpose::Offsets),
-                Track::new(job, thread, &writes, Purpose::Apart),
+                PatternTrack::new(job, thread, &reads, Purpose::Offsets),
+                PatternTrack::new(job, thread, &writes, Purpose::Apart),
             ],
             is_apart,
         }
@@ -188,19 +188,19 @@ impl Walk {
 
     /// Returns the place of the next operation of this class.
     #[inline(always)]
-    pub(crate) fn next(&mut self, class: Class) -> Place {
+    pub(crate) fn next(&mut self, class: Class) -> BlockPlace {
         if self.usual > 0 {
-            return Place { offset: self.tracks[0].next(self.usual), bytes: self.usual };
+            return BlockPlace { offset: self.tracks[0].next(self.usual), bytes: self.usual };
         }
         self.next_of(class)
     }
 
     /// A separate function, to keep the usual path short.
     #[inline(never)]
-    fn next_of(&mut self, class: Class) -> Place {
+    fn next_of(&mut self, class: Class) -> BlockPlace {
         let bytes = self.sizes.next(class);
         let track = usize::from(self.is_apart && !is_of_reads(class));
-        Place { offset: self.tracks[track].next(bytes), bytes }
+        BlockPlace { offset: self.tracks[track].next(bytes), bytes }
     }
 }
 
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::Mix;
     use crate::check::tests::job;
-    use crate::scatter::Scatter;
+    use crate::scatter::Permutation;
     use crate::{SizeShare, Sizes};
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
         let mut walk = Walk::new(&job, 0);
         for known in random_offsets(&job.area, 4096, 7).take(1000) {
             let drawn = 8192 + below(&mut rng, (1 << 30) / 4096) * 4096;
-            assert_eq!(walk.next(Class::Write), Place { offset: drawn, bytes: 4096 });
+            assert_eq!(walk.next(Class::Write), BlockPlace { offset: drawn, bytes: 4096 });
             assert_eq!(known, drawn);
         }
         // Offsets must not change: stored results use them since the first version.
@@ -361,7 +361,7 @@ mod tests {
     }
 
     /// Places of `count` operations of a class.
-    fn places(job: &Job, class: Class, count: usize) -> Vec<Place> {
+    fn places(job: &Job, class: Class, count: usize) -> Vec<BlockPlace> {
         let mut walk = Walk::new(job, 0);
         (0..count).map(|_| walk.next(class)).collect()
     }
@@ -396,7 +396,7 @@ mod tests {
         for access in ["uniform", "zipf:1.2", "pareto:0.2", "zoned:80/20:20/80"] {
             let job = Job { access: access.parse().unwrap(), ..mixed(Pattern::Random) };
             for class in [Class::Read, Class::Write] {
-                for Place { offset, bytes } in places(&job, class, 10_000) {
+                for BlockPlace { offset, bytes } in places(&job, class, 10_000) {
                     assert_eq!((offset - job.area.start) % 4096, 0);
                     assert!(offset + u64::from(bytes) <= job.area.end, "{access}");
                     assert!(class == Class::Read || bytes == 8192);
@@ -433,7 +433,7 @@ mod tests {
         };
         assert_eq!(most(0), most(1));
         let other = Job { seed: 2, ..job.clone() };
-        let first = |job: &Job| Scatter::new(256, job.seed).at(0) * 4096;
+        let first = |job: &Job| Permutation::new(256, job.seed).at(0) * 4096;
         assert_eq!(most(0), first(&job));
         assert_ne!(first(&job), first(&other));
     }

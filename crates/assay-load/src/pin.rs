@@ -11,7 +11,7 @@ pub(crate) struct Pins(Vec<usize>);
 
 impl Pins {
     /// The CPUs allowed for the calling thread, if a job pins its threads.
-    pub(crate) fn of(job: &Job) -> Result<Self, LoadError> {
+    pub(crate) fn new(job: &Job) -> Result<Self, LoadError> {
         if !job.pin {
             return Ok(Self::default());
         }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn each_thread_has_its_own_and_takes_it_along_when_it_ends() {
         let before = allowed();
-        let pins = Pins::of(&Job { pin: true, ..job() }).unwrap();
+        let pins = Pins::new(&Job { pin: true, ..job() }).unwrap();
         assert_eq!(pins.0, before);
         for number in 0..=before.len() {
             let seen = thread::scope(|scope| {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn who_is_not_asked_to_pins_nobody_and_says_nothing() {
-        let pins = Pins::of(&job()).unwrap();
+        let pins = Pins::new(&job()).unwrap();
         let seen = thread::scope(|scope| {
             scope.spawn(|| pins.pin(0).map(|()| allowed())).join().unwrap().unwrap()
         });

@@ -7,7 +7,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crate::check::check;
 use crate::drive::{Part, Worker};
-use crate::gate::{Control, Guard};
+use crate::gate::{Control, RunGuard};
 use crate::merge::merge;
 use crate::pin::Pins;
 use crate::spent::{Bystanders, ran_between};
@@ -52,7 +52,7 @@ pub fn run_beside(
 ) -> Result<Outcome, LoadError> {
     let entry = entry(engine)?;
     check(job, engine, entry, target)?;
-    let pins = Pins::of(job)?;
+    let pins = Pins::new(job)?;
     let control = Control::new(job.threads, stop);
     let mut parts = Vec::with_capacity(job.threads as usize);
     let bystanders_ns = thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn spawn<'scope>(
     let control = worker.control;
     let name = format!("load-{}", worker.thread);
     let body = move || {
-        let guard = Guard::new(worker.control);
+        let guard = RunGuard::new(worker.control);
         pins.pin(worker.thread)?;
         let part = (entry.work)(&worker)?;
         guard.disarm();

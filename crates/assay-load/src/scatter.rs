@@ -9,7 +9,7 @@ const ROUNDS: usize = 4;
 /// beyond the bound are encrypted again until they are below ("cycle walking", Black and Rogaway 2002): on average
 /// fewer than two rounds, because less than half is beyond.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scatter {
+pub(crate) struct Permutation {
     bound: u64,
     keys: [u64; ROUNDS],
     /// Bits of the lower half, and masks of both.
@@ -18,7 +18,7 @@ pub(crate) struct Scatter {
     high: u64,
 }
 
-impl Scatter {
+impl Permutation {
     /// One per job, so that threads share hot blocks; the bound is at least 1.
     pub(crate) fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - (bound.max(1) - 1).leading_zeros();
@@ -66,7 +66,7 @@ mod tests {
     fn every_number_below_the_bound_is_met_once() {
         for bound in [1, 2, 3, 4, 5, 63, 64, 65, 100, 1000, 1024, 1025, 65_537] {
             for seed in [0, 1, 42] {
-                let scatter = Scatter::new(bound, seed);
+                let scatter = Permutation::new(bound, seed);
                 let mut met = vec![false; bound as usize];
                 for number in 0..bound {
                     let there = &mut met[scatter.at(number) as usize];
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn the_largest_bounds_end_below_them() {
         for bound in [(1 << 51) + 1, 1 << 62, u64::MAX] {
-            let scatter = Scatter::new(bound, 7);
+            let scatter = Permutation::new(bound, 7);
             let all: Vec<u64> = (0..1000).map(|number| scatter.at(number)).collect();
             assert!(all.iter().all(|number| *number < bound));
             let far = all.iter().filter(|number| **number > bound / 2).count();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn neighbours_come_apart_and_seeds_differ() {
         let bound = 1 << 20;
-        let (one, other) = (Scatter::new(bound, 1), Scatter::new(bound, 2));
+        let (one, other) = (Permutation::new(bound, 1), Permutation::new(bound, 2));
         let near = |pair: &u64| one.at(*pair).abs_diff(one.at(pair + 1)) < 1000;
         // Two random permutations are that close for 0.2% of the numbers.
         assert!((0..1000).filter(near).count() < 12);

@@ -115,7 +115,7 @@ enum Gaps {
 
 impl Gaps {
     /// Arrivals of one thread of a job; `None` for a closed loop.
-    fn of(job: &Job, thread: u32) -> Option<Self> {
+    fn for_thread(job: &Job, thread: u32) -> Option<Self> {
         if let Some(track) = job.track.as_ref().filter(|track| track.by_clock()) {
             return Some(Self::Recorded { track: Arc::clone(track), index: 0 });
         }
@@ -160,7 +160,7 @@ impl Gaps {
 impl Starts {
     /// Arrivals of one thread of a job; `None` for a closed loop.
     pub(crate) fn new(job: &Job, thread: u32) -> Option<Self> {
-        let mut gaps = Gaps::of(job, thread)?;
+        let mut gaps = Gaps::for_thread(job, thread)?;
         let length =
             u64::try_from(job.ramp.saturating_add(job.time).as_nanos()).unwrap_or(u64::MAX);
         let next = gaps.next();

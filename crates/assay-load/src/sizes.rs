@@ -64,26 +64,26 @@ pub(crate) const fn is_of_reads(class: Class) -> bool {
 /// Endless sizes of one thread's operations, from a separate random stream.
 pub(crate) struct SizeDraws {
     rng: Xoshiro256PlusPlus,
-    reads: Vec<Step>,
-    writes: Vec<Step>,
+    reads: Vec<SizeStep>,
+    writes: Vec<SizeStep>,
 }
 
 /// Draws from the previous bound up to this one have this size.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct SizeStep {
     below: u64,
     bytes: u32,
 }
 
 /// Never empty; the last one is reached by every draw.
-fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<Step> {
+fn steps(shares: &[SizeShare], job_bytes: u32) -> Vec<SizeStep> {
     if shares.is_empty() {
-        return vec![Step { below: 100, bytes: job_bytes }];
+        return vec![SizeStep { below: 100, bytes: job_bytes }];
     }
     let mut sum = 0;
     let step = |one: &SizeShare| {
         sum += u64::from(one.percent);
-        Step { below: sum, bytes: one.bytes }
+        SizeStep { below: sum, bytes: one.bytes }
     };
     shares.iter().map(step).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::waits::{self, Wait, Waited};
+use crate::waits::{self, Wait, WaitCounts};
 use crate::{Class, Job};
 
 /// Maximum number of requests in a track: 256 MB at 32 bytes each during the replay; a paced one takes 72 each.
@@ -80,15 +80,15 @@ impl Track {
     /// Sorts the requests; the replay starts them by the clock, or as soon as slots are free.
     pub fn new(mut steps: Vec<Step>, by_clock: bool) -> Self {
         steps.sort_by_key(|step| step.at_ns);
-        Self::of(steps, Vec::new(), by_clock)
+        Self::from_parts(steps, Vec::new(), by_clock)
     }
 
     /// A track of requests in order; each starts a gap after the end or start of its predecessor.
     pub fn paced(steps: Vec<Step>, waits: Vec<Wait>) -> Self {
-        Self::of(steps, waits, false)
+        Self::from_parts(steps, waits, false)
     }
 
-    fn of(steps: Vec<Step>, waits: Vec<Wait>, by_clock: bool) -> Self {
+    fn from_parts(steps: Vec<Step>, waits: Vec<Wait>, by_clock: bool) -> Self {
         let mut has = [false; Class::ALL.len()];
         for step in &steps {
             has[step.act.class() as usize] = true;
@@ -172,7 +172,7 @@ pub struct Played {
     /// and the share that had (the distance of Kolmogorov), over all moments; 0 of a paced track, which has no
     /// such moments.
     pub arrival_distance: f64,
-    pub waited: Option<Waited>,
+    pub waited: Option<WaitCounts>,
     /// Nanoseconds from the start to each submission; [`NEVER`] for missing ones in a paced track.
     pub issued_ns: Vec<u64>,
 }

@@ -19,7 +19,7 @@ pub struct Wait {
 
 /// Gaps of a track, over the requests issued after the end of another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waited {
+pub struct WaitCounts {
     pub requests: u64,
     /// Nanoseconds from those ends to the starts, summed: as they were meant to be.
     pub gaps_ns: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Linked {
     /// The last issued request in the order of the track.
     furthest: u32,
     played: Played,
-    waited: Waited,
+    waited: WaitCounts,
 }
 
 impl Linked {
@@ -84,7 +84,7 @@ impl Linked {
             first: None,
             furthest: 0,
             played: Played { issued_ns: vec![NEVER; count], ..Played::default() },
-            waited: Waited::default(),
+            waited: WaitCounts::default(),
         })
     }
 

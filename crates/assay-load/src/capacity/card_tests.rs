@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::disk::Disk;
-use super::simulated::Simulated;
+use super::disk::BlockDisk;
+use super::simulated::SimulatedDisk;
 use super::*;
 use crate::LawShape;
 
@@ -43,7 +43,7 @@ type Refuses<'a> = &'a dyn Fn(Step) -> Option<io::ErrorKind>;
 
 /// A card with 1 ms per step; the test selects the failing steps.
 struct Card<'a> {
-    inner: Simulated,
+    inner: SimulatedDisk,
     refuses: Refuses<'a>,
     settle_ns: u64,
     settled_ns: u64,
@@ -57,7 +57,7 @@ struct Card<'a> {
 impl<'a> Card<'a> {
     fn new(store: Option<Store>, bytes: u64, refuses: Refuses<'a>) -> Self {
         let law = Law::new(LawShape::Fixed { ns: MS }, 1).unwrap();
-        let inner = Simulated::new(&Law { store, ..law }, bytes, 1).unwrap();
+        let inner = SimulatedDisk::new(&Law { store, ..law }, bytes, 1).unwrap();
         let (settle_ns, settled_ns, steps) = (0, 0, Vec::new());
         Self {
             inner,
@@ -77,7 +77,7 @@ impl<'a> Card<'a> {
     }
 }
 
-impl Disk for Card<'_> {
+impl BlockDisk for Card<'_> {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         self.ask(Step::Write { block, count, generation })?;
         self.inner.write(block, count, generation | self.pass << 16)
@@ -117,7 +117,7 @@ impl Disk for Card<'_> {
 
 fn job(bytes: u64, full: bool, time: Duration) -> CapacityJob {
     // Other tests cover rewrites.
-    let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(bytes, full) };
+    let shape = CapacityShape { rewrites: 0, ..CapacityShape::new(bytes, full) };
     CapacityJob { area: 0..bytes, shape, time, seed: 3, run: 1 }
 }
 
@@ -368,7 +368,7 @@ fn what_a_step_costs_is_that_of_a_piece_and_of_a_block() {
 
 #[test]
 fn the_shape_is_that_of_the_size() {
-    let of = |bytes| CapacityShape::of(bytes, false);
+    let of = |bytes| CapacityShape::new(bytes, false);
     let shape = |zone_bytes, samples| CapacityShape {
         full: false,
         zone_bytes,
@@ -388,9 +388,9 @@ fn the_shape_is_that_of_the_size() {
     assert_eq!(of(64 << 30), shape(128 * MIB, 2048));
     assert_eq!(of(4 << 40), shape(1 << 30, 2 * 4095));
     assert_eq!(of(16 << 40), shape(1 << 30, 2 * 16_383));
-    assert_eq!(CapacityShape::of(64 << 30, true), whole(64 << 30));
+    assert_eq!(CapacityShape::new(64 << 30, true), whole(64 << 30));
     assert_eq!(of(64 << 30).costs(), (128 * MIB, 3 * 2048 + 512));
-    assert_eq!(CapacityShape::of(64 << 30, true).costs(), ((128 << 30) + 512 * MIB, 2 * 2048));
+    assert_eq!(CapacityShape::new(64 << 30, true).costs(), ((128 << 30) + 512 * MIB, 2 * 2048));
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn an_area_is_four_whole_blocks_at_least() {
     let law = Law::new(LawShape::Fixed { ns: MS }, 1).unwrap();
     let target = Target { file: None, memory_alignment: 4096 };
     let look = |area: Range<u64>| {
-        let shape = CapacityShape::of(area.end.saturating_sub(area.start), true);
+        let shape = CapacityShape::new(area.end.saturating_sub(area.start), true);
         let job = CapacityJob { area, shape, time: LONG, seed: 1, run: 1 };
         capacity(&job, &target, Some(&law), &AtomicBool::new(false))
     };
@@ -421,7 +421,7 @@ fn an_area_is_four_whole_blocks_at_least() {
 fn a_piece_is_cut_by_what_is_written_over_it() {
     let seen = |writes: &[(u64, u64, u32)], blocks: Range<u64>, generation| {
         let law = Law::new(LawShape::Fixed { ns: MS }, 1).unwrap();
-        let mut own = Simulated::new(&law, SIZE, 1).unwrap();
+        let mut own = SimulatedDisk::new(&law, SIZE, 1).unwrap();
         for (block, count, generation) in writes {
             own.write(*block, *count, *generation).unwrap();
         }
@@ -445,7 +445,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
     let file = rustix::fs::memfd_create("capacity", rustix::fs::MemfdFlags::empty()).unwrap();
     rustix::fs::ftruncate(&file, 4 * MIB).unwrap();
     let area = MIB..3 * MIB;
-    let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(2 * MIB, true) };
+    let shape = CapacityShape { rewrites: 0, ..CapacityShape::new(2 * MIB, true) };
     let job = CapacityJob { area, shape, time: LONG, seed: 5, run: 1 };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let found = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap();
@@ -461,7 +461,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
     }
     // The addresses in the blocks are those from the area on.
     assert_eq!(bytes[MIB as usize + 4096 + 24..][..8], 4096_u64.to_le_bytes());
-    let mut disk = disk::Real::open(&target, &job).unwrap();
+    let mut disk = disk::RealDisk::open(&target, &job).unwrap();
     let mut seen = Vec::new();
     disk.read(3, 2, 1, &mut seen).unwrap();
     assert_eq!(seen, [Seen::AsWritten; 2]);
@@ -482,7 +482,7 @@ fn a_card_that_loses_rewrites_is_found_and_an_honest_one_is_written_twice() {
     for (size, full) in [(8 * MIB, true), (300 * MIB, true), (300 * MIB, false)] {
         let held_bytes = size / 5 * 3 / BLOCK * BLOCK;
         let store = Store { claimed_bytes: size, held_bytes, lie: Lie::Keeps };
-        let job = CapacityJob { shape: CapacityShape::of(size, full), ..job(size, full, LONG) };
+        let job = CapacityJob { shape: CapacityShape::new(size, full), ..job(size, full, LONG) };
         let mut card = Card::new(Some(store), size, &never);
         let found = pass(&mut card, &job);
         assert!(found.first.older > 0 && found.first.wrong() == found.first.older, "{found:?}");
@@ -508,7 +508,7 @@ fn what_the_pilot_left_is_lost_rewrites_and_no_share() {
         (300 * MIB, 5 * MIB, false),
     ] {
         let store = Store { claimed_bytes: size, held_bytes, lie: Lie::Keeps };
-        let job = CapacityJob { shape: CapacityShape::of(size, full), ..job(size, full, LONG) };
+        let job = CapacityJob { shape: CapacityShape::new(size, full), ..job(size, full, LONG) };
         let mut card = Card::new(Some(store), size, &never);
         card.pass = 1;
         probe::costs(&mut card, size).unwrap();
@@ -535,14 +535,14 @@ fn what_the_pilot_left_is_lost_rewrites_and_no_share() {
 fn what_there_is_no_time_to_write_twice_is_told() {
     let never = |_: Step| None;
     let size = 300 * MIB;
-    let shape = CapacityShape::of(size, false);
+    let shape = CapacityShape::new(size, false);
     let mut card = Card::new(None, size, &never);
     let found = pass(&mut card, &CapacityJob { shape, ..job(size, false, Duration::from_secs(1)) });
     // A fifth of the time for the first writes of a millisecond, and one more for the second.
     assert_eq!((found.rewritten, found.samples), (200, 200), "{found:?}");
     assert!(found.cut_short);
     let mut card = Card::new(None, SIZE, &never);
-    let shape = CapacityShape::of(SIZE, true);
+    let shape = CapacityShape::new(SIZE, true);
     let found =
         pass(&mut card, &CapacityJob { shape, ..job(SIZE, true, Duration::from_millis(14)) });
     assert!(found.rewritten == 0 && found.first.all() > 0, "{found:?}");

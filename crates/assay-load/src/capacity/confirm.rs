@@ -1,6 +1,6 @@
 //! Retries wrong blocks before they count, and searches the border where they begin.
 
-use super::probe::{Look, Pass};
+use super::probe::{BlockSurvey, Pass};
 use super::{BLOCK_BYTES, LARGEST_SPACER, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
@@ -23,7 +23,7 @@ pub(super) struct Confirmed {
 /// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
-    look: &Look,
+    look: &BlockSurvey,
     blocks: u64,
     zone: u64,
     full: bool,
@@ -76,7 +76,7 @@ pub(super) fn confirm(
 }
 
 /// Returns the first lost block, by a search with many places per round.
-fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
+fn border(pass: &mut Pass<'_>, look: &BlockSurvey, zone: u64) -> u64 {
     // The first block after the last known good one.
     let mut from = look.good_before.map_or(0, |good| good + 1);
     let mut wrong = look.first_wrong.unwrap_or(from);

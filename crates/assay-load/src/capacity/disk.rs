@@ -14,7 +14,7 @@ use crate::buffer::Buffer;
 use crate::random::mix64;
 use crate::{LoadError, Target, clock};
 
-pub(super) trait Disk {
+pub(super) trait BlockDisk {
     /// Writes consecutive blocks, at most one piece.
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()>;
 
@@ -39,7 +39,7 @@ pub(super) trait Disk {
     fn may_fill_up(&self) -> bool;
 }
 
-pub(super) struct Real<'a> {
+pub(super) struct RealDisk<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
     start: u64,
@@ -49,7 +49,7 @@ pub(super) struct Real<'a> {
     is_file: bool,
 }
 
-impl<'a> Real<'a> {
+impl<'a> RealDisk<'a> {
     pub fn open(target: &Target<'a>, job: &CapacityJob) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
             return Err(LoadError::Invalid("capacity needs a file or a device".to_owned()));
@@ -94,7 +94,7 @@ fn whole(
     Ok(())
 }
 
-impl Disk for Real<'_> {
+impl BlockDisk for RealDisk<'_> {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         let (length, offset) = ((count * BLOCK_BYTES) as usize, self.start + block * BLOCK_BYTES);
         let (file, stamp) = (self.file, self.stamp(block, generation));

@@ -64,7 +64,7 @@ pub struct CapacityShape {
 
 impl CapacityShape {
     /// Shape for a target of this size; small targets get a full pass.
-    pub fn of(bytes: u64, full: bool) -> Self {
+    pub fn new(bytes: u64, full: bool) -> Self {
         if full || bytes <= SMALL_BYTES {
             let zone_samples = bytes / BLOCK_BYTES;
             let most = if bytes <= SMALL_BYTES { FEW_REWRITES } else { REWRITES };
@@ -228,10 +228,10 @@ pub fn capacity(
         )));
     }
     let Some(law) = law else {
-        let mut disk = disk::Real::open(target, job)?;
+        let mut disk = disk::RealDisk::open(target, job)?;
         return probe::run(&mut disk, job, stop);
     };
-    let mut disk = simulated::Simulated::new(law, bytes, job.seed)?;
+    let mut disk = simulated::SimulatedDisk::new(law, bytes, job.seed)?;
     probe::run(&mut disk, job, stop)
 }
 
@@ -244,7 +244,7 @@ pub fn capacity_costs(
 ) -> Result<(u64, u64), LoadError> {
     let bytes = job.area.end.saturating_sub(job.area.start);
     match law {
-        Some(law) => probe::costs(&mut simulated::Simulated::new(law, bytes, job.seed)?, bytes),
-        None => probe::costs(&mut disk::Real::open(target, job)?, bytes),
+        Some(law) => probe::costs(&mut simulated::SimulatedDisk::new(law, bytes, job.seed)?, bytes),
+        None => probe::costs(&mut disk::RealDisk::open(target, job)?, bytes),
     }
 }

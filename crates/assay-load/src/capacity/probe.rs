@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::confirm::{self, Confirmed};
-use super::disk::Disk;
+use super::disk::BlockDisk;
 use super::{
     BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, LARGEST_SPACER, PIECE_BYTES, Seen,
     SeenCounts, WrongBlock,
@@ -29,7 +29,7 @@ const TRIED_PIECES: u64 = 8;
 const TRIED_BLOCKS: u64 = 16;
 
 pub(super) struct Pass<'a> {
-    pub disk: &'a mut dyn Disk,
+    pub disk: &'a mut dyn BlockDisk,
     stop: &'a AtomicBool,
     began_ns: u64,
     limit_ns: u64,
@@ -42,14 +42,14 @@ pub(super) struct Pass<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
+enum WriteOutcome {
     Yes,
     Refused,
     Full,
 }
 
 impl<'a> Pass<'a> {
-    fn new(disk: &'a mut dyn Disk, limit_ns: u64, stop: &'a AtomicBool) -> Self {
+    fn new(disk: &'a mut dyn BlockDisk, limit_ns: u64, stop: &'a AtomicBool) -> Self {
         let began_ns = disk.now_ns();
         Self {
             disk,
@@ -81,19 +81,24 @@ impl<'a> Pass<'a> {
         !self.is_stopped() && !self.is_over(percent) && self.refusals < MOST_REFUSALS
     }
 
-    fn write(&mut self, block: u64, count: u64, generation: u32) -> Result<Written, LoadError> {
+    fn write(
+        &mut self,
+        block: u64,
+        count: u64,
+        generation: u32,
+    ) -> Result<WriteOutcome, LoadError> {
         let error = match self.disk.write(block, count, generation) {
             Ok(()) => {
                 self.written.0 += count * BLOCK_BYTES;
                 self.written.1 += 1;
                 self.unwritten.remove(&block);
-                return Ok(Written::Yes);
+                return Ok(WriteOutcome::Yes);
             }
             Err(error) => error,
         };
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         if self.written.1 > 0 && self.disk.may_fill_up() && full.contains(&error.kind()) {
-            return Ok(Written::Full);
+            return Ok(WriteOutcome::Full);
         }
         if self.written.1 == 0 {
             let offset = block * BLOCK_BYTES;
@@ -101,12 +106,12 @@ impl<'a> Pass<'a> {
         }
         self.note(&error);
         self.unwritten.insert(block, block + count);
-        Ok(Written::Refused)
+        Ok(WriteOutcome::Refused)
     }
 
     /// A write of a place that was looked at before: whether it was taken.
     pub fn write_again(&mut self, block: u64, count: u64, generation: u32) -> bool {
-        matches!(self.write(block, count, generation), Ok(Written::Yes))
+        matches!(self.write(block, count, generation), Ok(WriteOutcome::Yes))
     }
 
     pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
@@ -168,7 +173,7 @@ impl<'a> Pass<'a> {
 
 /// Results of checked blocks, in order of address.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct BlockSurvey {
     pub counts: SeenCounts,
     pub wrong: Vec<WrongBlock>,
     /// The greatest common divisor of the distances between found and written blocks.
@@ -183,7 +188,7 @@ pub(super) struct Look {
     widest_gap: u64,
 }
 
-impl Look {
+impl BlockSurvey {
     pub fn take(&mut self, block: u64, seen: Seen) {
         self.counts.add(seen);
         let gap = block - self.last.map_or(0, |last| last + 1);
@@ -230,9 +235,9 @@ fn common_measure(mut one: u64, mut other: u64) -> u64 {
 }
 
 struct Gone {
-    look: Look,
+    look: BlockSurvey,
     /// Rewritten blocks; also part of `look`.
-    rewrites: Look,
+    rewrites: BlockSurvey,
     sampled: SeenCounts,
     zone_blocks: u64,
     samples: u64,
@@ -242,7 +247,7 @@ struct Gone {
 }
 
 pub(super) fn run(
-    disk: &mut dyn Disk,
+    disk: &mut dyn BlockDisk,
     job: &CapacityJob,
     stop: &AtomicBool,
 ) -> Result<CapacityOutcome, LoadError> {
@@ -252,7 +257,7 @@ pub(super) fn run(
     if !shape.full
         && let Err(reason) = disk.set_aside()
     {
-        shape = CapacityShape::of(claimed_bytes, true);
+        shape = CapacityShape::new(claimed_bytes, true);
         note = Some(format!(
             "Assay wrote all blocks instead of a sample, because the filesystem cannot reserve \
              space ({reason})"
@@ -309,7 +314,7 @@ pub(super) fn run(
 }
 
 /// The longest gap without a checked block, up to the end.
-fn gap_bytes(look: &Look, blocks: u64) -> u64 {
+fn gap_bytes(look: &BlockSurvey, blocks: u64) -> u64 {
     let after = blocks.saturating_sub(look.last.map_or(0, |last| last + 1));
     look.widest_gap.max(after) * BLOCK_BYTES
 }
@@ -323,7 +328,7 @@ fn in_full(
 ) -> Result<Gone, LoadError> {
     let (written, write_ns) = written_from_the_beginning(pass, blocks)?;
     let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
-    let (mut look, mut at, mut seen) = (Look::default(), 0, Vec::new());
+    let (mut look, mut at, mut seen) = (BlockSurvey::default(), 0, Vec::new());
     while at < written && pass.may_go_on(100) {
         let count = PIECE_BLOCKS.min(written - at);
         seen.clear();
@@ -333,7 +338,7 @@ fn in_full(
         }
         at += count;
     }
-    let mut rewrites = Look::default();
+    let mut rewrites = BlockSurvey::default();
     // If all wrong blocks are older writes of the pilot or a pass, only rewrites can find the border.
     let only_older = look.counts.wrong() == look.counts.older;
     if at == written && only_older && shape.rewrites > 0 {
@@ -355,8 +360,8 @@ fn in_full(
 
 /// Rewrites one block per stretch and reads it; returns the results within the time limit. It alternates between the
 /// two halves, so writes to one half exceed the cache for the other.
-fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> Look {
-    let mut look = Look::default();
+fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> BlockSurvey {
+    let mut look = BlockSurvey::default();
     let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
@@ -392,7 +397,7 @@ fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, 
     let mut at = 0;
     while at < blocks && pass.may_go_on(WRITING_PERCENT) {
         let count = PIECE_BLOCKS.min(blocks - at);
-        if pass.write(at, count, 1)? == Written::Full {
+        if pass.write(at, count, 1)? == WriteOutcome::Full {
             break;
         }
         at += count;
@@ -445,8 +450,8 @@ fn by_sample(
     }
     let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
     found.sort_unstable_by_key(|(place, _)| *place);
-    let mut look = Look::default();
-    let (mut rewrites, mut sampled) = (Look::default(), SeenCounts::default());
+    let mut look = BlockSurvey::default();
+    let (mut rewrites, mut sampled) = (BlockSurvey::default(), SeenCounts::default());
     for (place, seen) in found {
         look.take(place, seen);
         if place >= zone {
@@ -501,7 +506,7 @@ fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
 }
 
 /// Nanoseconds of a MiB in one piece, and of a single block.
-pub(super) fn costs(disk: &mut dyn Disk, bytes: u64) -> Result<(u64, u64), LoadError> {
+pub(super) fn costs(disk: &mut dyn BlockDisk, bytes: u64) -> Result<(u64, u64), LoadError> {
     let never = AtomicBool::new(false);
     let blocks = bytes / BLOCK_BYTES;
     let mut pass = Pass::new(disk, u64::MAX / 2, &never);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::disk::Disk;
+use super::disk::BlockDisk;
 use super::{BLOCK_BYTES, Seen};
-use crate::law::Sampler;
+use crate::law::LawSampler;
 use crate::{Law, LoadError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +29,24 @@ pub struct Store {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct WrittenPiece {
     count: u64,
     first: u64,
     generation: u32,
 }
 
 /// Pieces by address, so one long write needs no more memory than a block.
-pub(super) struct Simulated {
-    pieces: BTreeMap<u64, Piece>,
+pub(super) struct SimulatedDisk {
+    pieces: BTreeMap<u64, WrittenPiece>,
     /// Number of real blocks; `None` if the claim is true.
     held: Option<u64>,
     lie: Lie,
-    sampler: Sampler,
+    sampler: LawSampler,
     operations: u64,
     now_ns: u64,
 }
 
-impl Simulated {
+impl SimulatedDisk {
     pub fn new(law: &Law, bytes: u64, seed: u64) -> Result<Self, LoadError> {
         let held = law.store.map(|store| store.held_bytes / BLOCK_BYTES);
         if held == Some(0) {
@@ -81,21 +81,22 @@ impl Simulated {
         }
     }
 
-    fn put(&mut self, place: u64, piece: Piece) {
+    fn put(&mut self, place: u64, piece: WrittenPiece) {
         let end = place + piece.count;
         // Splits pieces that overlap the new one.
         let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
-        let inside: Vec<(u64, Piece)> =
+        let inside: Vec<(u64, WrittenPiece)> =
             self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
         for (at, old) in before.into_iter().filter(|(at, old)| at + old.count > place).chain(inside)
         {
             self.pieces.remove(&at);
             let old_end = at + old.count;
             if at < place {
-                self.pieces.insert(at, Piece { count: place - at, ..old });
+                self.pieces.insert(at, WrittenPiece { count: place - at, ..old });
             }
             if old_end > end {
-                let rest = Piece { count: old_end - end, first: old.first + (end - at), ..old };
+                let rest =
+                    WrittenPiece { count: old_end - end, first: old.first + (end - at), ..old };
                 self.pieces.insert(end, rest);
             }
         }
@@ -106,7 +107,7 @@ impl Simulated {
         for block in blocks {
             let before = self.pieces.range(..=block).next_back();
             if before.is_none_or(|(at, piece)| at + piece.count <= block) {
-                self.pieces.insert(block, Piece { count: 1, first: block, generation });
+                self.pieces.insert(block, WrittenPiece { count: 1, first: block, generation });
             }
         }
     }
@@ -128,7 +129,7 @@ impl Simulated {
     }
 }
 
-impl Disk for Simulated {
+impl BlockDisk for SimulatedDisk {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         self.serve();
         let (mut first, end) = (block, block + count);
@@ -150,7 +151,7 @@ impl Disk for Simulated {
                 _ => end,
             };
             if let Some(place) = place {
-                self.put(place, Piece { count: until - first, first, generation });
+                self.put(place, WrittenPiece { count: until - first, first, generation });
             }
             first = until;
         }

@@ -19,7 +19,7 @@ fn look(law: &Law, full: bool, seed: u64) -> CapacityOutcome {
     let bytes = law.store.unwrap().claimed_bytes;
     let job = CapacityJob {
         area: 0..bytes,
-        shape: CapacityShape::of(bytes, full),
+        shape: CapacityShape::new(bytes, full),
         time: Duration::from_secs(100_000),
         seed,
         run: 1,
@@ -83,7 +83,7 @@ fn no_honest_drive_is_accused() {
 #[test]
 fn borders_in_awkward_places_are_found() {
     let claimed = 8 * GIB;
-    let zone = CapacityShape::of(claimed, false).zone_bytes;
+    let zone = CapacityShape::new(claimed, false).zone_bytes;
     for held in [
         claimed - BLOCK_BYTES,
         zone,
@@ -134,7 +134,7 @@ fn what_the_time_cuts_off_is_missing_everywhere_alike() {
     let law = law(claimed, claimed, Lie::Wraps);
     let job = CapacityJob {
         area: 0..claimed,
-        shape: CapacityShape::of(claimed, false),
+        shape: CapacityShape::new(claimed, false),
         time: Duration::from_secs(15),
         seed: 4,
         run: 1,
@@ -151,7 +151,7 @@ fn a_stop_ends_it() {
     let law = law(GIB, GIB, Lie::Wraps);
     let job = CapacityJob {
         area: 0..GIB,
-        shape: CapacityShape::of(GIB, true),
+        shape: CapacityShape::new(GIB, true),
         time: Duration::from_secs(1000),
         seed: 4,
         run: 1,
@@ -169,7 +169,7 @@ fn a_file_holds_what_was_written_and_its_damage_is_told() {
     rustix::fs::ftruncate(&file, bytes).unwrap();
     let job = CapacityJob {
         area: 0..bytes,
-        shape: CapacityShape::of(bytes, false),
+        shape: CapacityShape::new(bytes, false),
         time: Duration::from_secs(1000),
         seed: 5,
         run: 1,

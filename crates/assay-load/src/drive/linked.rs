@@ -1,13 +1,13 @@
 //! The loop of a paced track: a request starts a gap after the end, or start, of its predecessor.
 
-use super::{Drive, Flight};
+use super::{DriveLoop, Flight};
 use crate::LoadError;
 use crate::engine::Engine;
 use crate::gate::Control;
 use crate::waits::Linked;
 
-impl<'a, E: Engine<'a>> Drive<E> {
-    /// Issues each request when its wait is over and a slot is free; returns as [`Drive::run`].
+impl<'a, E: Engine<'a>> DriveLoop<E> {
+    /// Issues each request when its wait is over and a slot is free; returns as [`DriveLoop::run`].
     pub(super) fn run_linked(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         if let Some(linked) = &mut self.linked {
@@ -53,7 +53,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
             let Some((step, intended)) = linked.take(now, slot) else { break };
             self.free.pop();
             self.left -= 1;
-            let flight = Flight { intended, ..Flight::of(step) };
+            let flight = Flight { intended, ..Flight::from_step(step) };
             self.begin(slot, flight);
             self.prepare(slot, flight);
         }

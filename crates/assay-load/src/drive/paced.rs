@@ -1,7 +1,7 @@
 //! Loops with start times: the open loop, whose schedule is independent of the drive, and the closed loop with think
 //! times.
 
-use super::{Drive, Flight};
+use super::{DriveLoop, Flight};
 use crate::LoadError;
 use crate::engine::Engine;
 use crate::gate::Control;
@@ -10,7 +10,7 @@ use crate::schedule::Starts;
 /// Nobody waits for longer than this without looking whether the run is to end.
 const LOOK_NS: u64 = 100_000_000;
 
-impl<'a, E: Engine<'a>> Drive<E> {
+impl<'a, E: Engine<'a>> DriveLoop<E> {
     /// Issues each operation at its scheduled time when a slot is free, then drains. Returns the result of
     /// [`Drive::run`].
     ///

@@ -33,7 +33,7 @@ pub(super) fn flags(way: Move) -> FallocateFlags {
 
 impl Clearing {
     /// Looks at the target of a job that clears anything.
-    pub(super) fn of(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
+    pub(super) fn new(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
         let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.has(class));
         let is_device = if trims || zeroes {
             let asked = fstat(file).map_err(|errno| LoadError::Setup {
@@ -114,7 +114,7 @@ mod tests {
 
     fn of(mix: &str) -> Clearing {
         let job = Job { mix: mix.parse().unwrap(), ..job() };
-        Clearing::of(&job, memory().as_fd()).unwrap()
+        Clearing::new(&job, memory().as_fd()).unwrap()
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl Naming {
 
 /// What is known of the operation that uses a slot.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct UringSlot {
     /// Pending completion entries; 0 if the slot is free.
     pending: u8,
     /// Bytes that the transfer is whole with.
@@ -223,7 +223,7 @@ pub(super) struct IoUring<'a> {
     entrance: Entrance,
     /// Freed by `drop` only when the kernel has given back every slot.
     buffer: ManuallyDrop<Buffer>,
-    slots: Vec<Slot>,
+    slots: Vec<UringSlot>,
     /// Found complete by a look, not yet handed out.
     ready: Vec<Completion>,
     file: BorrowedFd<'a>,
@@ -314,11 +314,11 @@ impl IoUring<'_> {
             pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
             let entries = 1 + u8::from(synced);
             self.outstanding += usize::from(entries);
-            *slot = Slot {
+            *slot = UringSlot {
                 pending: entries,
                 bytes: request.bytes,
                 clears: matches!(request.way, Move::Trim | Move::Zero),
-                ..Slot::default()
+                ..UringSlot::default()
             };
         }
         Ok(())
@@ -492,7 +492,7 @@ fn discarded(clearing: Clearing, file: BorrowedFd<'_>, request: &Request) -> i32
 
 /// Notes one completion entry; gives the operation's completion when it was the last of its slot.
 #[inline]
-fn settle(slots: &mut [Slot], entry: &cqueue::Entry) -> Option<Completion> {
+fn settle(slots: &mut [UringSlot], entry: &cqueue::Entry) -> Option<Completion> {
     let index = entry.user_data() as u32;
     let slot = slots.get_mut(index as usize)?;
     if entry.user_data() & SYNC_BIT == 0 {
@@ -516,14 +516,14 @@ impl<'a> IoUring<'a> {
     fn with(entries: [u32; 2], setup: &Setup<'a>) -> Result<Self, LoadError> {
         let job = setup.job;
         let file = file(setup)?;
-        let clearing = Clearing::of(job, file)?;
+        let clearing = Clearing::new(job, file)?;
         let buffer = buffer(setup)?;
         let (ring, note) = polling::ring(job, entries)?;
         let mut engine = Self {
             entrance: polling::entrance(job.poll, &ring),
             ring,
             buffer: ManuallyDrop::new(buffer),
-            slots: vec![Slot::default(); job.depth as usize],
+            slots: vec![UringSlot::default(); job.depth as usize],
             ready: Vec::with_capacity(job.depth as usize),
             file,
             naming: Naming {

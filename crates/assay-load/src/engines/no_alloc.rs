@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::null::Null;
 use super::psync::Psync;
-use super::simulated::Simulated;
+use super::simulated::SimulatedEngine;
 use super::suite::works;
 use crate::check::tests::job as any_job;
 use crate::drive::{Part, Worker, work};
@@ -142,7 +142,7 @@ type Run = fn(&Worker<'_>) -> Result<Option<Part>, LoadError>;
 fn watched(name: &str) -> Run {
     match name {
         "null" => |worker| work::<Watched<Null>>(worker),
-        "simulated" => |worker| work::<Watched<Simulated>>(worker),
+        "simulated" => |worker| work::<Watched<SimulatedEngine>>(worker),
         "psync" => |worker| work::<Watched<Psync<'_>>>(worker),
         #[cfg(target_pointer_width = "64")]
         "io_uring" => |worker| work::<Watched<super::io_uring::IoUring<'_>>>(worker),

@@ -87,7 +87,7 @@ impl<'a> Engine<'a> for Psync<'a> {
         Ok(Self {
             file,
             buffer: buffer(setup)?,
-            clearing: Clearing::of(setup.job, file)?,
+            clearing: Clearing::new(setup.job, file)?,
             depth: setup.job.depth,
             waits: setup.job.waits(),
             flags: setup.job.sync.flags(),

@@ -7,7 +7,7 @@ use std::io;
 
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::law::Sampler;
+use crate::law::LawSampler;
 use crate::spent::Spent;
 use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
 
@@ -25,11 +25,11 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
 };
 
 fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
-    drive::<Simulated>(worker)
+    drive::<SimulatedEngine>(worker)
 }
 
-pub(super) struct Simulated {
-    sampler: Sampler,
+pub(super) struct SimulatedEngine {
+    sampler: LawSampler,
     /// Virtual time in nanoseconds; it advances only while waiting for completions.
     now: u64,
     submitted: u64,
@@ -41,7 +41,7 @@ pub(super) struct Simulated {
     syncs_ns: Vec<u64>,
 }
 
-impl Simulated {
+impl SimulatedEngine {
     fn start(&mut self, request: Request) {
         let service = self.sampler.service_ns(self.submitted);
         let mut end = self.now.saturating_add(service);
@@ -57,7 +57,7 @@ impl Simulated {
     }
 }
 
-impl Engine<'_> for Simulated {
+impl Engine<'_> for SimulatedEngine {
     fn open(setup: &Setup<'_>) -> Result<Self, LoadError> {
         let EngineKind::Simulated(law) = setup.kind else {
             return Err(LoadError::Invalid("the simulated engine has a law".to_owned()));

@@ -23,8 +23,8 @@ const RENAMED: u8 = b'r';
 const NAME_BYTES: usize = 17;
 
 impl Paths {
-    pub(super) fn of(job: &FileJob, files: Range<u32>) -> Self {
-        let (drawn, shape) = (key(job.seed, 0, Purpose::Names), Shape::of(job));
+    pub(super) fn new(job: &FileJob, files: Range<u32>) -> Self {
+        let (drawn, shape) = (key(job.seed, 0, Purpose::Names), TreeShape::new(job));
         let mut bytes = Vec::new();
         let mut stride = 0;
         for file in files {
@@ -64,14 +64,14 @@ impl Paths {
     }
 }
 
-struct Shape {
+struct TreeShape {
     depth: u32,
     fan_out: u64,
     digits: usize,
 }
 
-impl Shape {
-    fn of(job: &FileJob) -> Self {
+impl TreeShape {
+    fn new(job: &FileJob) -> Self {
         let fan_out = fan_out(job.directories, job.depth);
         Self { depth: job.depth, fan_out, digits: (fan_out - 1).to_string().len() }
     }
@@ -95,7 +95,7 @@ pub(super) fn fan_out(directories: u32, depth: u32) -> u64 {
 
 /// All directories, each after its parent.
 pub(super) fn directories(job: &FileJob) -> Vec<CString> {
-    let (shape, mut all) = (Shape::of(job), BTreeSet::new());
+    let (shape, mut all) = (TreeShape::new(job), BTreeSet::new());
     for leaf in 0..u64::from(job.directories) {
         let path = shape.leaf(leaf);
         all.extend(path.match_indices('/').map(|(end, _)| path[..end].to_owned()));

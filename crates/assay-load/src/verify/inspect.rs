@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::judge::{Fault, Stood, WrongData};
 use super::marks::{FoundMarks, Written};
-use super::pass::{Reader, Verified};
-use super::stamp::{Holds, MOST_FLIPPED, SECTOR, Stamp, look};
+use super::pass::{BlockReader, Verified};
+use super::stamp::{Holds, MOST_FLIPPED, SECTOR, WriteStamp, look};
 use crate::{LoadError, Target, clock};
 
 const PIECE_BYTES: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Inspected {
 }
 
 #[derive(Default)]
-struct Run {
+struct SectorRun {
     sectors: u64,
     marks: FoundMarks,
 }
@@ -43,9 +43,9 @@ pub fn inspect(
     stop: &AtomicBool,
 ) -> Result<Inspected, LoadError> {
     let began_ns = clock::monotonic_ns();
-    let mut reader = Reader::new(target, PIECE_BYTES, range)?;
+    let mut reader = BlockReader::new(target, PIECE_BYTES, range)?;
     let mut found = Verified { block_bytes: SECTOR as u64, ..Verified::default() };
-    let mut runs: BTreeMap<(u64, u64), Run> = BTreeMap::new();
+    let mut runs: BTreeMap<(u64, u64), SectorRun> = BTreeMap::new();
     let mut at = range.start;
     while at < range.end {
         if stop.load(Ordering::Relaxed) {
@@ -67,14 +67,19 @@ pub fn inspect(
         at += length;
     }
     found.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
-    let told = |((run, seed), own): ((u64, u64), Run)| FoundRun {
+    let told = |((run, seed), own): ((u64, u64), SectorRun)| FoundRun {
         sectors: own.sectors,
         written: own.marks.finish(run, seed),
     };
     Ok(Inspected { verified: found, runs: runs.into_iter().map(told).collect() })
 }
 
-fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u64, u64), Run>) {
+fn piece(
+    bytes: &[u8],
+    start: u64,
+    found: &mut Verified,
+    runs: &mut BTreeMap<(u64, u64), SectorRun>,
+) {
     for (sector, at) in bytes.chunks_exact(SECTOR).zip((start..).step_by(SECTOR)) {
         found.read += 1;
         let Holds::Stamped { stamp, wrong_bits } = look(sector) else { continue };
@@ -96,7 +101,7 @@ fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u6
     }
 }
 
-fn fault(stamp: &Stamp, at: u64, wrong_bits: u32) -> Option<Fault> {
+fn fault(stamp: &WriteStamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     if stamp.address != at {
         return Some(Fault::Misplaced);
     }
@@ -107,7 +112,7 @@ fn fault(stamp: &Stamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     }
 }
 
-fn blamed(at_bytes: u64, fault: Fault, stamp: Option<&Stamp>) -> WrongData {
-    let found = stamp.map(|stamp| Stood::of(stamp.generation, stamp.address));
+fn blamed(at_bytes: u64, fault: Fault, stamp: Option<&WriteStamp>) -> WrongData {
+    let found = stamp.map(|stamp| Stood::new(stamp.generation, stamp.address));
     WrongData { at_bytes, fault, expected: None, found, bits: None }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::marks::Written;
-use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, Stamp, look, turned};
-use super::standing::Standing;
+use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, WriteStamp, look, turned};
+use super::standing::ExpectedData;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -43,7 +43,7 @@ pub struct Stood {
 }
 
 impl Stood {
-    pub(super) fn of(generation: Generation, of_bytes: u64) -> Self {
+    pub(super) fn new(generation: Generation, of_bytes: u64) -> Self {
         Self { thread: generation.thread, operation: generation.index, of_bytes }
     }
 }
@@ -93,7 +93,7 @@ enum Sector {
 pub(super) struct Judge<'a> {
     pub written: &'a Written,
     pub seed: u64,
-    pub standing: &'a Standing,
+    pub standing: &'a ExpectedData,
 }
 
 impl Judge<'_> {
@@ -130,7 +130,7 @@ impl Judge<'_> {
         Block::Wrong(WrongData {
             at_bytes,
             fault,
-            expected: expected.map(|own| Stood::of(own, address)),
+            expected: expected.map(|own| Stood::new(own, address)),
             found,
             bits: (fault == Fault::Flipped).then_some(bits),
         })
@@ -152,7 +152,7 @@ impl Judge<'_> {
             let seen = if expected.is_some() { Sector::Stale } else { Sector::Untouched };
             return (seen, None);
         }
-        let stood = Some(Stood::of(stamp.generation, stamp.address));
+        let stood = Some(Stood::new(stamp.generation, stamp.address));
         if stamp.address != at {
             return (Sector::Misplaced, stood);
         }
@@ -165,7 +165,7 @@ impl Judge<'_> {
         (self.whole(&stamp, block, expected), stood)
     }
 
-    fn whole(&self, stamp: &Stamp, block: u64, expected: Option<Generation>) -> Sector {
+    fn whole(&self, stamp: &WriteStamp, block: u64, expected: Option<Generation>) -> Sector {
         if self.standing.may_stand(block, stamp.generation) {
             return Sector::Right;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::stamp::{self, Generation, Stamp};
+use super::stamp::{self, Generation, WriteStamp};
 use crate::Job;
 
 /// Maximum number of rows per thread; beyond, two become one.
@@ -15,7 +15,7 @@ const MOST_KEPT: usize = 256;
 /// State at the start of an operation, valid up to the next row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 4]", into = "[u64; 4]")]
-pub struct Mark {
+pub struct WriteMark {
     /// Its number in the stream of its thread.
     pub index: u64,
     /// All with a lower number than this had ended.
@@ -26,15 +26,15 @@ pub struct Mark {
     pub ahead: u64,
 }
 
-impl From<[u64; 4]> for Mark {
+impl From<[u64; 4]> for WriteMark {
     fn from(row: [u64; 4]) -> Self {
         let [index, low, since_ns, ahead] = row;
         Self { index, low, since_ns, ahead }
     }
 }
 
-impl From<Mark> for [u64; 4] {
-    fn from(mark: Mark) -> Self {
+impl From<WriteMark> for [u64; 4] {
+    fn from(mark: WriteMark) -> Self {
         [mark.index, mark.low, mark.since_ns, mark.ahead]
     }
 }
@@ -44,11 +44,11 @@ pub struct ThreadMarks {
     pub thread: u32,
     /// All of its operations with a lower number than this had ended.
     pub settled: u64,
-    pub rows: Vec<Mark>,
+    pub rows: Vec<WriteMark>,
 }
 
 impl ThreadMarks {
-    fn row(&self, index: u64) -> Option<&Mark> {
+    fn row(&self, index: u64) -> Option<&WriteMark> {
         let after = self.rows.partition_point(|row| row.index <= index);
         self.rows[..after].last()
     }
@@ -77,12 +77,12 @@ impl ThreadMarks {
     }
 }
 
-fn halve(rows: &mut Vec<Mark>) {
+fn halve(rows: &mut Vec<WriteMark>) {
     let kept = rows.len().div_ceil(2);
     for index in 0..kept {
         let first = rows[2 * index];
         let ahead = rows.get(2 * index + 1).map_or(first.ahead, |next| next.ahead.max(first.ahead));
-        rows[index] = Mark { ahead, ..first };
+        rows[index] = WriteMark { ahead, ..first };
     }
     rows.truncate(kept);
 }
@@ -102,7 +102,7 @@ pub struct Written {
 
 impl Written {
     /// Order of a completed run, from the marks of its threads.
-    pub(crate) fn of(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
+    pub(crate) fn new(run: u64, seed: u64, mut threads: Vec<ThreadMarks>) -> Self {
         let most = MOST_KEPT / threads.len().max(1);
         for thread in &mut threads {
             thread.thin(most);
@@ -137,7 +137,7 @@ impl Written {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct BegunOperation {
     index: u64,
     low: u64,
     since_ns: u64,
@@ -154,8 +154,8 @@ pub(crate) struct Stamper {
     /// All with a lower number had ended at the last look.
     low: u64,
     since_ns: u64,
-    slots: Vec<Begun>,
-    rows: Vec<Mark>,
+    slots: Vec<BegunOperation>,
+    rows: Vec<WriteMark>,
     every: u64,
 }
 
@@ -163,7 +163,7 @@ impl Stamper {
     /// Stamper of a thread, if its job has stamps.
     pub fn new(job: &Job, thread: u32) -> Option<Self> {
         let run = job.verify?;
-        let free = Begun { index: FREE, low: 0, since_ns: 0 };
+        let free = BegunOperation { index: FREE, low: 0, since_ns: 0 };
         Some(Self {
             run,
             seed: job.seed,
@@ -182,14 +182,14 @@ impl Stamper {
     pub fn begin(&mut self, slot: u32) {
         let (index, low, since_ns) = (self.begun, self.low, self.since_ns);
         self.begun += 1;
-        self.slots[slot as usize] = Begun { index, low, since_ns };
+        self.slots[slot as usize] = BegunOperation { index, low, since_ns };
         if index.is_multiple_of(self.every) {
             if self.rows.len() == MOST_ROWS {
                 halve(&mut self.rows);
                 self.every *= 2;
             }
             // Remaining rows begin at multiples of twice the step, as this number does.
-            self.rows.push(Mark { index, low, since_ns, ahead: index - low });
+            self.rows.push(WriteMark { index, low, since_ns, ahead: index - low });
         } else if let Some(row) = self.rows.last_mut() {
             row.ahead = row.ahead.max(index - low);
         }
@@ -198,10 +198,10 @@ impl Stamper {
     /// Fills the buffer of a slot with the content of its write.
     #[inline]
     pub fn fill(&self, slot: u32, address: u64, bytes: &mut [u8]) {
-        let Begun { index, low, since_ns } = self.slots[slot as usize];
+        let BegunOperation { index, low, since_ns } = self.slots[slot as usize];
         let generation = Generation { thread: self.thread, index };
         let Self { run, seed, .. } = *self;
-        stamp::fill(bytes, &Stamp { run, seed, address, generation, low, since_ns });
+        stamp::fill(bytes, &WriteStamp { run, seed, address, generation, low, since_ns });
     }
 
     #[inline]
@@ -233,7 +233,7 @@ pub(super) struct FoundMarks {
 }
 
 impl FoundMarks {
-    pub fn add(&mut self, stamp: &Stamp) {
+    pub fn add(&mut self, stamp: &WriteStamp) {
         let Generation { thread, index } = stamp.generation;
         let marks = self.threads.entry(thread).or_default();
         marks.thread = thread;
@@ -249,9 +249,9 @@ impl FoundMarks {
                 is_kept
             });
         }
-        let Stamp { low, since_ns, .. } = *stamp;
+        let WriteStamp { low, since_ns, .. } = *stamp;
         // How far others were ahead is not known.
-        marks.rows.push(Mark { index, low, since_ns, ahead: u64::MAX });
+        marks.rows.push(WriteMark { index, low, since_ns, ahead: u64::MAX });
     }
 
     pub fn finish(self, run: u64, seed: u64) -> Written {
@@ -264,7 +264,7 @@ impl FoundMarks {
     }
 }
 
-fn sort(rows: &mut Vec<Mark>) {
+fn sort(rows: &mut Vec<WriteMark>) {
     rows.sort_unstable_by_key(|row| row.index);
     rows.dedup_by_key(|row| row.index);
 }
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn between_threads_the_clock_decides() {
-        let row = |index, low, since_ns| Mark { index, low, since_ns, ahead: index - low };
+        let row = |index, low, since_ns| WriteMark { index, low, since_ns, ahead: index - low };
         let marks = |thread, rows| ThreadMarks { thread, settled: 100, rows };
         let written = Written {
             run: 1,
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn what_stamps_tell_of_a_run_that_was_killed() {
         let mut found = FoundMarks::default();
-        let stamp = |index, low| Stamp {
+        let stamp = |index, low| WriteStamp {
             run: 4,
             seed: 1,
             address: 0,
@@ -367,8 +367,8 @@ mod tests {
 
     #[test]
     fn rows_are_written_short() {
-        let mark = Mark { index: 1, low: 2, since_ns: 3, ahead: 4 };
+        let mark = WriteMark { index: 1, low: 2, since_ns: 3, ahead: 4 };
         assert_eq!(<[u64; 4]>::from(mark), [1, 2, 3, 4]);
-        assert_eq!(Mark::from([1, 2, 3, 4]), mark);
+        assert_eq!(WriteMark::from([1, 2, 3, 4]), mark);
     }
 }

@@ -16,7 +16,7 @@ mod tests;
 
 pub use inspect::{FoundRun, Inspected, inspect};
 pub use judge::{Fault, Stood, WrongData};
-pub use marks::{Mark, ThreadMarks, Written};
+pub use marks::{ThreadMarks, WriteMark, Written};
 pub use pass::{FaultCounts, Verified, verify};
 
 pub(crate) use marks::Stamper;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{Block, Fault, Judge, Stood, WrongData};
 use super::marks::Written;
-use super::standing::Standing;
+use super::standing::ExpectedData;
 use crate::buffer::Buffer;
 use crate::check::check;
 use crate::pattern::blocks;
@@ -60,13 +60,13 @@ impl FaultCounts {
         }
     }
 
-    pub fn of(&self, fault: Fault) -> u64 {
+    pub fn count_of(&self, fault: Fault) -> u64 {
         let mut own = *self;
         *own.count_mut(fault)
     }
 
     pub fn all(&self) -> u64 {
-        Fault::ALL.iter().fold(0, |sum, fault| sum.saturating_add(self.of(*fault)))
+        Fault::ALL.iter().fold(0, |sum, fault| sum.saturating_add(self.count_of(*fault)))
     }
 
     pub fn add(&mut self, fault: Fault) {
@@ -122,12 +122,12 @@ impl Verified {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct BlockReader<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BlockReader<'a> {
     /// A pass in pieces of this size; drops the cached range if the kernel can.
     pub fn new(
         target: &Target<'a>,
@@ -182,7 +182,7 @@ pub fn verify(
     let size = u64::from(job.size_bytes);
     let (start, all) = (job.area.start, blocks(job));
     let piece = (READ_BYTES / size).max(1);
-    let mut reader = Reader::new(target, piece * size, &job.area)?;
+    let mut reader = BlockReader::new(target, piece * size, &job.area)?;
     let mut found = Verified {
         run: written.run,
         block_bytes: size,
@@ -193,7 +193,7 @@ pub fn verify(
     'parts: while first < all {
         let end = all.min(first + MOST_BLOCKS);
         let part = start + first * size..start + end * size;
-        let standing = Standing::of(job, written, &part, stop);
+        let standing = ExpectedData::after(job, written, &part, stop);
         let judge = Judge { written, seed: job.seed, standing: &standing };
         while first < end {
             if stop.load(Ordering::Relaxed) {
@@ -213,7 +213,7 @@ impl Judge<'_> {
     /// Reads some blocks and classifies them, one by one if the piece is unreadable.
     fn piece(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut BlockReader<'_>,
         address: u64,
         size: u64,
         count: u64,
@@ -239,7 +239,7 @@ impl Judge<'_> {
     /// An unreadable block is wrong if something was written there.
     fn unread(&self, at_bytes: u64) -> Block {
         let Some(expected) = self.standing.expected(at_bytes) else { return Block::Untouched };
-        let expected = Some(Stood::of(expected, at_bytes));
+        let expected = Some(Stood::new(expected, at_bytes));
         let fault = Fault::Unreadable;
         Block::Wrong(WrongData { at_bytes, fault, expected, found: None, bits: None })
     }

@@ -41,7 +41,7 @@ impl Generation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct WriteStamp {
     /// Key of the run: its start in nanoseconds since 1970.
     pub run: u64,
     /// Seed of its job, which determines all offsets.
@@ -54,7 +54,7 @@ pub(crate) struct Stamp {
     pub since_ns: u64,
 }
 
-impl Stamp {
+impl WriteStamp {
     fn head(&self) -> [u64; HEAD] {
         let generation = self.generation.packed();
         let mut head =
@@ -80,7 +80,7 @@ fn checksum(head: &[u64; HEAD]) -> u64 {
 
 /// Fills sectors from an address on; an incomplete sector at the end stays unchanged.
 #[inline]
-pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
+pub(crate) fn fill(bytes: &mut [u8], first: &WriteStamp) {
     let mut stamp = *first;
     for sector in bytes.chunks_exact_mut(SECTOR) {
         let head = stamp.head();
@@ -100,7 +100,7 @@ pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
 pub(super) enum Holds {
     /// A valid header, and the number of wrong bits after it.
     Stamped {
-        stamp: Stamp,
+        stamp: WriteStamp,
         wrong_bits: u32,
     },
     Zero,
@@ -117,7 +117,7 @@ pub(super) fn look(sector: &[u8]) -> Holds {
         let [_, run, seed, address, _, low, since_ns, sum] = head;
         let differ = |(index, word): (u64, &u64)| (word ^ at(sum, index)).count_ones();
         let wrong_bits = (0..).zip(rest).map(differ).sum();
-        let stamp = Stamp { run, seed, address, generation, low, since_ns };
+        let stamp = WriteStamp { run, seed, address, generation, low, since_ns };
         return Holds::Stamped { stamp, wrong_bits };
     }
     if words.iter().all(|word| *word == 0) { Holds::Zero } else { Holds::Strange }
@@ -166,7 +166,7 @@ pub(crate) fn read_words(sector: &[u8]) -> [u64; WORDS] {
 mod tests {
     use super::*;
 
-    const STAMP: Stamp = Stamp {
+    const STAMP: WriteStamp = WriteStamp {
         run: 77,
         seed: 5,
         address: 40 * 4096,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_sector_tells_what_was_stamped_into_it() {
         for (index, sector) in (0..).zip(block().chunks_exact(SECTOR)) {
-            let stamp = Stamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
+            let stamp = WriteStamp { address: STAMP.address + index * SECTOR as u64, ..STAMP };
             assert_eq!(look(sector), Holds::Stamped { stamp, wrong_bits: 0 });
         }
         assert_eq!(look(&[0; SECTOR]), Holds::Zero);

@@ -9,7 +9,7 @@ use super::stamp::Generation;
 use crate::pattern::{Classes, Walk};
 use crate::{Class, Job};
 
-pub(super) struct Standing {
+pub(super) struct ExpectedData {
     start: u64,
     block: u64,
     /// The last write per block, packed; 0 without a write.
@@ -50,9 +50,9 @@ fn replay(
     }
 }
 
-impl Standing {
+impl ExpectedData {
     /// Possible contents of a part that begins and ends at block boundaries.
-    pub fn of(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
+    pub fn after(job: &Job, written: &Written, part: &Range<u64>, stop: &AtomicBool) -> Self {
         let block = u64::from(job.size_bytes);
         let blocks = ((part.end - part.start) / block) as usize;
         let mut standing =
@@ -112,7 +112,7 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::marks::Mark;
+    use super::super::marks::WriteMark;
     use super::*;
     use crate::check::tests::job;
     use crate::{Mix, Pattern};
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn written(settled: u64, ahead: u64) -> Written {
-        let rows = vec![Mark { index: 0, low: 0, since_ns: 0, ahead }];
+        let rows = vec![WriteMark { index: 0, low: 0, since_ns: 0, ahead }];
         let threads = vec![ThreadMarks { thread: 0, settled, rows }];
         Written { run: 1, seed: 1, ended: true, threads }
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_last_write_of_a_block_stands() {
         // Four blocks, six writes: the first two are written twice.
-        let standing = Standing::of(&writes(), &written(6, 0), &(512..512 * 5), &go());
+        let standing = ExpectedData::after(&writes(), &written(6, 0), &(512..512 * 5), &go());
         let found: Vec<_> = (1..5).map(|block| standing.expected(block * 512)).collect();
         assert_eq!(found, [4, 5, 2, 3].map(|index| Some(of(index))));
         assert!(standing.may_stand(512, of(4)) && !standing.may_stand(512, of(0)));
@@ -155,25 +155,25 @@ mod tests {
 
     #[test]
     fn of_two_in_flight_at_once_either_may_stand() {
-        let standing = Standing::of(&writes(), &written(6, 4), &(512..512 * 5), &go());
+        let standing = ExpectedData::after(&writes(), &written(6, 4), &(512..512 * 5), &go());
         assert!(standing.is_open(512) && !standing.is_open(512 * 3));
         for index in [0, 4] {
             assert!(standing.may_stand(512, of(index)), "{index}");
         }
         assert!(!standing.may_stand(512, of(1)) && !standing.may_stand(512 * 3, of(6)));
         // One fewer ahead, and the first had ended.
-        let standing = Standing::of(&writes(), &written(6, 3), &(512..512 * 5), &go());
+        let standing = ExpectedData::after(&writes(), &written(6, 3), &(512..512 * 5), &go());
         assert!(!standing.is_open(512) && !standing.may_stand(512, of(0)));
     }
 
     #[test]
     fn reads_leave_nothing_and_a_part_has_its_own_blocks() {
         let mixed = Job { mix: Mix::Shares { read_percent: 95 }, ..writes() };
-        let standing = Standing::of(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
+        let standing = ExpectedData::after(&mixed, &written(4, 0), &(512 * 2..512 * 5), &go());
         let stands = (2..5).filter(|block| standing.expected(block * 512).is_some()).count();
         assert!(stands < 3, "of twenty times as many reads");
         let reads = Job { mix: Mix::READS, ..writes() };
-        let standing = Standing::of(&reads, &written(4, 0), &(512..512 * 5), &go());
+        let standing = ExpectedData::after(&reads, &written(4, 0), &(512..512 * 5), &go());
         assert!((1..5).all(|block| standing.expected(block * 512).is_none()));
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let of = |thread| {
             let mut written = written(100, 0);
             written.threads[0].thread = thread;
-            let standing = Standing::of(&job, &written, &(512..512 * 5), &go());
+            let standing = ExpectedData::after(&job, &written, &(512..512 * 5), &go());
             (1..5).filter(|block| standing.expected(block * 512).is_some()).count()
         };
         assert_eq!([of(0), of(1), of(u32::MAX)], [4, 0, 0]);

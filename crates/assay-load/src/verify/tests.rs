@@ -12,8 +12,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::judge::{Block, Judge};
 use super::marks::FoundMarks;
-use super::stamp::{self, Generation, Holds, Stamp};
-use super::standing::Standing;
+use super::stamp::{self, Generation, Holds, WriteStamp};
+use super::standing::ExpectedData;
 use super::*;
 use crate::check::tests::job as any_job;
 use crate::engines::suite::works;
@@ -62,7 +62,7 @@ fn twice() -> Job {
 /// A block as left by one of the two writes of [`twice`].
 fn block(job: &Job, index: u64, is_last: bool) -> Vec<u8> {
     let operation = if is_last { BLOCKS + index } else { index };
-    let stamp = Stamp {
+    let stamp = WriteStamp {
         run: RUN,
         seed: job.seed,
         address: index * BLOCK,
@@ -139,7 +139,7 @@ fn ten_thousand_faults_of_each_kind_are_all_found() {
         }
         let found = look(&job, &written, &file);
         assert_eq!(
-            (found.corrupt.of(fault), found.corrupt.all()),
+            (found.corrupt.count_of(fault), found.corrupt.all()),
             (10_000, 10_000),
             "{fault:?}: {found:?}"
         );
@@ -357,7 +357,7 @@ impl Medium {
 
     fn finish(self) -> (Job, Vec<u8>, Written) {
         let marks = self.threads.into_iter().map(|own| own.stamper.finish()).collect();
-        let written = Written::of(RUN, self.job.seed, marks);
+        let written = Written::new(RUN, self.job.seed, marks);
         (self.job, self.bytes, written)
     }
 }
@@ -379,7 +379,7 @@ fn interleaved(seed: u64) -> Job {
 
 /// Judges an image block by block.
 fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
-    let standing = Standing::of(job, written, &job.area, &AtomicBool::new(false));
+    let standing = ExpectedData::after(job, written, &job.area, &AtomicBool::new(false));
     let judge = Judge { written, seed: job.seed, standing: &standing };
     let size = job.size_bytes as usize;
     let blocks = bytes.chunks_exact(size).zip((0..).step_by(size));

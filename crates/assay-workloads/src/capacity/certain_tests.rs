@@ -31,7 +31,7 @@ fn a_capacity_lies_within_its_interval_in_facts_and_in_words() {
         let store = Store { claimed_bytes, held_bytes, lie };
         let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
         let law = Law { store: Some(store), ..law };
-        let shape = CapacityShape::of(claimed_bytes, draws.below(6) == 0);
+        let shape = CapacityShape::new(claimed_bytes, draws.below(6) == 0);
         let time = Duration::from_secs(if draws.below(4) == 0 { 2 } else { 100_000 });
         let job = CapacityJob { area: 0..claimed_bytes, shape, time, seed, run: seed };
         let target = Target { file: None, memory_alignment: 4096 };

@@ -168,7 +168,7 @@ impl WorkloadSpec for CapacitySpec {
             return Ok(None);
         }
         let bytes = whole_blocks(area.length);
-        let shape = CapacityShape::of(bytes, self.mode == CapacityMode::Full);
+        let shape = CapacityShape::new(bytes, self.mode == CapacityMode::Full);
         let job = planned::job(run, shape, 0);
         let costs = capacity_costs(&job, &run.medium.target(), run.medium.law.as_ref())?;
         Ok(Some((planned::whole_ns(&shape, costs.0, costs.1) / planned::steps(&shape)).max(1)))

@@ -31,7 +31,7 @@ pub struct CapacityPlan {
 
 impl CapacityPlan {
     fn shape(&self) -> CapacityShape {
-        CapacityShape::of(self.bytes, self.full)
+        CapacityShape::new(self.bytes, self.full)
     }
 
     pub fn judge_look(&self, detail: &CapacityDetail) -> Finding {
@@ -62,11 +62,11 @@ pub(super) fn steps(shape: &CapacityShape) -> u64 {
 fn times(bytes: u64) -> String {
     let of = |full: bool| {
         let own =
-            SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::of(bytes, full), costs.0, costs.1));
+            SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::new(bytes, full), costs.0, costs.1));
         own.map(|ns| show::duration(ns as f64)).join(" to ")
     };
     let [good, poor] = SUPPOSED.map(|(words, _)| words);
-    if CapacityShape::of(bytes, false).full {
+    if CapacityShape::new(bytes, false).full {
         return format!("about {} ({good}; {poor})", of(true));
     }
     format!("fast: about {}, full: about {} ({good}; {poor})", of(false), of(true))
@@ -247,9 +247,9 @@ mod tests {
         let blocks = 3 * 2048 + 512;
         assert_eq!(fast.expected_ns(0), Some(128 * 104_857_600 + blocks * 10_000_000));
         assert_eq!(fast.expected_ns(7), Some((128 + blocks) * 7));
-        assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), 3, 2), 128 * 3 + blocks * 2);
-        assert_eq!(steps(&CapacityShape::of(0, true)), 1, "none is a step");
-        assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
+        assert_eq!(whole_ns(&CapacityShape::new(64 * GIB, false), 3, 2), 128 * 3 + blocks * 2);
+        assert_eq!(steps(&CapacityShape::new(0, true)), 1, "none is a step");
+        assert_eq!(steps(&CapacityShape::new(64 * GIB, false)), 128 + blocks);
         assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
         assert!(!crate::WorkPlan::from(fast).is_of_speed());
     }

@@ -11,7 +11,7 @@ pub(super) const NONE: SeenCounts =
 pub(super) fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
     CapacityOutcome {
         claimed_bytes: 64 << 30,
-        shape: CapacityShape::of(64 << 30, false),
+        shape: CapacityShape::new(64 << 30, false),
         zone_bytes: 128 << 20,
         samples: first.all(),
         rewritten: 0,

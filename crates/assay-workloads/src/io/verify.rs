@@ -95,9 +95,9 @@ pub fn pass(
 
 /// The wrong blocks in words: `3 torn, 1 stale`.
 pub fn faults(found: &Verified) -> String {
-    let told = Fault::ALL.iter().filter(|fault| found.corrupt.of(**fault) > 0);
-    let words =
-        told.map(|fault| format!("{} {}", show::count(found.corrupt.of(*fault)), fault.name()));
+    let told = Fault::ALL.iter().filter(|fault| found.corrupt.count_of(**fault) > 0);
+    let words = told
+        .map(|fault| format!("{} {}", show::count(found.corrupt.count_of(*fault)), fault.name()));
     words.collect::<Vec<_>>().join(", ")
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::replay::{Arrived, Fitted, guessed};
 use assay_core::calc::requests::GatheredSides;
-use assay_load::{Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited};
+use assay_load::{
+    Act, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, WaitCounts,
+};
 use assay_machine::system::BlockRequest;
 
 use super::{Clock, Fidelity, ReplayCounts, ReplayDetail, ReplayPlan, WaitFidelity, planned};
@@ -165,8 +167,8 @@ fn span_ns(recorded: &[Arrived]) -> u64 {
 }
 
 /// Accuracy of the waits in a replay with a dependent clock.
-fn paced(waited: &Waited) -> WaitFidelity {
-    let Waited { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
+fn paced(waited: &WaitCounts) -> WaitFidelity {
+    let WaitCounts { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
     let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
     let whole = gaps_ns.saturating_add(behind_ns).saturating_add(served_ns);
     WaitFidelity {
