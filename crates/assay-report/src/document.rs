@@ -42,7 +42,7 @@ pub(crate) use forum::forum;
 pub use large::{Large, conditions, headline, identity, large, largest_change, method, subject};
 pub use matrix::matrix;
 pub(crate) use opening::leading_sentences;
-pub use opening::{Standing, answer, standing};
+pub use opening::{TrustOverview, answer, standing};
 pub(crate) use race::stayed;
 pub use study::{COMPARISONS, no_advice};
 
@@ -59,12 +59,12 @@ pub struct Section {
     pub caption: Option<String>,
     pub blocks: Vec<Block>,
     /// Function of the section on a page.
-    pub role: Role,
+    pub role: SectionRole,
 }
 
 /// Function of a section on a page; text output prints all sections in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
+pub enum SectionRole {
     /// A section of the normal reading flow.
     #[default]
     Usual,
@@ -101,7 +101,7 @@ impl Document {
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
         let leads = |section: &&Section| match section.role {
-            Role::Of(kind) => lead == Some(kind),
+            SectionRole::Of(kind) => lead == Some(kind),
             _ => false,
         };
         self.sections.iter().partition(leads)
@@ -141,10 +141,10 @@ impl Section {
 
     /// Marks a main table of the study, unless it has a figure.
     fn main(self) -> Self {
-        if self.role == Role::Usual { self.with_role(Role::Main) } else { self }
+        if self.role == SectionRole::Usual { self.with_role(SectionRole::Main) } else { self }
     }
 
-    fn with_role(self, role: Role) -> Self {
+    fn with_role(self, role: SectionRole) -> Self {
         Self { role, ..self }
     }
 }
@@ -209,7 +209,7 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
 }
 
 fn summary(sentences: Vec<String>) -> Section {
-    Section::new(Block::List(sentences)).with_role(Role::Summary)
+    Section::new(Block::List(sentences)).with_role(SectionRole::Summary)
 }
 
 /// Why the order of a study rules out verdicts; `None` if it does not.

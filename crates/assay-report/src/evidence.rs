@@ -23,7 +23,7 @@ pub struct Evidence {
     /// Every trial in time order, including warm-ups.
     pub trials: Vec<TrialEvidence>,
     /// Latencies of the trials that count, summed by workload, arm and class.
-    pub latencies: Vec<Latencies>,
+    pub latencies: Vec<RowLatencies>,
     pub commands: Vec<Commands>,
     /// Text files of the bundle by name: the inputs of the study.
     pub files: Vec<(String, String)>,
@@ -66,7 +66,7 @@ pub struct HostRate {
 
 /// Service or response times of one class of operations, for one workload and arm.
 #[derive(Clone, Debug)]
-pub struct Latencies {
+pub struct RowLatencies {
     pub workload: String,
     pub arm: Arm,
     pub control: bool,
@@ -93,7 +93,7 @@ impl Evidence {
         let found: Vec<&Findings> = results.iter().map(|one| &one.findings).collect();
         let of = |(one, name): (&Self, String)| {
             let own = one.latencies.iter().filter(|_| findings.are_windows());
-            let named = move |own: &Latencies| {
+            let named = move |own: &RowLatencies| {
                 let mut own = own.clone();
                 own.arm.insert(inference::RESULT.to_owned(), name.clone());
                 own
@@ -187,8 +187,8 @@ fn written(trial: &Trial) -> Vec<SeriesRow> {
 
 /// Latencies of the trials behind a workload's numbers, by class: the tool's service times, and those of the devices'
 /// requests.
-pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
-    let mut found: Vec<Latencies> = Vec::new();
+pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<RowLatencies> {
+    let mut found: Vec<RowLatencies> = Vec::new();
     for trial in inference::counting(trials).into_iter().map(|at| trials[at]) {
         let workload = &plan.workloads[trial.workload];
         for (class, own) in &trial.latency_ns {
@@ -215,15 +215,15 @@ fn add(span: &ClassSpan, to: &mut Tally) {
 }
 
 fn place<'a>(
-    found: &'a mut Vec<Latencies>,
+    found: &'a mut Vec<RowLatencies>,
     planned: &PlannedWorkload,
     record: &Trial,
     workload: &str,
     class: &str,
-) -> &'a mut Latencies {
-    let known = |sum: &Latencies| sum.class == class && sum.workload == workload;
+) -> &'a mut RowLatencies {
+    let known = |sum: &RowLatencies| sum.class == class && sum.workload == workload;
     let at = found.iter().position(known).unwrap_or_else(|| {
-        found.push(Latencies {
+        found.push(RowLatencies {
             workload: workload.to_owned(),
             arm: record.arm.clone(),
             control: planned.control,

@@ -31,7 +31,7 @@ use assay_core::catalogue::About;
 use assay_core::exhibit::figure::Figure;
 use assay_workloads::tell::FactsFigure;
 
-pub trait Draws: Sync {
+pub trait FigureSource: Sync {
     fn about(&self) -> About;
     fn draw(&self, evidence: &Evidence) -> Vec<Figure>;
 }
@@ -45,7 +45,7 @@ pub struct Drawing {
     pub draw: fn(&Evidence) -> Vec<Figure>,
 }
 
-impl Draws for Drawing {
+impl FigureSource for Drawing {
     fn about(&self) -> About {
         self.about
     }
@@ -55,7 +55,7 @@ impl Draws for Drawing {
     }
 }
 
-impl Draws for FactsFigure {
+impl FigureSource for FactsFigure {
     fn about(&self) -> About {
         self.about
     }
@@ -74,15 +74,15 @@ impl Draws for FactsFigure {
 
 /// All kinds, in the order of reading. Figures of kinds of work come before those of runs; those of their seconds come
 /// before those of distributions.
-pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
-    let of_facts = assay_workloads::figures().map(|figure| figure as &dyn Draws);
-    let of_seconds = assay_workloads::own_figures().map(|figure| figure as &dyn Draws);
+pub static FIGURES: LazyLock<Vec<&'static dyn FigureSource>> = LazyLock::new(|| {
+    let of_facts = assay_workloads::figures().map(|figure| figure as &dyn FigureSource);
+    let of_seconds = assay_workloads::own_figures().map(|figure| figure as &dyn FigureSource);
     let of_numbers = OF_NUMBERS.iter().copied().chain(of_seconds);
     let of_studies = OF_STUDIES.iter().copied().chain(of_facts);
     of_studies.chain(of_numbers).chain(OF_RECORDS.iter().copied()).collect()
 });
 
-static OF_STUDIES: &[&dyn Draws] = &[
+static OF_STUDIES: &[&dyn FigureSource] = &[
     &places::PLACES,
     &race::RACE,
     &sweep::SWEEP,
@@ -92,9 +92,10 @@ static OF_STUDIES: &[&dyn Draws] = &[
     &energy::ENERGY,
 ];
 
-static OF_NUMBERS: &[&dyn Draws] = &[&runs::RUNS, &bars::BARS, &published::PUBLISHED, &grid::GRID];
+static OF_NUMBERS: &[&dyn FigureSource] =
+    &[&runs::RUNS, &bars::BARS, &published::PUBLISHED, &grid::GRID];
 
-static OF_RECORDS: &[&dyn Draws] = &[
+static OF_RECORDS: &[&dyn FigureSource] = &[
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,
@@ -182,7 +183,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         }
         figure
     };
-    let mut drawn = |kind: &&'static dyn Draws| -> Vec<Figure> {
+    let mut drawn = |kind: &&'static dyn FigureSource| -> Vec<Figure> {
         let name = kind.about().name;
         // Platforms have separate figures with the same content.
         let is_of_places = name == places::PLACES.about.name;

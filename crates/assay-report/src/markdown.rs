@@ -10,14 +10,14 @@ use assay_core::exhibit::figure::Figure;
 use assay_study::findings::Findings;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct MarkdownReport {
     pub text: String,
     pub figures: Vec<(String, String)>,
 }
 
 /// The report of results; `stem` is the prefix of the figures' file names.
-pub fn report(results: &[Evidence], stem: &str) -> Report {
-    let mut report = Report { text: String::new(), figures: Vec::new() };
+pub fn report(results: &[Evidence], stem: &str) -> MarkdownReport {
+    let mut report = MarkdownReport { text: String::new(), figures: Vec::new() };
     for (index, evidence) in results.iter().enumerate() {
         let prefix = if results.len() == 1 { stem.to_owned() } else { format!("{stem}-{index}") };
         report.add(evidence, &prefix);
@@ -27,7 +27,7 @@ pub fn report(results: &[Evidence], stem: &str) -> Report {
 
 /// A result as one comment: the answer, the tables, caveats; the machine is folded.
 pub fn comment(findings: &Findings) -> String {
-    let mut report = Report { text: String::new(), figures: Vec::new() };
+    let mut report = MarkdownReport { text: String::new(), figures: Vec::new() };
     report.line(&format!("### {}", inline(&findings.study.title)));
     let mut facts = Vec::new();
     for Section { caption, blocks, .. } in document::with(findings, Detail::Usual).sections {
@@ -46,7 +46,7 @@ pub fn comment(findings: &Findings) -> String {
     report.text
 }
 
-impl Report {
+impl MarkdownReport {
     fn add(&mut self, evidence: &Evidence, prefix: &str) {
         let findings = &evidence.findings;
         self.line(&format!("# {}", inline(&findings.study.title)));

@@ -26,7 +26,7 @@ use assay_workloads::io;
 use assay_workloads::metrics::noun;
 
 use traffic::moved;
-pub use traffic::{Moved, RateSource, traffic};
+pub use traffic::{PlannedTraffic, RateSource, traffic};
 
 pub const FORMAT: &str = "assay-preview/1";
 
@@ -110,7 +110,7 @@ pub struct Preview {
     #[serde(skip)]
     pub fill_s: f64,
     #[serde(skip)]
-    pub traffic: [Moved; 2],
+    pub traffic: [PlannedTraffic; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 //! numbers.
 
 use super::document::check_tables::EXTREME;
-use super::document::{self, Block, Detail, Document, NONE, Remark, Role, Section};
+use super::document::{self, Block, Detail, Document, NONE, Remark, Section, SectionRole};
 use super::layout::{clean, wrap};
 use super::table::cut;
 use super::text::{NARROW, TextPage, joined};
@@ -63,7 +63,7 @@ impl Parts {
         let main = main_role(document, findings);
         for section in &document.sections {
             let lines = page.section(section);
-            if section.role == Role::Summary {
+            if section.role == SectionRole::Summary {
                 parts.summary = lines;
             } else if Some(section.role) == main {
                 parts.tables.extend(lines);
@@ -79,19 +79,21 @@ impl Parts {
 
 /// Role of the sections with the numbers behind the answer: those of the leading figure, else the study's main tables,
 /// else those of the first figure.
-fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
+fn main_role(document: &Document, findings: &Findings) -> Option<SectionRole> {
     let (leading, others) = document.leading(findings);
-    let own = others.iter().find(|section| section.role == Role::Main);
-    let figure = others.iter().find(|section| matches!(section.role, Role::Of(_)));
+    let own = others.iter().find(|section| section.role == SectionRole::Main);
+    let figure = others.iter().find(|section| matches!(section.role, SectionRole::Of(_)));
     leading.first().or(own).or(figure).map(|section| section.role)
 }
 
 /// Removes test conditions, legends, repetitions of the answer, and the last percentile if it does not fit; moves
 /// remarks that lower trust to `doubts`.
 fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
-    let is_legend = |section: &Section| section.role == Role::Closer && section.caption.is_none();
+    let is_legend =
+        |section: &Section| section.role == SectionRole::Closer && section.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
-    let others = document.sections.iter_mut().filter(|section| section.role != Role::Summary);
+    let others =
+        document.sections.iter_mut().filter(|section| section.role != SectionRole::Summary);
     for block in others.flat_map(|section| &mut section.blocks) {
         match block {
             Block::Facts(facts) => facts.retain(|(name, _)| !CONDITIONS.contains(&name.as_str())),
@@ -119,7 +121,7 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page
 
 /// Explains a dash in the table of a check.
 fn dashes(document: &Document) -> Option<Remark> {
-    let tables = document.sections.iter().filter(|section| section.role == Role::Main);
+    let tables = document.sections.iter().filter(|section| section.role == SectionRole::Main);
     let is_told = |block: &Block| match block {
         Block::Table(table) => {
             table.columns.iter().any(|column| column.title == RATE) && table.has_missing()

@@ -20,14 +20,14 @@ use assay_core::exhibit::figure::{AxisScale, Figure, Layout, Look, Mark, Series,
 const TITLE: f64 = 28.0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Medium {
+enum SvgMedium {
     File(Theme),
     Page,
     /// The page in a narrow window.
     Phone,
 }
 
-impl Medium {
+impl SvgMedium {
     /// Pixels. A page never shows a figure smaller than this, which keeps letters at 12 pixels.
     fn width(self) -> f64 {
         match self {
@@ -41,22 +41,22 @@ impl Medium {
 /// The figure as two `<svg>` elements, the second for narrow windows, for a page whose style sheet has [`variables`]
 /// and [`RULES`]. Only the marks of the first have titles, which the script copies.
 pub fn inline(figure: &Figure) -> String {
-    element(figure, Medium::Page) + &element(figure, Medium::Phone)
+    element(figure, SvgMedium::Page) + &element(figure, SvgMedium::Phone)
 }
 
 pub fn file(figure: &Figure, theme: Theme) -> String {
-    element(figure, Medium::File(theme))
+    element(figure, SvgMedium::File(theme))
 }
 
-fn element(figure: &Figure, medium: Medium) -> String {
-    let theme = if let Medium::File(theme) = medium { Some(theme) } else { None };
+fn element(figure: &Figure, medium: SvgMedium) -> String {
+    let theme = if let SvgMedium::File(theme) = medium { Some(theme) } else { None };
     let frame = Frame::new(figure, if theme.is_some() { TITLE } else { 0.0 }, medium.width());
-    let mut pen = Pen { out: String::new(), theme, titles: medium != Medium::Phone };
+    let mut pen = Pen { out: String::new(), theme, titles: medium != SvgMedium::Phone };
     let (id, width, height) = (&figure.id, px(frame.width), px(frame.height));
     let [class, suffix] = match medium {
-        Medium::File(_) => ["figure", ""],
-        Medium::Page => ["figure wide", ""],
-        Medium::Phone => ["figure narrow", "-narrow"],
+        SvgMedium::File(_) => ["figure", ""],
+        SvgMedium::Page => ["figure wide", ""],
+        SvgMedium::Phone => ["figure narrow", "-narrow"],
     };
     pen.add(&format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" id=\"{id}{suffix}\" role=\"img\" \
@@ -69,7 +69,7 @@ fn element(figure: &Figure, medium: Medium) -> String {
         ));
     }
     pen.add(&format!(">\n<title id=\"{id}{suffix}-title\">{}</title>\n", escaped(&figure.title)));
-    if medium != Medium::Phone {
+    if medium != SvgMedium::Phone {
         let described = [&figure.description].into_iter().chain(&figure.notes);
         let described: Vec<&str> = described.map(String::as_str).collect();
         pen.add(&format!("<desc id=\"{id}-desc\">{}</desc>\n", escaped(&described.join(" "))));

@@ -178,12 +178,12 @@ pub struct BlockTotals {
 
 /// Counts requests until dropped.
 #[derive(Debug)]
-pub struct BlockTrace(Means);
+pub struct BlockTrace(TracerKind);
 
 #[derive(Debug)]
-enum Means {
+enum TracerKind {
     #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-    Bpf(Box<bpf::Trace>),
+    Bpf(Box<bpf::BpfTrace>),
     Tracefs(tracefs::Trace),
 }
 
@@ -195,7 +195,7 @@ impl BlockTrace {
             TraceMeans::Bpf => begin_bpf(devices, None),
             TraceMeans::BpfRequests => begin_bpf(devices, Some(ROOM_BYTES)),
             TraceMeans::Tracefs => {
-                tracefs::Trace::begin(devices).map(|it| Self(Means::Tracefs(it)))
+                tracefs::Trace::begin(devices).map(|it| Self(TracerKind::Tracefs(it)))
             }
         }
     }
@@ -204,8 +204,8 @@ impl BlockTrace {
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         match &mut self.0 {
             #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-            Means::Bpf(trace) => trace.read(),
-            Means::Tracefs(trace) => trace.read(),
+            TracerKind::Bpf(trace) => trace.read(),
+            TracerKind::Tracefs(trace) => trace.read(),
         }
     }
 
@@ -213,8 +213,8 @@ impl BlockTrace {
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match &mut self.0 {
             #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-            Means::Bpf(trace) => trace.requests(each),
-            Means::Tracefs(_) => {
+            TracerKind::Bpf(trace) => trace.requests(each),
+            TracerKind::Tracefs(_) => {
                 let _ = each;
                 Err(io::Error::from(io::ErrorKind::Unsupported))
             }
@@ -224,7 +224,7 @@ impl BlockTrace {
 
 #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
 fn begin_bpf(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<BlockTrace> {
-    bpf::Trace::begin(devices, room).map(|trace| BlockTrace(Means::Bpf(Box::new(trace))))
+    bpf::BpfTrace::begin(devices, room).map(|trace| BlockTrace(TracerKind::Bpf(Box::new(trace))))
 }
 
 #[cfg(not(all(feature = "bpf", target_pointer_width = "64")))]

@@ -25,7 +25,7 @@ impl CountedEvent {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
+pub struct CounterReading {
     pub count: u64,
     /// CPU time of the counted programs, nanoseconds, all threads together.
     pub enabled_ns: u64,
@@ -97,11 +97,11 @@ impl Counter {
     }
 
     /// Returns the count so far. It includes processes that ended, even if not yet waited for.
-    pub fn read(&self) -> io::Result<Count> {
+    pub fn read(&self) -> io::Result<CounterReading> {
         let mut bytes = [0; 24];
         (&self.0).read_exact(&mut bytes)?;
         let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
-        Ok(Count { count: word(0), enabled_ns: word(1), running_ns: word(2) })
+        Ok(CounterReading { count: word(0), enabled_ns: word(1), running_ns: word(2) })
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     /// Counts page faults of so many programs, one after the other, below a shell.
-    fn faults(programs: usize) -> Option<Count> {
+    fn faults(programs: usize) -> Option<CounterReading> {
         let counter = opened()?;
         let script = "/bin/true; ".repeat(programs) + ":";
         assert!(Command::new("/bin/sh").args(["-c", &script]).status().unwrap().success());
@@ -163,7 +163,7 @@ mod tests {
         let Some(counter) = opened() else { return };
         let touched = vec![1_u8; 4 << 20];
         assert_eq!(touched.iter().map(|byte| usize::from(*byte)).sum::<usize>(), 4 << 20);
-        let nothing = Count { count: 0, enabled_ns: 0, running_ns: 0 };
+        let nothing = CounterReading { count: 0, enabled_ns: 0, running_ns: 0 };
         assert_eq!(counter.read().unwrap(), nothing);
         // Nor is a program that a thread starts that was there before.
         go.send(()).unwrap();

@@ -14,7 +14,7 @@ const UNWRITTEN: u32 = 0x800;
 
 /// `struct fiemap` without its flexible array: this much is coded into the request number.
 #[repr(C)]
-struct Header {
+struct FiemapHeader {
     start: u64,
     length: u64,
     flags: u32,
@@ -36,8 +36,8 @@ struct RawExtent {
 }
 
 #[repr(C)]
-struct Request {
-    header: Header,
+struct FiemapRequest {
+    header: FiemapHeader,
     extents: [RawExtent; PAGE],
 }
 
@@ -91,9 +91,9 @@ pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<M
 }
 
 fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
-    const FIEMAP: ioctl::Opcode = opcode::read_write::<Header>(b'f', 11);
-    let mut request = Request {
-        header: Header {
+    const FIEMAP: ioctl::Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
+    let mut request = FiemapRequest {
+        header: FiemapHeader {
             start: range.start,
             length: range.end - range.start,
             flags: SYNC,
@@ -106,7 +106,7 @@ fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExt
     // SAFETY: the request is FIEMAP, whose argument is this struct: `room` is the number of extents after the header,
     // and the kernel writes at most that many.
     unsafe {
-        ioctl::ioctl(file, Updater::<FIEMAP, Request>::new(&mut request))?;
+        ioctl::ioctl(file, Updater::<FIEMAP, FiemapRequest>::new(&mut request))?;
     }
     let mapped = (request.header.mapped as usize).min(PAGE);
     Ok(request.extents[..mapped].iter().map(MappedExtent::from).collect())
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn layouts_are_the_kernels() {
-        assert_eq!(size_of::<Header>(), 32);
+        assert_eq!(size_of::<FiemapHeader>(), 32);
         assert_eq!(size_of::<RawExtent>(), 56);
     }
 }

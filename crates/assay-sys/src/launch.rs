@@ -30,7 +30,7 @@ const NOT_STARTED: c_int = 127;
 
 /// Whose a program is to be.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner<'a> {
+pub struct ProgramOwner<'a> {
     pub user: u32,
     pub group: u32,
     /// Ids of the other groups.
@@ -60,7 +60,7 @@ pub struct Launch<'a> {
     /// Standard output; discarded if there is none.
     pub output: Option<BorrowedFd<'a>>,
     /// User of the program, if different from this process's.
-    pub owner: Option<Owner<'a>>,
+    pub owner: Option<ProgramOwner<'a>>,
     /// Control group in which it starts.
     pub group: Option<GroupEntry<'a>>,
 }
@@ -104,14 +104,14 @@ pub struct Launched {
     pub process: Pid,
     pub handle: OwnedFd,
     /// Freed later, because work right after the start would slow down the program.
-    _stack: Stack,
+    _stack: ChildStack,
 }
 
 impl Launch<'_> {
     /// Starts it, to end with the calling thread, with the default signals of a first program.
     pub fn start(&self) -> Result<Launched, NotStarted> {
         let process = |error| NotStarted { step: Step::Process, error };
-        let stack = Stack::new().map_err(process)?;
+        let stack = ChildStack::new().map_err(process)?;
         let words = pointers(self.words);
         let environment = pointers(self.environment);
         // The shell's name, room for the path of the script, the script's own words.
@@ -119,7 +119,7 @@ impl Launch<'_> {
         script.extend(&words[1.min(words.len() - 1)..]);
         let groups: Vec<Gid> =
             self.owner.iter().flat_map(|owner| owner.groups).map(|id| Gid::from_raw(*id)).collect();
-        let plan = Plan {
+        let plan = LaunchPlan {
             launch: self,
             words: &words,
             environment: &environment,
@@ -249,7 +249,7 @@ pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
 }
 
 /// Data of the child between clone and exec: prepared in advance, read-only there.
-struct Plan<'a> {
+struct LaunchPlan<'a> {
     launch: &'a Launch<'a>,
     words: &'a [*const c_char],
     environment: &'a [*const c_char],
@@ -261,7 +261,7 @@ struct Plan<'a> {
     failed: Cell<Option<(Step, Errno)>>,
 }
 
-impl Plan<'_> {
+impl LaunchPlan<'_> {
     /// Runs in the child: no allocation, no lock, only system calls, because other threads continue.
     fn carry_out(&self) -> (Step, Errno) {
         match self.before_program() {
@@ -310,7 +310,7 @@ impl Plan<'_> {
     }
 
     /// Not by the C library's calls: those would change the user of every thread of the parent.
-    fn hand_over(&self, owner: Owner<'_>) -> Result<(), Errno> {
+    fn hand_over(&self, owner: ProgramOwner<'_>) -> Result<(), Errno> {
         set_thread_groups(self.groups)?;
         let group = Gid::from_raw(owner.group);
         set_thread_res_gid(group, group, group)?;
@@ -406,24 +406,24 @@ fn held_back<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// Makes the child, and waits until it has become the program or failed.
-fn clone(stack: &Stack, plan: &Plan<'_>) -> io::Result<(Pid, OwnedFd)> {
+fn clone(stack: &ChildStack, plan: &LaunchPlan<'_>) -> io::Result<(Pid, OwnedFd)> {
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
     let mut handle: c_int = -1;
-    let argument: *const Plan<'_> = plan;
+    let argument: *const LaunchPlan<'_> = plan;
     let argument: *mut c_void = argument.cast_mut().cast();
     // SAFETY: the child runs `child` on a separate stack with a guard page, while this thread waits (CLONE_VFORK): the
     // data it reads stays alive, and nothing else writes to it. Signals are blocked. CLONE_PIDFD writes its descriptor
     // to `handle`.
     let id = unsafe {
         if let Some(GroupEntry::Directory(group)) = plan.launch.group {
-            let wanted = into_group::Wanted {
+            let wanted = into_group::CloneArguments {
                 flags: flags as u64 | into_group::FLAG,
                 handle: (&raw mut handle) as u64,
                 exit_signal: libc::SIGCHLD as u64,
                 stack: stack.bottom() as u64,
                 stack_bytes: STACK_BYTES as u64,
                 group: group.as_raw_fd() as u64,
-                ..into_group::Wanted::default()
+                ..into_group::CloneArguments::default()
             };
             into_group::clone(&wanted, argument)?
         } else {
@@ -437,7 +437,7 @@ fn clone(stack: &Stack, plan: &Plan<'_>) -> io::Result<(Pid, OwnedFd)> {
 
 extern "C" fn child(argument: *mut c_void) -> c_int {
     // SAFETY: `clone` got a plan that lives until the parent continues, which is after this.
-    let plan = unsafe { &*argument.cast::<Plan<'_>>() };
+    let plan = unsafe { &*argument.cast::<LaunchPlan<'_>>() };
     plan.failed.set(Some(plan.carry_out()));
     // SAFETY: exits this process at once, without the parent's exit handlers.
     unsafe { libc::_exit(NOT_STARTED) }
@@ -445,12 +445,12 @@ extern "C" fn child(argument: *mut c_void) -> c_int {
 
 /// Stack of the child, with a guard page: an overflow kills only the child.
 #[derive(Debug)]
-struct Stack(*mut c_void);
+struct ChildStack(*mut c_void);
 
 // SAFETY: plain memory with this owner only.
-unsafe impl Send for Stack {}
+unsafe impl Send for ChildStack {}
 
-impl Stack {
+impl ChildStack {
     fn new() -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::STACK | MapFlags::POPULATE;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -475,7 +475,7 @@ impl Stack {
     }
 }
 
-impl Drop for Stack {
+impl Drop for ChildStack {
     fn drop(&mut self) {
         // SAFETY: unmaps exactly the mapping of `new`; the child has its own memory by now.
         let _ = unsafe { rustix::mm::munmap(self.0, GUARD_BYTES + STACK_BYTES) };

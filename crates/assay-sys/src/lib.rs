@@ -34,14 +34,16 @@ pub use block_latency::{
     LatencyTotals, MOST_TRACED, RequestFlags, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::{end_with_parent, in_own_session};
-pub use counter::{Count, CountedEvent, Counter};
+pub use counter::{CountedEvent, Counter, CounterReading};
 pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
 pub use fscrypt::{
     DirectoryPolicy, FSCRYPT_KEY_BYTES, KeyIdentifier, directory_policy, encrypt_directory,
     forget_key,
 };
-pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
+pub use launch::{
+    GroupEntry, Launch, Launched, NotStarted, ProgramOwner, Step, Usage, groups_of, reap,
+};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
 pub use memory_file::{memory_copy, memory_file};
 pub use nvme::nvme_health_log;

@@ -1,9 +1,9 @@
 //! The page of a check: one table per target, how to read it, and its meaning.
 
-use super::remarks::{Name, add, rules, warnings};
+use super::remarks::{NameKind, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Role, Section, answers, check_tables, check_text, classes,
-    commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
+    Block, Detail, Document, Remark, Section, SectionRole, answers, check_tables, check_text,
+    classes, commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
 };
 use assay_core::quantity::metric::class;
 use assay_study::findings::Findings;
@@ -48,7 +48,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let mut legend = check_tables::legend(findings, &tables);
     let by_class = findings.measurements.iter().any(|cell| class(&cell.metric).is_some());
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
-    let mut remarks = rules(findings, Name::Workload, detail);
+    let mut remarks = rules(findings, NameKind::Workload, detail);
     remarks.extend(warnings(findings, |check| !CLOSER.contains(&check)));
     if detail == Detail::Page {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
@@ -66,7 +66,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));
     sections.extend(exhibits::of_topics(findings));
-    sections.push(Section::new(Block::Text(legend)).with_role(Role::Closer));
+    sections.push(Section::new(Block::Text(legend)).with_role(SectionRole::Closer));
     sections.push(Section::new(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));

@@ -149,7 +149,7 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
 }
 
 /// A target in a comparison; the first one is the baseline.
-struct Compared<'a> {
+struct ComparedTarget<'a> {
     found: &'a Comparison,
     cell: Option<&'a Measurement>,
     target: &'a str,
@@ -158,21 +158,21 @@ struct Compared<'a> {
 
 /// Targets against the first one; `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
-    let mut sides: Vec<Compared<'_>> = Vec::new();
+    let mut sides: Vec<ComparedTarget<'_>> = Vec::new();
     for found in &findings.comparisons {
         if !sides.iter().any(|side| side.found.workload == found.workload) {
-            sides.push(Compared::new(findings, found, &found.baseline, true));
+            sides.push(ComparedTarget::new(findings, found, &found.baseline, true));
         }
-        sides.push(Compared::new(findings, found, &found.configuration, false));
+        sides.push(ComparedTarget::new(findings, found, &found.configuration, false));
     }
     let mut table = Table::new("comparison");
     table.add(Column::left("workload"), &sides, |side| &side.found.workload);
     table.add(Column::left("target"), &sides, |side| side.target);
-    table.add(Column::right("result"), &sides, Compared::result);
+    table.add(Column::right("result"), &sides, ComparedTarget::result);
     table.add(Column::right("ratio"), &sides, |side| {
         if side.is_first { Some("1".to_owned()) } else { side.found.ratio.map(show::times) }
     });
-    table.add(Column::right("95% CI"), &sides, Compared::interval);
+    table.add(Column::right("95% CI"), &sides, ComparedTarget::interval);
     if differ_in_encryption(findings) {
         // An encrypting program is a separate process: use the CPU time of the whole machine.
         table.add(Column::right("CPU s/GiB"), &sides, |side| {
@@ -188,7 +188,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     (!sides.is_empty()).then_some(table)
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedTarget<'a> {
     fn new(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
         let cell = findings.cell(&found.workload, arm, &found.metric);
         let target = arm.get("target").map_or("", String::as_str);

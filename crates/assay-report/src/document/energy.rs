@@ -1,6 +1,6 @@
 //! Energy of the work: a table if a meter exists, else the reason for its absence.
 
-use super::{Block, Column, Role, Row, Section, Table, beside, spread};
+use super::{Block, Column, Row, Section, SectionRole, Table, beside, spread};
 use assay_core::exhibit::Value;
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
@@ -21,7 +21,8 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
     let missing = missing(findings, &invalid);
     blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
-    (!blocks.is_empty()).then(|| Section::titled("energy", blocks).with_role(Role::Of("energy")))
+    (!blocks.is_empty())
+        .then(|| Section::titled("energy", blocks).with_role(SectionRole::Of("energy")))
 }
 
 fn source(findings: &Findings) -> Vec<String> {

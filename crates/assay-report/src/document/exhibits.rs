@@ -1,6 +1,6 @@
 //! Exhibits of kinds of work: tables, to which this module adds names and trust, and lists.
 
-use super::{Block, Cell, Column, Measurement, Role, Section, Table};
+use super::{Block, Cell, Column, Measurement, Section, SectionRole, Table};
 use assay_core::exhibit::{Exhibit, List, Subject};
 use assay_study::file::lead;
 use assay_study::findings::Findings;
@@ -42,8 +42,8 @@ fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section
 }
 
 /// Tables of a kind of figure are next to that figure if it leads.
-fn role(figure: Option<&str>) -> Role {
-    figure.and_then(lead::find).map_or(Role::Usual, Role::Of)
+fn role(figure: Option<&str>) -> SectionRole {
+    figure.and_then(lead::find).map_or(SectionRole::Usual, SectionRole::Of)
 }
 
 /// Its tables, then its lists. Rows with subjects have the names of their targets, or else of their workloads.
@@ -276,7 +276,7 @@ mod tests {
             let legend = (!own.notes.is_empty()).then(|| Block::Text(own.notes.clone()));
             assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
             let beside = exhibit.beside.and_then(lead::find);
-            assert_eq!(section.role, beside.map_or(Role::Main, Role::Of), "{kind}");
+            assert_eq!(section.role, beside.map_or(SectionRole::Main, SectionRole::Of), "{kind}");
         }
     }
 

@@ -30,7 +30,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
             let screen = super::race::screen(&page);
             return super::race::section(&page).into_iter().chain(screen).collect();
         }
-        let section = |workload: &study_tables::Workload<'_>| {
+        let section = |workload: &study_tables::WorkloadRows<'_>| {
             let mut table = study_tables::table(&page, workload, |_| true);
             workload.name.clone_into(&mut table.title);
             // Columns after the first break are details; sentences contain the important intervals.
@@ -70,7 +70,7 @@ fn against(findings: &Findings) -> Vec<Remark> {
             .filter(|because| because.rule == remark.rule)
             .any(|because| matches!(because.trust, Trust::Suspect | Trust::Invalid))
     };
-    let all = remarks::rules(findings, remarks::Name::Workload, super::Detail::Usual);
+    let all = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
     all.into_iter().filter(doubts).map(|remark| Remark { rows: Vec::new(), ..remark }).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::numbers::under_heading;
 use super::study::StudyPage;
-use super::study_tables::{ComparedCell, ComparisonRole, Workload, table};
+use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, table};
 use super::{Block, Column, Table};
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::plan::Arm;
@@ -10,12 +10,12 @@ use assay_study::results::plan::Arm;
 /// Up to this number of arms, each has a row.
 const MOST_ROWS: usize = 24;
 
-pub(super) fn is_wide(page: &StudyPage<'_>, workload: &Workload<'_>) -> bool {
+pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool {
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }
 
 /// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
-pub(super) fn blocks(page: &StudyPage<'_>, workload: &Workload<'_>) -> Vec<Block> {
+pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
     let own: Vec<&Comparison> =
         page.primary().filter(|found| found.workload == workload.name).collect();
@@ -65,7 +65,7 @@ fn counted(page: &StudyPage<'_>, own: &[&Comparison]) -> Vec<String> {
 }
 
 /// Results: the levels of the first factor as rows, of the second as columns.
-fn matrix(page: &StudyPage<'_>, workload: &Workload<'_>) -> Table {
+fn matrix(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Table {
     let mut table = Table::default();
     let [down, across] = page.factors.as_slice() else { return table };
     table.add(Column::key(&down.name), &down.levels, |level| level);

@@ -3,7 +3,7 @@
 
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
-use super::study_tables::{ComparedCell, ComparisonRole, Workload, add_factors, arm_name};
+use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors, arm_name};
 use super::{Column, NONE, Table, text_beside};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
@@ -25,7 +25,7 @@ pub(super) const LEGEND: &str = "The table shows the load per class, because low
     an improvement. The 95% CI of each rate ratio is individual.";
 
 /// The table of a class of requests; `None` for other workloads.
-pub(super) fn table(page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<Table> {
+pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {
         let own = |cell: &assay_study::findings::Measurement| cell.workload == workload.name;
@@ -59,7 +59,7 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<Tab
 /// `0.61 (0.55 to 0.68)`.
 fn against(
     page: &StudyPage<'_>,
-    workload: &Workload<'_>,
+    workload: &WorkloadRows<'_>,
     line: &ComparedCell<'_>,
     metric: &str,
 ) -> String {

@@ -2,7 +2,7 @@
 
 use super::numbers::{heading, under_heading};
 use super::study::{self, StudyPage};
-use super::study_tables::{ComparedCell, Workload, add_factors, workloads};
+use super::study_tables::{ComparedCell, WorkloadRows, add_factors, workloads};
 use super::{Block, Cell, Column, Detail, Large, NONE, Section, Table, Tone, large};
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Trust};
@@ -69,7 +69,7 @@ fn side_by_side(targets: &[Large]) -> Section {
 }
 
 /// The best result of a workload; invalid ones do not count.
-fn best(workload: &Workload<'_>) -> Option<f64> {
+fn best(workload: &WorkloadRows<'_>) -> Option<f64> {
     let is_sound =
         |line: &&ComparedCell<'_>| !line.cell.control && line.cell.trust != Some(Trust::Invalid);
     let values = workload.arms.iter().filter(is_sound).filter_map(ComparedCell::result);
@@ -80,7 +80,7 @@ fn best(workload: &Workload<'_>) -> Option<f64> {
     }
 }
 
-fn cell(workload: &Workload<'_>, arm: &Arm, best: Option<f64>) -> Cell {
+fn cell(workload: &WorkloadRows<'_>, arm: &Arm, best: Option<f64>) -> Cell {
     let is_own = |line: &&ComparedCell<'_>| !line.cell.control && line.cell.configuration == *arm;
     let line = workload.arms.iter().find(is_own);
     let Some((line, value)) = line.and_then(|line| Some((line, line.result()?))) else {

@@ -168,7 +168,7 @@ fn row(cell: &Measurement) -> Option<String> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct TrustOverview<'a> {
     /// Number of rows per rating, best first, without counts of zero.
     pub rows: Vec<(Rating, usize)>,
     /// Rules that lower trust, with the resulting trust, each once.
@@ -179,7 +179,7 @@ pub struct Standing<'a> {
 }
 
 /// The trust in the numbers. A row has the trust of its primary metric.
-pub fn standing(findings: &Findings) -> Standing<'_> {
+pub fn standing(findings: &Findings) -> TrustOverview<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let others = others(findings);
     let count = |stands: Rating| {
@@ -201,7 +201,7 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
             rules.push(rule);
         }
     }
-    Standing {
+    TrustOverview {
         rows: rows.into_iter().filter(|(own, count)| *count > 0 && is_told(*own)).collect(),
         rules,
         is_single,

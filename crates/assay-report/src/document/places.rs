@@ -2,10 +2,10 @@
 
 use super::facts::{self, Facts};
 use super::numbers;
-use super::remarks::{self, Name};
+use super::remarks::{self, NameKind};
 use super::{
-    Block, Cell, Column, Detail, Document, NONE, Remark, Role, Row, Section, Table, Tone, answers,
-    exhibits,
+    Block, Cell, Column, Detail, Document, NONE, Remark, Row, Section, SectionRole, Table, Tone,
+    answers, exhibits,
 };
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, printed};
@@ -20,7 +20,7 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     let mut sections =
         vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(tables(findings, places).into_iter().map(Section::main));
-    sections.push(Section::new(Block::Text(legend(places))).with_role(Role::Closer));
+    sections.push(Section::new(Block::Text(legend(places))).with_role(SectionRole::Closer));
     sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
     sections.push(Section::new(Block::Remarks(all_remarks(findings, detail))));
@@ -259,7 +259,7 @@ fn results(place: &Placed) -> String {
 }
 
 fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
-    let mut told = remarks::rules(findings, Name::Arm, detail);
+    let mut told = remarks::rules(findings, NameKind::Arm, detail);
     told.extend(findings.checks.iter().map(|check| Remark {
         rule: check.name.clone(),
         trust: None,

@@ -1,7 +1,7 @@
 //! Data of the probes besides the metrics: the devices of a stack, the machine around the target, and the cost of the
 //! readings.
 
-use super::{Block, Column, Detail, Role, Section, Table, surroundings};
+use super::{Block, Column, Detail, Section, SectionRole, Table, surroundings};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
@@ -41,7 +41,7 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     let time = " Request: mean time per read or write on the device.";
     let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
     let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
-    Some(Section::titled("members", blocks).with_role(Role::Closer))
+    Some(Section::titled("members", blocks).with_role(SectionRole::Closer))
 }
 
 fn is_beside_others(all: &[Member], one: &Member) -> bool {
@@ -100,6 +100,6 @@ fn costs(findings: &Findings) -> Option<Section> {
         window.";
     (!costs.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("probes", blocks).with_role(Role::Closer)
+        Section::titled("probes", blocks).with_role(SectionRole::Closer)
     })
 }

@@ -4,7 +4,7 @@
 use super::numbers::{heading, under_heading};
 use super::study::StudyPage;
 use super::study_tables::add_factors;
-use super::{Column, Role, Section, Table};
+use super::{Column, Section, SectionRole, Table};
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
@@ -45,7 +45,7 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
             .notes
             .push(format!("{untold} earlier eliminations are not shown; see {}.", page.more()));
     }
-    Some(Section::from(table).with_role(Role::Of(FIGURE)))
+    Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
 
 /// The screen before the race; `None` for a race without one.
@@ -83,7 +83,7 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     if untold > 0 {
         table.notes.push(format!("{untold} more levels are not shown; see {}.", page.more()));
     }
-    Some(Section::from(table).with_role(Role::Of(FIGURE)))
+    Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
 
 /// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.

@@ -5,15 +5,15 @@ use assay_study::findings::{Findings, TargetFacts, Trust};
 use assay_study::results::plan::Arm;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum NameKind {
     /// By workload, with the target if there are several.
     Workload,
     /// By workload and varied levels.
     Arm,
 }
 
-impl Name {
-    fn of(self, findings: &Findings, workload: &str, arm: &Arm) -> String {
+impl NameKind {
+    fn text(self, findings: &Findings, workload: &str, arm: &Arm) -> String {
         match (self, arm.get("target")) {
             (Self::Workload, Some(target)) => format!("{workload} on {target}"),
             (Self::Workload, None) => workload.to_owned(),
@@ -23,11 +23,11 @@ impl Name {
 }
 
 /// Remarks of trust rules, in the order of rules and rows.
-pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Remark> {
+pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<Remark> {
     let mut found: Vec<Remark> = Vec::new();
     for cell in &findings.measurements {
         let again = if cell.control { " (control)" } else { "" };
-        let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.configuration));
+        let row = format!("{}{again}", name.text(findings, &cell.workload, &cell.configuration));
         for because in &cell.reasons {
             add(&mut found, &because.rule, Some(because.trust), &because.text, &row);
         }
@@ -55,7 +55,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
                 "note",
                 None,
                 note,
-                &name.of(findings, &workload.name, &workload.configuration),
+                &name.text(findings, &workload.name, &workload.configuration),
             );
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
     for remark in &mut found {
         if remark.rows.len() == all && all > 1 {
             remark.rows = vec!["all rows".to_owned()];
-        } else if name == Name::Arm {
+        } else if name == NameKind::Arm {
             gather(findings, &mut remark.rows);
         }
         if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {

@@ -1,11 +1,11 @@
 //! The page of a study: the question, the answer, the numbers behind it, and caveats.
 
 use super::facts::{self, Facts};
-use super::remarks::{self, Name};
-use super::study_tables::Workload;
+use super::remarks::{self, NameKind};
+use super::study_tables::WorkloadRows;
 use super::{
-    Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    hosts, memory, no_verdict, probes, race, study_more, study_tables, windows,
+    Block, Detail, Document, Remark, Section, SectionRole, answers, commands, energy, exhibits,
+    files, hosts, memory, no_verdict, probes, race, study_more, study_tables, windows,
 };
 use assay_core::quantity::units::show::share;
 use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sentence};
@@ -57,7 +57,7 @@ pub(super) struct StudyPage<'a> {
     pub findings: &'a Findings,
     pub detail: Detail,
     pub factors: Vec<Factor>,
-    pub workloads: Vec<Workload<'a>>,
+    pub workloads: Vec<WorkloadRows<'a>>,
     pub without_verdicts: bool,
 }
 
@@ -124,8 +124,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
-    let tables = tables.map(|section| section.with_role(Role::Main));
-    let legend = Section::new(Block::Text(study_tables::legend(page))).with_role(Role::Closer);
+    let tables = tables.map(|section| section.with_role(SectionRole::Main));
+    let legend =
+        Section::new(Block::Text(study_tables::legend(page))).with_role(SectionRole::Closer);
     tables.chain([legend]).collect()
 }
 
@@ -243,7 +244,7 @@ impl StudyPage<'_> {
         if self.is_one_family() {
             return (all > 0).then_some((all, all));
         }
-        let of = |workload: &Workload<'_>| {
+        let of = |workload: &WorkloadRows<'_>| {
             let own = || self.primary().filter(|found| found.workload == workload.name);
             match own().find_map(|found| found.class_of.as_ref()) {
                 Some(of) => self.primary().filter(|one| one.class_of.as_ref() == Some(of)).count(),
@@ -297,7 +298,7 @@ fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let is_said = |text: &str| findings.summary.iter().any(|sentence| sentence.text == text);
     let floor = findings.effects.noise_floor.iter().filter(|floor| !is_said(&floor.text));
     let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
-    told.extend(remarks::rules(findings, Name::Arm, page.detail));
+    told.extend(remarks::rules(findings, NameKind::Arm, page.detail));
     told.extend(study_more::notes(page));
     told.extend(remarks::warnings(findings, |_| false));
     let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);

@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::StudyPage;
 use super::study_tables::{add_factors, arm_name};
-use super::{Block, Cell, Column, Detail, Remark, Role, Section, Table};
+use super::{Block, Cell, Column, Detail, Remark, Section, SectionRole, Table};
 use assay_analysis::inference::note_words;
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
@@ -129,7 +129,7 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
         how.push(format!("{hidden} more configurations: {}", page.more()));
     }
     // The tables of the workloads have the same numbers: only details need a long list.
-    let role = if places.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
+    let role = if places.len() > MOST_PLACES { SectionRole::Closer } else { SectionRole::Usual };
     (!ranks.is_empty()).then(|| {
         Section::titled("ranking", vec![Block::Text(how), Block::Table(table)]).with_role(role)
     })

@@ -53,7 +53,7 @@ const P999: [(&str, &str); 4] = [
 ];
 
 /// The same for a workload: scheduled work has response next to service times.
-fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
+fn beside(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
     let own =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
     if findings.measurements.iter().any(own) {
@@ -62,7 +62,7 @@ fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'
     quantiles(workload.metric)
 }
 
-pub(super) struct Workload<'a> {
+pub(super) struct WorkloadRows<'a> {
     pub name: &'a str,
     pub metric: &'a str,
     pub better: Better,
@@ -82,7 +82,7 @@ pub(super) enum ComparisonRole<'a> {
     Alone,
 }
 
-pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
+pub(super) fn workloads(findings: &Findings) -> Vec<WorkloadRows<'_>> {
     let mut names: Vec<&str> = Vec::new();
     for cell in &findings.measurements {
         if !names.contains(&cell.workload.as_str()) {
@@ -92,7 +92,7 @@ pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
     names.into_iter().filter_map(|name| workload(findings, name)).collect()
 }
 
-fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
+fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
     let compared = |found: &&Comparison| found.primary && found.workload == name;
     let own = |cell: &&Measurement| cell.workload == name;
     let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
@@ -127,10 +127,10 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     lines.sort_by_key(|(context, place, _)| (*context, *place));
     let better = cells.first()?.better;
     let arms = lines.into_iter().map(|(.., line)| line).collect();
-    Some(Workload { name, metric, better, arms })
+    Some(WorkloadRows { name, metric, better, arms })
 }
 
-pub(super) fn section(page: &StudyPage<'_>, workload: &Workload<'_>) -> Section {
+pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Section {
     let way = workload.better.words();
     let what = assay_workloads::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
@@ -159,7 +159,7 @@ fn words(findings: &Findings, workload: &str) -> Option<String> {
 /// The wanted arms, with the columns that have values.
 pub(super) fn table(
     page: &StudyPage<'_>,
-    workload: &Workload<'_>,
+    workload: &WorkloadRows<'_>,
     wanted: impl Fn(&ComparedCell<'_>) -> bool,
 ) -> Table {
     let findings = page.findings;
@@ -213,7 +213,7 @@ pub(super) fn table(
 fn add_comparisons(
     table: &mut Table,
     page: &StudyPage<'_>,
-    workload: &Workload<'_>,
+    workload: &WorkloadRows<'_>,
     lines: &[&ComparedCell<'_>],
 ) {
     let differs = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if found.difference.is_some());
@@ -262,7 +262,7 @@ impl ComparedCell<'_> {
     fn name_and_notes(
         &self,
         page: &StudyPage<'_>,
-        workload: &Workload<'_>,
+        workload: &WorkloadRows<'_>,
     ) -> (String, Vec<String>) {
         if self.is_control() {
             return ("control".to_owned(), Vec::new());
@@ -275,7 +275,7 @@ impl ComparedCell<'_> {
     }
 
     /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.
-    fn against(&self, page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<String> {
+    fn against(&self, page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<String> {
         let ComparisonRole::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
         let own =

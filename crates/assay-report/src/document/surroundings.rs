@@ -1,6 +1,6 @@
 //! The machine around the target, and the drives' health data.
 
-use super::{Block, Column, NONE, Role, Section, Table};
+use super::{Block, Column, NONE, Section, SectionRole, Table};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
 use assay_machine::probes;
@@ -49,7 +49,7 @@ fn machine(findings: &Findings) -> Option<Section> {
         table.add(Column::left("hottest"), rows, temperature);
     }
     let blocks = vec![Block::Text(how(surroundings)), Block::Table(table)];
-    Some(Section::titled("surroundings", blocks).with_role(Role::Closer))
+    Some(Section::titled("surroundings", blocks).with_role(SectionRole::Closer))
 }
 
 fn temperature(row: &WorkloadSurroundings) -> Option<String> {
@@ -100,7 +100,7 @@ fn observed(findings: &Findings) -> Option<Section> {
                probe measures, run assay list probes.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("observed", blocks).with_role(Role::Closer)
+        Section::titled("observed", blocks).with_role(SectionRole::Closer)
     })
 }
 
@@ -131,6 +131,6 @@ fn drives(surroundings: &Activity) -> Option<Section> {
     let how = "Counters reported by the drives, before the first trial and after the last trial.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("drives", blocks).with_role(Role::Closer)
+        Section::titled("drives", blocks).with_role(SectionRole::Closer)
     })
 }

@@ -3,7 +3,7 @@
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
 use super::study::StudyPage;
-use super::{Cell, Column, Detail, Measurement, Role, Row, Section, Table};
+use super::{Cell, Column, Detail, Measurement, Row, Section, SectionRole, Table};
 use assay_analysis::inference::RESULT;
 use assay_core::quantity::metric::class;
 use assay_study::findings::{Comparison, WINDOWS};
@@ -58,9 +58,9 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
         "Ratios are relative to {}. \"-\": no value, for example too few requests.",
         names[0]
     ));
-    let mut sections = vec![Section::from(table).with_role(Role::Of("classes"))];
+    let mut sections = vec![Section::from(table).with_role(SectionRole::Of("classes"))];
     if !smaller.rows.is_empty() {
-        sections.push(Section::from(smaller).with_role(Role::Closer));
+        sections.push(Section::from(smaller).with_role(SectionRole::Closer));
     }
     Some(sections)
 }

@@ -34,7 +34,7 @@ pub const BIGGER: Exporter = Exporter {
 
 /// An entry of the format. Omits missing values: the reader would print null as text.
 #[derive(Serialize)]
-struct Entry {
+struct ExportEntry {
     name: String,
     unit: String,
     value: f64,
@@ -52,7 +52,7 @@ pub(super) const UNITS: [&str; 10] =
 
 fn write(findings: &Findings, better: Better) -> Option<String> {
     let own = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));
-    let entries: Vec<Entry> = own.map(|(cell, value)| entry(findings, cell, value)).collect();
+    let entries: Vec<ExportEntry> = own.map(|(cell, value)| entry(findings, cell, value)).collect();
     let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
     (!entries.is_empty()).then_some(text + "\n")
 }
@@ -72,12 +72,18 @@ fn is_invalid(cell: &Measurement) -> bool {
     cell.trust == Some(Trust::Invalid)
 }
 
-fn entry(findings: &Findings, cell: &Measurement, value: f64) -> Entry {
+fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
     let range = cell.ci95.map(|[low, high]| format!("{}..{}", brief(low), brief(high)));
     let verdicts = verdicts(findings, cell);
     let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
     let extra: Vec<String> = [trust(cell), trials].into_iter().chain(verdicts).collect();
-    Entry { name: name(cell), unit: unit(&cell.metric), value, range, extra: extra.join("\n") }
+    ExportEntry {
+        name: name(cell),
+        unit: unit(&cell.metric),
+        value,
+        range,
+        extra: extra.join("\n"),
+    }
 }
 
 /// `read (queue_depth=8): iops`.

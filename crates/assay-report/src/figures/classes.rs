@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Drawing;
 use super::words::{judged, notable, subjects};
-use crate::evidence::{Evidence, Latencies};
+use crate::evidence::{Evidence, RowLatencies};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
@@ -34,7 +34,7 @@ type Bucket = (u64, u64, u64);
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let own = || evidence.latencies.iter().filter(|own| !own.control);
-    let mut known: BTreeMap<(&str, &str, &Arm), &Latencies> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
     for one in own() {
         known.entry((&one.workload, &one.class, &one.arm)).or_insert(one);
     }

@@ -75,7 +75,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
     } else {
         let names = Names::from_findings(findings);
-        let shared = Shared::new(&compared);
+        let shared = SharedLevels::new(&compared);
         compared
             .iter()
             .filter_map(|found| comparison_line(findings, &names, &shared, found))
@@ -116,9 +116,9 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
 }
 
 /// Levels that a baseline shares with all its arms; empty for a single baseline, which the title names.
-struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
+struct SharedLevels<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
-impl<'a> Shared<'a> {
+impl<'a> SharedLevels<'a> {
     fn new(compared: &[&'a Comparison]) -> Self {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
@@ -154,7 +154,7 @@ impl<'a> Shared<'a> {
 fn comparison_line(
     findings: &Findings,
     names: &Names,
-    shared: &Shared<'_>,
+    shared: &SharedLevels<'_>,
     found: &Comparison,
 ) -> Option<EffectRow> {
     let [against, name] = shared.names(names, found);

@@ -48,7 +48,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut found: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
     for ((workload, arm), own) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];
-        let columns = Columns::new(&own, MOST_COLUMNS[0]);
+        let columns = HeatColumns::new(&own, MOST_COLUMNS[0]);
         let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
         found.extend(range.map(|[least, most]| (most - least, named, own)));
     }
@@ -68,7 +68,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 fn figure(named: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     let mut last = None;
     for most in MOST_COLUMNS {
-        last = Columns::new(trials, most).figure(named);
+        last = HeatColumns::new(trials, most).figure(named);
         if last.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
             break;
         }
@@ -93,14 +93,14 @@ fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
     runs
 }
 
-struct Columns {
+struct HeatColumns {
     wide: usize,
     counts: Vec<BTreeMap<u32, u64>>,
     /// First and last second of each trial, its order, and whether it was disturbed.
     trials: Vec<(usize, usize, u32, bool)>,
 }
 
-impl Columns {
+impl HeatColumns {
     fn new(trials: &[&TrialEvidence], most: usize) -> Self {
         let seconds = |trial: &TrialEvidence| {
             let last = trial.series.iter().map(|row| row.second as usize + 1).max();

@@ -31,7 +31,7 @@ pub static HOSTS: Drawing = Drawing {
 /// Limit on hosts with a separate line: with more, only the slowest have one.
 const MOST_ALONE: usize = 7;
 
-struct Share<'a> {
+struct HostPoint<'a> {
     trial: &'a TrialEvidence,
     rank: u32,
     /// Its rate divided by the mean of all hosts of the trial.
@@ -41,9 +41,9 @@ struct Share<'a> {
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(hosts) = &evidence.findings.environment.hosts else { return Vec::new() };
-    let mut shares: Vec<Share<'_>> = evidence.trials.iter().flat_map(of_trial).collect();
+    let mut shares: Vec<HostPoint<'_>> = evidence.trials.iter().flat_map(of_trial).collect();
     shares.sort_by_key(|share| share.trial.order);
-    let mut by_rank: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();
+    let mut by_rank: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
     for share in &shares {
         by_rank.entry(share.rank).or_default().push(share);
     }
@@ -72,18 +72,18 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-fn of_trial(trial: &TrialEvidence) -> Vec<Share<'_>> {
+fn of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
     let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
     if !trial.status.counts() || mean <= 0.0 {
         return Vec::new();
     }
     let own = trial.hosts.iter().filter(|host| host.per_s.is_finite());
-    own.map(|host| Share { trial, rank: host.rank, pace: host.per_s / mean, per_s: host.per_s })
+    own.map(|host| HostPoint { trial, rank: host.rank, pace: host.per_s / mean, per_s: host.per_s })
         .collect()
 }
 
-fn split(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>) -> (Vec<u32>, Vec<u32>) {
+fn split(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>) -> (Vec<u32>, Vec<u32>) {
     let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
     if ranks.len() <= MOST_ALONE + 1 {
         return (ranks, Vec::new());
@@ -95,7 +95,7 @@ fn split(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>) -> (Vec<u32>, Vec<u32>) {
     (ranks, rest)
 }
 
-fn median(shares: &[&Share<'_>]) -> f64 {
+fn median(shares: &[&HostPoint<'_>]) -> f64 {
     let mut paces: Vec<f64> = shares.iter().map(|share| share.pace).collect();
     paces.sort_by(f64::total_cmp);
     paces[paces.len() / 2]
@@ -106,15 +106,15 @@ fn name(hosts: &HostFindings, rank: u32) -> String {
     short(&words(rank, own.map_or("", |row| row.name.as_str())))
 }
 
-fn points(names: &Names, own: &[&Share<'_>]) -> Vec<Point> {
+fn points(names: &Names, own: &[&HostPoint<'_>]) -> Vec<Point> {
     match trials_per_point(own.len()) {
         1 => own.iter().map(|share| drawn(names, share)).collect(),
         many => own.chunks(many).map(merged).collect(),
     }
 }
 
-fn drawn(names: &Names, share: &Share<'_>) -> Point {
-    let Share { trial, pace, per_s, .. } = share;
+fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
+    let HostPoint { trial, pace, per_s, .. } = share;
     let arm = names.arm(&trial.arm);
     let told = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
     let words = format!("{} ({told})", trial.order);
@@ -127,19 +127,19 @@ fn drawn(names: &Names, share: &Share<'_>) -> Point {
 }
 
 /// One point for the shares of one or several consecutive trials.
-fn merged(own: &[&Share<'_>]) -> Point {
+fn merged(own: &[&HostPoint<'_>]) -> Point {
     let mean = own.iter().map(|share| share.pace).sum::<f64>() / own.len() as f64;
     let paces: Vec<(u32, f64)> = own.iter().map(|share| (share.trial.order, share.pace)).collect();
     merged_point(&paces, mean)
 }
 
 /// The remaining hosts: one point per trial, or for several trials.
-fn together(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>, rest: &[u32]) -> Vec<Point> {
-    let mut by_trial: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();
+fn together(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, rest: &[u32]) -> Vec<Point> {
+    let mut by_trial: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
     for share in rest.iter().flat_map(|rank| &by_rank[rank]) {
         by_trial.entry(share.trial.order).or_default().push(share);
     }
-    let trials: Vec<Vec<&Share<'_>>> = by_trial.into_values().collect();
+    let trials: Vec<Vec<&HostPoint<'_>>> = by_trial.into_values().collect();
     trials.chunks(trials_per_point(trials.len())).map(|some| merged(&some.concat())).collect()
 }
 

@@ -46,7 +46,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
-struct Ran<'a> {
+struct OrderPoint<'a> {
     order: u32,
     relative: f64,
     told: String,
@@ -56,7 +56,8 @@ struct Ran<'a> {
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
     let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
-    let mut ran: Vec<Ran<'_>> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
+    let mut ran: Vec<OrderPoint<'_>> =
+        cells.flat_map(|cell| of_cell(names, several, cell)).collect();
     ran.sort_by_key(|one| one.order);
     if ran.len() < 3 {
         return None;
@@ -94,7 +95,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     })
 }
 
-fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<Ran<'a>> {
+fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<OrderPoint<'a>> {
     let Some(mean) = cell.value().filter(|mean| mean.is_finite() && *mean > 0.0) else {
         return Vec::new();
     };
@@ -102,7 +103,7 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<Ran<'
     let told = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let told = joined(&[&arm, &numbers::value(&cell.metric, value)]);
-        Some(Ran { order: trial.order?, relative: value / mean, told, trial })
+        Some(OrderPoint { order: trial.order?, relative: value / mean, told, trial })
     });
     told.collect()
 }
@@ -126,7 +127,7 @@ fn kind(trial: &TrialValue) -> TrialLook {
     }
 }
 
-fn series(ran: &[Ran<'_>]) -> Vec<Series> {
+fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
     let kinds = [
         (TrialLook::Plain, "trial", 0, 0, Look::Solid),
         (TrialLook::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
@@ -135,7 +136,7 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
         (TrialLook::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
-        let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
+        let own: Vec<&OrderPoint<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
         let together = trials_per_point(own.len());
         let points: Vec<Point> = if together > 1 {
             own.chunks(together).map(merged).collect()
@@ -153,7 +154,7 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     made.filter(|series| !series.points.is_empty()).collect()
 }
 
-fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
+fn drawn(one: &OrderPoint<'_>, name: &str, look: Look) -> Point {
     let words = format!("{} ({})", one.order, one.told);
     let point = Point::new(f64::from(one.order), Unit::Ratio, &words, one.relative, None);
     let remark = one.told.clone();
@@ -169,13 +170,13 @@ fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
     Point { remark: Some(format!("{remark}; {why}")), ..marked }
 }
 
-fn merged(own: &[&Ran<'_>]) -> Point {
+fn merged(own: &[&OrderPoint<'_>]) -> Point {
     let mean = own.iter().map(|one| one.relative.ln()).sum::<f64>() / own.len() as f64;
     let trials: Vec<(u32, f64)> = own.iter().map(|one| (one.order, one.relative)).collect();
     merged_point(&trials, mean.exp())
 }
 
-fn replicates(ran: &[Ran<'_>]) -> Vec<AxisSpan> {
+fn replicates(ran: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
     let own: Vec<(u32, u32)> = ran
         .iter()
         .map(|one| (one.trial.repeats.map_or(one.trial.replicate, |of| of.replicate), one.order))

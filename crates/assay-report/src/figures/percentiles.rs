@@ -2,7 +2,7 @@
 
 use super::Drawing;
 use super::words::{notable, primary, subjects};
-use crate::evidence::{Evidence, Latencies};
+use crate::evidence::{Evidence, RowLatencies};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
@@ -53,8 +53,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn together(evidence: &Evidence) -> Vec<Figure> {
-    let own: Vec<&Latencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
-    let named = |one: &Latencies| {
+    let own: Vec<&RowLatencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
+    let named = |one: &RowLatencies| {
         let several = own.iter().filter(|other| other.workload == one.workload).count() > 1;
         let class = if several { format!(", {}", kind(one)) } else { String::new() };
         format!("{}{class}", short(&one.workload))
@@ -78,9 +78,10 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
         let most = if many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
-        let own = |one: &&Latencies| !one.control && one.workload == workload && one.class == class;
-        let all: Vec<&Latencies> = evidence.latencies.iter().filter(own).collect();
-        let kept: Vec<&&Latencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
+        let own =
+            |one: &&RowLatencies| !one.control && one.workload == workload && one.class == class;
+        let all: Vec<&RowLatencies> = evidence.latencies.iter().filter(own).collect();
+        let kept: Vec<&&RowLatencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
         let note = left_out(all.len() - kept.len(), "configuration");
         let drawn = "Showing the baseline, the best and the worst.";
         let title = format!(
@@ -99,7 +100,7 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     drawn.collect()
 }
 
-fn kind(one: &Latencies) -> String {
+fn kind(one: &RowLatencies) -> String {
     match io::of_response(&one.class) {
         Some(class) => format!("{}, response", short(class)),
         None => short(&one.class),
@@ -113,15 +114,15 @@ fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
         return format!("response time of {}s from the intended start", short(class));
     }
     let responds =
-        |one: &Latencies| one.workload == workload && io::of_response(&one.class) == Some(class);
+        |one: &RowLatencies| one.workload == workload && io::of_response(&one.class) == Some(class);
     if evidence.latencies.iter().any(responds) {
         return format!("service time of {}s from submission", short(class));
     }
     format!("latency of {}{ending}", short(class))
 }
 
-fn figure<'a>(lines: impl Iterator<Item = (String, &'a Latencies)>) -> Option<Figure> {
-    let told = |own: &Latencies| {
+fn figure<'a>(lines: impl Iterator<Item = (String, &'a RowLatencies)>) -> Option<Figure> {
+    let told = |own: &RowLatencies| {
         let quantile = |q: f64| Some([q, own.nanoseconds.percentile_ns(q)? as f64]);
         QUANTILES.into_iter().filter_map(quantile).collect::<Vec<_>>()
     };

@@ -31,7 +31,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(race) = &findings.race else { return Vec::new() };
     let names = Names::from_findings(findings);
-    let mut drawn: Vec<(Outcome, Point)> =
+    let mut drawn: Vec<(RaceOutcome, Point)> =
         race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
     // Stable sort: the order of the plan remains within a replicate.
     drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
@@ -73,21 +73,21 @@ fn screened(race: &RaceAnswer) -> Option<String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum RaceOutcome {
     Won,
     LeftIn,
     Left,
     Baseline,
 }
 
-const SORTS: [(Outcome, &str, Colour, usize); 4] = [
-    (Outcome::Won, "won", Colour::Series(2), 2),
-    (Outcome::LeftIn, "remaining", Colour::Series(0), 0),
-    (Outcome::Left, "eliminated", Colour::Series(7), 1),
-    (Outcome::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
+const SORTS: [(RaceOutcome, &str, Colour, usize); 4] = [
+    (RaceOutcome::Won, "won", Colour::Series(2), 2),
+    (RaceOutcome::LeftIn, "remaining", Colour::Series(0), 0),
+    (RaceOutcome::Left, "eliminated", Colour::Series(7), 1),
+    (RaceOutcome::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
-fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Outcome, Point)> {
+fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceOutcome, Point)> {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
     let (at, value, ends) = match (&runner.eliminated, behind) {
@@ -97,10 +97,10 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Outco
         (None, _) => (race.replicates, runner.ratio_to_winner?, None),
     };
     let sort = match (is_winner, runner.configuration == race.baseline, &runner.eliminated) {
-        (true, ..) if race.end.is_some() => Outcome::Won,
-        (false, true, _) => Outcome::Baseline,
-        (.., Some(_)) => Outcome::Left,
-        (.., None) => Outcome::LeftIn,
+        (true, ..) if race.end.is_some() => RaceOutcome::Won,
+        (false, true, _) => RaceOutcome::Baseline,
+        (.., Some(_)) => RaceOutcome::Left,
+        (.., None) => RaceOutcome::LeftIn,
     };
     let told =
         Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);

@@ -48,7 +48,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
         arms.extend(disturbed.map(|trial| Arm::clone(&trial.arm)).take(MOST_ARMS));
         for arm in distinct(arms) {
-            let run = Run::new(evidence, workload.name, workload.metric, &arm);
+            let run = SeriesRun::new(evidence, workload.name, workload.metric, &arm);
             figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
         }
     }
@@ -59,7 +59,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-struct Run<'a> {
+struct SeriesRun<'a> {
     trials: Vec<&'a TrialEvidence>,
     left_out: usize,
     workload: &'a str,
@@ -70,13 +70,13 @@ struct Run<'a> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Second {
+struct SecondPoint {
     amount: u64,
     slowest_ns: u64,
     seconds: u32,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SeriesRun<'a> {
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let own = evidence.of_arm(workload, arm);
         let own = own.filter(|trial| trial.status != Status::Warmup && !trial.series.is_empty());
@@ -101,9 +101,9 @@ impl<'a> Run<'a> {
         last.min(whole).min(LONGEST_TRIAL)
     }
 
-    fn points(&self, trial: &TrialEvidence) -> Vec<Second> {
+    fn points(&self, trial: &TrialEvidence) -> Vec<SecondPoint> {
         let seconds = self.seconds(trial);
-        let mut points = vec![Second::default(); seconds.div_ceil(self.wide)];
+        let mut points = vec![SecondPoint::default(); seconds.div_ceil(self.wide)];
         for second in 0..seconds {
             points[second / self.wide].seconds += 1;
         }

@@ -56,7 +56,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(factor) = factors(findings).into_iter().next() else { return Vec::new() };
     let names = Names::from_findings(findings);
-    let levels = Levels::new(findings, &factor);
+    let levels = SweepLevels::new(findings, &factor);
     let mut figures = Vec::new();
     for subject in subjects(findings) {
         let sweep = Sweep { findings, names: &names, factor: &factor, levels: &levels, subject };
@@ -73,7 +73,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-struct Levels {
+struct SweepLevels {
     /// In ascending order.
     numbers: Vec<f64>,
     unit: Unit,
@@ -81,7 +81,7 @@ struct Levels {
     uneven: bool,
 }
 
-impl Levels {
+impl SweepLevels {
     fn new(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
@@ -127,7 +127,7 @@ struct Sweep<'a> {
     findings: &'a Findings,
     names: &'a Names,
     factor: &'a str,
-    levels: &'a Levels,
+    levels: &'a SweepLevels,
     subject: Subject<'a>,
 }
 

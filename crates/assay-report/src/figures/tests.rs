@@ -14,7 +14,7 @@ use regex_lite::Regex;
 
 use super::table::table;
 use super::{FIGURES, Ordered, all, ordered};
-use crate::evidence::{Evidence, Latencies, TrialEvidence};
+use crate::evidence::{Evidence, RowLatencies, TrialEvidence};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
 use assay_analysis::inference::published::{self, Published, PublishedUnit};
@@ -105,14 +105,14 @@ fn commands() -> Evidence {
     evidence
 }
 
-fn latencies(arm: &Arm, class: &str) -> Latencies {
+fn latencies(arm: &Arm, class: &str) -> RowLatencies {
     let mut nanoseconds = Tally::default();
     let slow = if arm.values().any(|level| level == "none") { 1 } else { 3 };
     for step in 0..20_000_u64 {
         let tail = if step % 1000 == 0 { 40 * slow } else { 1 };
         nanoseconds.record((40_000 + step % 90 * 700) * tail, 1);
     }
-    Latencies {
+    RowLatencies {
         workload: "random-write".to_owned(),
         arm: arm.clone(),
         control: false,
@@ -560,7 +560,7 @@ fn large() -> Evidence {
                 evidence.findings.comparisons.push(compared);
                 evidence
                     .latencies
-                    .push(Latencies { workload: workload.into(), ..latencies(&arm, "write") });
+                    .push(RowLatencies { workload: workload.into(), ..latencies(&arm, "write") });
                 evidence.trials.extend((0..6).map(|replicate| TrialEvidence {
                     workload: Arc::new(workload.to_owned()),
                     ..trial(order - replicate, arm.clone(), 1)

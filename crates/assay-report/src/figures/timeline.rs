@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Draws;
+use super::FigureSource;
 use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, TrialEvidence};
@@ -22,7 +22,7 @@ const MOST_FIGURES: usize = 4;
 /// Seconds between two phases, without counts.
 const BETWEEN: f64 = 1.0;
 
-impl Draws for OwnFigure {
+impl FigureSource for OwnFigure {
     fn about(&self) -> About {
         self.about
     }

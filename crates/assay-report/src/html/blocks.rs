@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::document::{Block, Cell, Column, Remark, Role, Row, Section, Table, Tone};
+use crate::document::{Block, Cell, Column, Remark, Row, Section, SectionRole, Table, Tone};
 use assay_core::exhibit;
 
 const MOST_REMARKS: usize = 12;
@@ -31,7 +31,7 @@ fn below(section: &Section, heading: fn(&str) -> Markup) -> Markup {
     html! {
         section.part {
             @match (section.role, heading) {
-                (Role::Closer, Some(heading)) => details.paper { summary { (heading) } (blocks) },
+                (SectionRole::Closer, Some(heading)) => details.paper { summary { (heading) } (blocks) },
                 (_, heading) => { @if let Some(heading) = heading { (heading) } (blocks) }
             }
         }

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::{Place, every_trial_name, is_large, site};
+use super::{PagePlace, every_trial_name, is_large, site};
 use crate::document::COMPARISONS;
-use crate::evidence::{Evidence, Latencies};
+use crate::evidence::{Evidence, RowLatencies};
 use assay_core::lines::field;
 use assay_core::quantity::units::show;
 use assay_study::findings::{Comparison, Findings, TrialValue};
@@ -16,7 +16,7 @@ use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 use assay_study::results::series;
 
-pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
+pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     let findings = &evidence.findings;
     let elsewhere = is_large(findings);
     let trials = if elsewhere { String::new() } else { every_trial(findings) };
@@ -40,12 +40,12 @@ pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
 const EVERY_TRIAL: &str = "every-trial.csv";
 
 /// Reference to the file with the values of a large number of trials.
-fn far(findings: &Findings, place: Place<'_>) -> Markup {
+fn far(findings: &Findings, place: PagePlace<'_>) -> Markup {
     let id = &findings.study.id;
     let file = match place {
-        Place::Alone => None,
-        Place::Beside(stem) => Some(every_trial_name(stem, id)),
-        Place::Site => Some(site::encoded(&format!("../{}", site::trials_name(id)))),
+        PagePlace::Alone => None,
+        PagePlace::Beside(stem) => Some(every_trial_name(stem, id)),
+        PagePlace::Site => Some(site::encoded(&format!("../{}", site::trials_name(id)))),
     };
     html! { p {
         "All trials with all metrics: "
@@ -210,7 +210,7 @@ fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
 }
 
 /// One line per cell and class; a bucket is its start in nanoseconds, and its count.
-fn latencies(found: &[Latencies]) -> String {
+fn latencies(found: &[RowLatencies]) -> String {
     let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
     for one in found {
         let arm = arm_words(&one.arm);
@@ -233,7 +233,7 @@ fn latencies(found: &[Latencies]) -> String {
 }
 
 /// Start and count of each bucket.
-fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
+fn buckets(latencies: &RowLatencies) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for (latency_ns, count) in latencies.nanoseconds.steps() {
         let from = series::bucket_from_ns(series::bucket(latency_ns));

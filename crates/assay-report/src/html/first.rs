@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::blocks;
 use super::parts::figure;
-use crate::document::{self, Large, Section, Standing};
+use crate::document::{self, Large, Section, TrustOverview};
 use assay_core::exhibit::figure::Figure;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, SentenceRole, Trust};
@@ -87,7 +87,7 @@ fn day(findings: &Findings) -> String {
     findings.study.started.replace('T', " ").chars().take(16).collect()
 }
 
-fn trust(standing: &Standing<'_>, tells_single: bool) -> Markup {
+fn trust(standing: &TrustOverview<'_>, tells_single: bool) -> Markup {
     html! {
         p.trust {
             @if !standing.is_single { "Trust: " }

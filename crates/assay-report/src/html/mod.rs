@@ -72,7 +72,7 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum PagePlace<'a> {
     Alone,
     Beside(&'a str),
     /// To the index of its site, and to files named by [`site`].
@@ -95,22 +95,22 @@ pub fn is_large(findings: &Findings) -> bool {
     most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
 }
 
-pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
+pub fn page(evidence: &Evidence, place: PagePlace<'_>) -> String {
     pages(std::slice::from_ref(evidence), place)
 }
 
 /// The page of several results, the first one first: a comparison, then its results.
-pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
+pub fn pages(results: &[Evidence], place: PagePlace<'_>) -> String {
     let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
     let is_compared = results.first().is_some_and(|one| one.findings.study.kind == "compare");
     let is_crowded = is_compared && results.len() > MOST_COMPARED;
     let shown = if is_crowded { &results[..1] } else { results };
-    let parts: Vec<parts::Part> =
+    let parts: Vec<parts::HtmlPart> =
         shown.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
     // Each compared result is one part: its sections would have equal names.
     let (first, others) = parts.split_at(parts.len().min(1));
-    let sections = first.iter().flat_map(parts::Part::contents);
-    let sections = sections.chain(others.iter().map(parts::Part::whole));
+    let sections = first.iter().flat_map(parts::HtmlPart::contents);
+    let sections = sections.chain(others.iter().map(parts::HtmlPart::whole));
     let sections = sections.map(|(id, name)| (format!("#{id}"), name));
     let (body, meanings) = words::linked(&html! {
         @for (index, part) in parts.iter().enumerate() {
@@ -129,8 +129,8 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
 }
 
 /// The link to the index of the site, if any.
-fn back(place: Place<'_>) -> Option<(String, &'static str)> {
-    matches!(place, Place::Site).then(|| (format!("../{}", site::INDEX), "All results"))
+fn back(place: PagePlace<'_>) -> Option<(String, &'static str)> {
+    matches!(place, PagePlace::Site).then(|| (format!("../{}", site::INDEX), "All results"))
 }
 
 /// Title of a page for a list of tabs: subject, kind, day and machine.

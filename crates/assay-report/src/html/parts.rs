@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Place, blocks, data, first};
-use crate::document::{self, Block, Detail, Document, QUESTIONS, Role, Section};
+use super::{PagePlace, blocks, data, first};
+use crate::document::{self, Block, Detail, Document, QUESTIONS, Section, SectionRole};
 use crate::evidence::{Commands, Evidence};
 use crate::figures::{Drawn, Ordered};
 use crate::{figures, svg};
@@ -12,14 +12,14 @@ use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, SentenceRole};
 use assay_study::results::plan::{Arm, pilot_key};
 
-pub(super) struct Part {
+pub(super) struct HtmlPart {
     /// Anchor and name of the whole part.
     whole: (String, String),
     anchors: Vec<(String, String)>,
     pub body: Markup,
 }
 
-impl Part {
+impl HtmlPart {
     pub fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.anchors.iter().map(|(id, name)| (id.as_str(), name.as_str()))
     }
@@ -30,7 +30,7 @@ impl Part {
 }
 
 /// The result with its number on the page, which makes IDs unique.
-pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part {
+pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> HtmlPart {
     let number = |mut figure: Figure| {
         figure.id = format!("r{index}-{}", figure.id);
         figure
@@ -74,7 +74,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     };
     let day = findings.study.started.replace('T', " ").chars().take(19).collect::<String>();
     let whole = (id, format!("{subject}, {day}"));
-    Part { whole, anchors: page.anchors, body }
+    HtmlPart { whole, anchors: page.anchors, body }
 }
 
 /// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of leading
@@ -87,9 +87,9 @@ fn leading<'a>(
     let (mut first, rest) = document.leading(findings);
     let own = document::with_figure(findings);
     let is_first = |section: &&Section| match section.role {
-        Role::Main => findings.platforms.is_some(),
+        SectionRole::Main => findings.platforms.is_some(),
         _ if own.contains(section) => true,
-        Role::Of(kind) => lead_kinds.contains(&kind),
+        SectionRole::Of(kind) => lead_kinds.contains(&kind),
         _ => false,
     };
     let (own, others) = rest.into_iter().partition(is_first);

@@ -37,7 +37,7 @@ fn hostile() -> Evidence {
 
 #[test]
 fn nothing_of_a_result_becomes_markup() {
-    let page = page(&hostile(), Place::Alone);
+    let page = page(&hostile(), PagePlace::Alone);
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
     assert!(!page.contains("<img"));
     assert!(!page.contains("style=\""), "the policy forbids it");
@@ -46,7 +46,7 @@ fn nothing_of_a_result_becomes_markup() {
 
 #[test]
 fn a_page_names_nothing_outside_itself() {
-    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    let page = page(&Evidence::bare(fixture("study-grid")), PagePlace::Alone);
     for outside in ["http://", "https://", "url(", "@import", "<link", "<img", "<iframe"] {
         // The namespace of SVG is an address that is never loaded.
         let page = page.replace("http://www.w3.org/2000/svg", "");
@@ -56,7 +56,7 @@ fn a_page_names_nothing_outside_itself() {
 
 #[test]
 fn the_policy_lets_the_own_script_and_style_in() {
-    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    let page = page(&Evidence::bare(fixture("study-grid")), PagePlace::Alone);
     let policy = policy::content_security_policy();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     let between = |from: &str, to: &str| {
@@ -70,7 +70,7 @@ fn the_policy_lets_the_own_script_and_style_in() {
 
 #[test]
 fn the_first_screen_answers_with_an_interval() {
-    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    let page = page(&Evidence::bare(fixture("study-grid")), PagePlace::Alone);
     let first = page.split("</header>").next().unwrap();
     let of = |class: &str| {
         let begin = format!("class=\"{class}\">");
@@ -86,7 +86,7 @@ fn the_first_screen_answers_with_an_interval() {
 fn ids_of_a_page_of_several_results_are_unique() {
     let page = pages(
         &[Evidence::bare(fixture("study-grid")), Evidence::bare(fixture("study-grid"))],
-        Place::Alone,
+        PagePlace::Alone,
     );
     let mut ids: Vec<&str> =
         page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
@@ -109,7 +109,7 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
             cell.trust = Some(trust);
             cell.reasons = if is_lent { vec![note] } else { Vec::new() };
         }
-        let page = page(&Evidence::bare(found.clone()), Place::Alone);
+        let page = page(&Evidence::bare(found.clone()), PagePlace::Alone);
         let text = crate::text::render(&crate::document::make(&found), 80, false);
         let headline = crate::document::headline(&found).trust;
         (page, text, headline)
@@ -152,7 +152,7 @@ fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
                 [0.9, 1.1].map(|by| by * value)
             });
         }
-        let page = page(&Evidence::bare(found.clone()), Place::Alone);
+        let page = page(&Evidence::bare(found.clone()), PagePlace::Alone);
         (crate::document::answer(&found).text, page)
     };
     let (text, page) = told(true);
@@ -186,7 +186,7 @@ fn what_the_study_says_stands_first_with_its_table() {
         (leads::power(), "r0-energy-energy-j", ">Energy<"),
         (leads::windows(), "r0-classes-watched-reads", ">Changes<"),
     ] {
-        let page_of = |evidence: &Evidence| page(evidence, Place::Alone);
+        let page_of = |evidence: &Evidence| page(evidence, PagePlace::Alone);
         let page = page_of(&evidence);
         assert!([figure, caption].iter().all(|one| first_screen(&page).contains(one)), "{caption}");
         assert_eq!(page.matches(caption).count(), 1, "{caption}");
@@ -208,7 +208,7 @@ fn no_heading_skips_a_rank_whatever_leads() {
     let plain = Evidence::bare(fixture("study-grid"));
     let led = [leads::whole_surface(), leads::flash(), leads::power(), leads::windows()];
     for evidence in led.into_iter().chain([plain]) {
-        let ranks = ranks(&page(&evidence, Place::Alone));
+        let ranks = ranks(&page(&evidence, PagePlace::Alone));
         assert!(ranks.len() > 4 && ranks[0] == 1, "{ranks:?}");
         assert!(ranks.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{ranks:?}");
     }
@@ -240,10 +240,10 @@ fn answer() -> Answer {
 #[test]
 fn answers_stand_below_a_heading_of_their_own() {
     let mut evidence = leads::whole_surface();
-    let silent = page(&evidence, Place::Alone);
+    let silent = page(&evidence, PagePlace::Alone);
     assert!(silent.contains(">Warnings</h2>") && !silent.contains("Answers"));
     evidence.findings.answers.all = vec![answer()];
-    let page = page(&evidence, Place::Alone);
+    let page = page(&evidence, PagePlace::Alone);
     in_order(&page, &[">Answers</h2>", "contradicted", ">Warnings</h3>"]);
     assert!(!page.contains(">Warnings</h2>") && !page.contains("Questions"));
 }
@@ -255,7 +255,7 @@ fn what_the_first_screen_says_is_not_said_again() {
     let other = "Another sentence of the summary.";
     let told_first = Sentence::new(SentenceRole::Disturbance, "", told);
     findings.summary.splice(0..0, [told_first, Sentence::finding("", other)]);
-    let page = page(&Evidence::bare(findings.clone()), Place::Alone);
+    let page = page(&Evidence::bare(findings.clone()), PagePlace::Alone);
     // A pasted text has no first screen.
     let page = page.split("data-copy").next().unwrap();
     assert_eq!(page.matches(told).count(), 1);
@@ -279,7 +279,7 @@ fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
         findings.summary.extend(rest.iter().map(|text| Sentence::finding("", *text)));
         let answer = document::answer(&findings).text;
         assert_eq!(answer, *rest.first().unwrap_or(&told));
-        let page = page(&Evidence::bare(findings), Place::Alone);
+        let page = page(&Evidence::bare(findings), PagePlace::Alone);
         let page = page.split("data-copy").next().unwrap();
         assert_eq!(page.matches(told).count(), 1, "{rest:?}");
         assert_eq!(page.matches(other).count(), rest.len());
@@ -294,7 +294,7 @@ fn folded(page: &str) -> Vec<&str> {
 #[test]
 fn figures_are_folded_by_their_kind() {
     let evidence = Evidence::bare(fixture("study-two-arms"));
-    let page = page(&evidence, Place::Alone);
+    let page = page(&evidence, PagePlace::Alone);
     let (first, rest) = page.split_once("</header>").unwrap();
     assert_eq!(first.matches("<figure>").count(), 1);
     let figures = rest.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();
@@ -315,7 +315,7 @@ fn sections_that_few_read_are_folded_and_the_others_open() {
             mean_ns: 1e5,
             max_ns: 200_000,
         }];
-    let page = page(&Evidence::bare(findings), Place::Alone);
+    let page = page(&Evidence::bare(findings), PagePlace::Alone);
     assert!(page.contains("<summary><h3>Probes</h3></summary>"), "folded");
     assert!(page.contains("<h3>Random-write: "), "open");
     assert!(!page.contains("<summary><h3>Random-write"));
@@ -340,7 +340,7 @@ fn a_page_of_many_results_shows_only_their_comparison() {
     for (results, is_whole) in [(MOST_COMPARED - 1, true), (MOST_COMPARED, false)] {
         let others = (0..results).map(|_| of("study-grid"));
         let all: Vec<Evidence> = std::iter::once(of("study-compare")).chain(others).collect();
-        let page = pages(&all, Place::Alone);
+        let page = pages(&all, PagePlace::Alone);
         assert_eq!(page.contains(&format!("each of the {results} results")), !is_whole);
     }
 }

@@ -11,7 +11,7 @@ use super::time_ns;
 
 /// Bytes in one direction: a range from an earlier result, or an upper limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moved {
+pub struct PlannedTraffic {
     /// Seconds of trials with traffic.
     pub seconds: f64,
     pub least: f64,
@@ -50,7 +50,7 @@ fn assumed(site: Option<&Site>) -> (f64, f64) {
 
 /// Reads and writes of a plan's trials: at the rates of an earlier result of the same study or drives, else an upper
 /// limit, else at assumed rates.
-pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved; 2] {
+pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [PlannedTraffic; 2] {
     type Direction = (fn(&PlannedWorkload) -> bool, fn(Claims) -> Count);
     let directions: [Direction; 2] = [
         (PlannedWorkload::reads, |claims| claims.read),
@@ -65,7 +65,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
             Some((ran, rate)).filter(|_| rate > 0.0 && rate.is_finite())
         };
         let rates: Vec<(&PlannedWorkload, f64)> = ran.iter().filter_map(rate).collect();
-        let mut all = Moved::default();
+        let mut all = PlannedTraffic::default();
         for trial in &plan.trials {
             let (workload, seconds) = (plan.work_of(trial), time_ns(plan, trial) as f64 / 1e9);
             if !does(&workload) {
@@ -122,7 +122,7 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     }
 }
 
-pub(super) fn moved(Moved { seconds, least, most, source }: Moved) -> String {
+pub(super) fn moved(PlannedTraffic { seconds, least, most, source }: PlannedTraffic) -> String {
     let bytes = |bytes: f64| show::bytes(bytes as u64);
     let (from, to, time) = (bytes(least), bytes(most), show::duration(seconds * 1e9));
     if seconds <= 0.0 {

@@ -1,6 +1,6 @@
 //! Scales, text and contrasts of the renderer.
 
-use super::Medium;
+use super::SvgMedium;
 use super::frame::Frame;
 use super::pen::{px, shortened, width_of, wrapped};
 use super::scale::{Ruler, Tick};
@@ -149,7 +149,7 @@ fn every_value_is_shown_and_no_words_touch() {
     let figures = evidences()
         .iter()
         .flat_map(|(name, evidence)| all(evidence).into_iter().map(move |one| (name, one)));
-    let media = [Medium::File(Theme::Light), Medium::Page, Medium::Phone];
+    let media = [SvgMedium::File(Theme::Light), SvgMedium::Page, SvgMedium::Phone];
     for ((name, figure), medium) in
         figures.flat_map(|one| media.map(|medium| (one.clone(), medium)))
     {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::fixtures;
 use crate::document::{self, Block, Detail};
 use crate::evidence::Evidence;
-use crate::html::{self, Place};
+use crate::html::{self, PagePlace};
 use crate::{markdown, text};
 use assay_analysis::inference;
 use assay_analysis::rules::only_slowed;
@@ -413,7 +413,7 @@ fn tables(found: &Findings) {
 /// Every view of findings is no more certain than its evidence, by the same check as for pages and documents.
 fn every_view(name: &str, found: &Findings) -> usize {
     let full = document::with(found, Detail::Full);
-    let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
+    let page = html::page(&Evidence::bare(found.clone()), PagePlace::Alone);
     let views = [
         crate::json(found),
         text::render(&document::make(found), 80, false),

@@ -21,7 +21,7 @@ use assay_machine::system::execute::{
     CpuCounts, Ending, Happened, HeardOutput, KEPT_COMPLAINT_BYTES,
 };
 use assay_machine::system::{Executed, Execution};
-use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
+use assay_sys::{Launch, Launched, NotStarted, ProgramOwner, Step};
 
 use asked::ProgramCall;
 use counters::PerfCounters;
@@ -154,7 +154,7 @@ fn start<'a>(
         terminal: ends.terminal.map(File::as_fd),
         complaint: ends.says.as_fd(),
         output: ends.prints.map(PipeWriter::as_fd),
-        owner: asked.owner.as_ref().map(|owner| Owner {
+        owner: asked.owner.as_ref().map(|owner| ProgramOwner {
             user: owner.user,
             group: owner.group,
             groups: &owner.groups,

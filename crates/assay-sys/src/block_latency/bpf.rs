@@ -41,32 +41,32 @@ const HELD_BACK: (&str, &str) = ("held_back", "__blk_throtl_bio");
 /// What the kernel counts of one class on one processor.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Totals {
+struct BpfTotals {
     requests: u64,
     failed: u64,
     bytes: u64,
     unseen: u64,
     unrecorded: u64,
-    queued: Latencies,
-    issued: Latencies,
+    queued: BpfLatencies,
+    issued: BpfLatencies,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Latencies {
+struct BpfLatencies {
     sum_ns: u64,
     buckets: [u64; LATENCY_BUCKETS],
 }
 
 // SAFETY: only 64-bit integers: no padding, and every bit pattern is valid.
-unsafe impl aya::Pod for Totals {}
+unsafe impl aya::Pod for BpfTotals {}
 
 /// Bytes of one request as the kernel hands it out (`struct ended`).
 const RECORD_BYTES: usize = 40;
 
 /// A loaded program; it stops counting when dropped.
 #[derive(Debug)]
-pub struct Trace {
+pub struct BpfTrace {
     loaded: Ebpf,
     devices: usize,
     notes: Vec<String>,
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Ring {
     }
 }
 
-impl Trace {
+impl BpfTrace {
     /// Begins to count on these whole disks; hands out each request if there is room (bytes in the kernel).
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
@@ -106,7 +106,7 @@ impl Trace {
     /// Everything that was counted so far.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         let map = self.loaded.map("totals").ok_or(io::ErrorKind::NotFound)?;
-        let totals = PerCpuArray::<_, Totals>::try_from(map).map_err(|error| plain(&error))?;
+        let totals = PerCpuArray::<_, BpfTotals>::try_from(map).map_err(|error| plain(&error))?;
         let mut found = BlockTotals { notes: self.notes.clone(), ..BlockTotals::default() };
         for device in 0..self.devices {
             let counted = device_totals(&totals, device, &mut found)?;
@@ -226,7 +226,7 @@ where
 }
 
 fn device_totals(
-    totals: &PerCpuArray<&MapData, Totals>,
+    totals: &PerCpuArray<&MapData, BpfTotals>,
     device: usize,
     all: &mut BlockTotals,
 ) -> io::Result<DeviceTotals> {
@@ -244,7 +244,7 @@ fn device_totals(
     Ok(found)
 }
 
-fn add(into: &mut ClassTotals, value: &Totals) {
+fn add(into: &mut ClassTotals, value: &BpfTotals) {
     into.requests += value.requests;
     into.failed += value.failed;
     into.bytes += value.bytes;

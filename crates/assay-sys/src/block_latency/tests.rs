@@ -171,7 +171,8 @@ impl Tracefs {
     }
 
     fn begin(&self, devices: &[(u32, u32)]) -> io::Result<BlockTrace> {
-        tracefs::Trace::begin_below(&self.0, devices).map(|trace| BlockTrace(Means::Tracefs(trace)))
+        tracefs::Trace::begin_below(&self.0, devices)
+            .map(|trace| BlockTrace(TracerKind::Tracefs(trace)))
     }
 }
 
@@ -270,9 +271,9 @@ fn a_program_hands_out_every_request_with_its_place() {
 /// The trace of a tracefs reader.
 fn read(trace: &BlockTrace) -> &tracefs::Trace {
     match &trace.0 {
-        Means::Tracefs(inner) => inner,
+        TracerKind::Tracefs(inner) => inner,
         #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
-        Means::Bpf(_) => unreachable!("it was begun by the other means"),
+        TracerKind::Bpf(_) => unreachable!("it was begun by the other means"),
     }
 }
 

@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::BlockTotals;
-use events::{Matcher, Watched};
+use events::{Matcher, TracedNumbers};
 
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
@@ -45,13 +45,13 @@ const PREFIX: &str = "assay-";
 #[derive(Debug)]
 pub struct Trace {
     instance: Instance,
-    shared: Arc<Shared>,
+    shared: Arc<TraceState>,
     reader: Option<JoinHandle<()>>,
     marks: u64,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct TraceState {
     matcher: Mutex<Matcher>,
     stop: AtomicBool,
     /// Why the reader ended, if it failed.
@@ -75,10 +75,11 @@ impl Trace {
 
     /// The same with the place of tracefs.
     pub(super) fn begin_below(root: &Path, devices: &[(u32, u32)]) -> io::Result<Self> {
-        let watched: Vec<Watched> = devices.iter().map(|device| Watched::of(*device)).collect();
+        let watched: Vec<TracedNumbers> =
+            devices.iter().map(|device| TracedNumbers::new(*device)).collect();
         let (instance, pipe) = Instance::new(root)?;
         instance.set_up(&watched)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TraceState {
             matcher: Mutex::new(Matcher::new(&watched)),
             stop: AtomicBool::new(false),
             failed: Mutex::new(None),
@@ -134,7 +135,7 @@ impl Drop for Trace {
     }
 }
 
-impl Shared {
+impl TraceState {
     fn matcher(&self) -> MutexGuard<'_, Matcher> {
         self.matcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -202,7 +203,7 @@ impl Instance {
     }
 
     /// Clock, rings, and the events with their filters; the events last.
-    fn set_up(&self, watched: &[Watched]) -> io::Result<()> {
+    fn set_up(&self, watched: &[TracedNumbers]) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
         // The size applies to each ring, and every CPU has one, independent of our affinity.
         let online = fs::read_to_string(ONLINE).unwrap_or_default();
@@ -259,7 +260,7 @@ impl Drop for Instance {
 }
 
 /// The watched devices and their partitions, in the words of the kernel's filters.
-fn filter(watched: &[Watched]) -> String {
+fn filter(watched: &[TracedNumbers]) -> String {
     let numbers = watched.iter().flat_map(|device| &device.numbers);
     let terms: Vec<String> =
         numbers.map(|(major, minor)| format!("dev == {}", major << 20 | minor)).collect();

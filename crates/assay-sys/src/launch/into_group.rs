@@ -10,7 +10,7 @@ pub const FLAG: u64 = 0x2_0000_0000;
 /// `struct clone_args`.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct CloneArguments {
     pub flags: u64,
     /// Address for the descriptor of the child.
     pub handle: u64,
@@ -31,9 +31,9 @@ pub struct Wanted {
 /// As for `clone`: only the child uses the stack, the data behind the argument lives until exec, and the flags block
 /// this thread until then.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub unsafe fn clone(wanted: &Wanted, argument: *mut c_void) -> io::Result<i32> {
-    let wanted_bytes = size_of::<Wanted>();
-    let wanted: *const Wanted = wanted;
+pub unsafe fn clone(wanted: &CloneArguments, argument: *mut c_void) -> io::Result<i32> {
+    let wanted_bytes = size_of::<CloneArguments>();
+    let wanted: *const CloneArguments = wanted;
     let result: isize;
     // SAFETY: the child gets all registers except the result and the stack pointer. It calls a function that never
     // returns, with an empty stack; the parent skips that call.
@@ -83,6 +83,6 @@ pub unsafe fn clone(wanted: &Wanted, argument: *mut c_void) -> io::Result<i32> {
 /// # Safety
 /// There are no requirements.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub unsafe fn clone(_: &Wanted, _: *mut c_void) -> io::Result<i32> {
+pub unsafe fn clone(_: &CloneArguments, _: *mut c_void) -> io::Result<i32> {
     Err(io::ErrorKind::Unsupported.into())
 }

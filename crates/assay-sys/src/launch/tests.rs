@@ -236,7 +236,7 @@ fn root_hands_a_program_over_and_stays_root() {
         return;
     }
     let given = Given::shell("grep -E '^(Uid|Gid|Groups|CapEff)' /proc/self/status >&2");
-    let owner = Owner { user: 12345, group: 12346, groups: &[12346, 12347] };
+    let owner = ProgramOwner { user: 12345, group: 12346, groups: &[12346, 12347] };
     let launch = Launch { owner: Some(owner), ..given.launch() };
     let launched = launch.start().unwrap();
     let said = given.ended(&launched).1;

@@ -35,7 +35,7 @@ Examples:
 )]
 pub struct AdviseArguments {
     #[command(subcommand)]
-    step: Option<Step>,
+    step: Option<AdviseCommand>,
     #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Print one JSON document
@@ -44,7 +44,7 @@ pub struct AdviseArguments {
 }
 
 #[derive(Debug, Subcommand)]
-enum Step {
+enum AdviseCommand {
     Confirm(confirm::ConfirmArguments),
     Apply(applying::ApplyArguments),
     Undo(undo::UndoArguments),
@@ -52,9 +52,9 @@ enum Step {
 
 pub fn run(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     match &arguments.step {
-        Some(Step::Confirm(own)) => confirm::run(system, own),
-        Some(Step::Apply(own)) => applying::run(system, own),
-        Some(Step::Undo(own)) => undo::run(system, own),
+        Some(AdviseCommand::Confirm(own)) => confirm::run(system, own),
+        Some(AdviseCommand::Apply(own)) => applying::run(system, own),
+        Some(AdviseCommand::Undo(own)) => undo::run(system, own),
         None => advise(system, arguments),
     }
 }
@@ -115,7 +115,7 @@ fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
 
 struct AdviceEntry<'a> {
     advice: &'a Advice,
-    comparisons: Vec<(&'a Comparison, Standing)>,
+    comparisons: Vec<(&'a Comparison, PairTrust)>,
     effects: Vec<&'a Effect>,
     /// Permanent form, or why there is none; `None` if the arm is not recommended.
     permanent: Option<Outcome<Proposal>>,
@@ -129,8 +129,8 @@ fn entry<'a>(
 ) -> AdviceEntry<'a> {
     let named = |id: &str| advice.evidence.iter().any(|known| known == id);
     let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
-    let comparisons: Vec<(&Comparison, Standing)> =
-        comparisons.map(|one| (one, Standing::new(findings, one))).collect();
+    let comparisons: Vec<(&Comparison, PairTrust)> =
+        comparisons.map(|one| (one, PairTrust::new(findings, one))).collect();
     let effects = findings.effects.main.iter().filter(|one| named(&one.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
@@ -142,7 +142,7 @@ fn entry<'a>(
 
 /// Trust of a comparison: the lower of its two numbers, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PairTrust {
     pub trust: Trust,
     /// Whether the drive is virtual: the trust then covers only this virtual device.
     pub is_lent: bool,
@@ -150,7 +150,7 @@ pub struct Standing {
     pub reasons: Vec<String>,
 }
 
-impl Standing {
+impl PairTrust {
     pub fn new(findings: &Findings, one: &Comparison) -> Self {
         let own = findings.measurements.iter().filter(|cell| {
             cell.workload == one.workload
@@ -220,8 +220,8 @@ impl AdviceEntry<'_> {
             comparisons: comparisons.collect(),
             effects: &self.effects,
             permanent: self.permanent.as_ref().map(|proposal| match proposal {
-                Ok(proposal) => advised::Permanent::Possible(advised::proposed(proposal)),
-                Err(failure) => advised::Permanent::Impossible { reason: &failure.message },
+                Ok(proposal) => advised::PermanentAdvice::Possible(advised::proposed(proposal)),
+                Err(failure) => advised::PermanentAdvice::Impossible { reason: &failure.message },
             }),
         }
     }

@@ -26,7 +26,7 @@ pub struct Advised<'a> {
     pub comparisons: Vec<Compared<'a>>,
     pub effects: &'a [&'a Effect],
     /// Permanent form, or why there is none; null if the arm is not recommended.
-    pub permanent: Option<Permanent<'a>>,
+    pub permanent: Option<PermanentAdvice<'a>>,
 }
 
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ pub struct Compared<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Permanent<'a> {
+pub enum PermanentAdvice<'a> {
     Possible(Proposed<'a>),
     Impossible { reason: &'a str },
 }
@@ -48,8 +48,8 @@ pub enum Permanent<'a> {
 #[derive(Serialize)]
 pub struct Proposed<'a> {
     files: Vec<File<'a>>,
-    settings: Vec<Setting<'a>>,
-    manual: Vec<ByHand<'a>>,
+    settings: Vec<AdvisedSetting<'a>>,
+    manual: Vec<AdvisedManual<'a>>,
     /// Current values that the study did not measure as levels.
     unmeasured: &'a [String],
 }
@@ -61,14 +61,14 @@ struct File<'a> {
 }
 
 #[derive(Serialize)]
-struct Setting<'a> {
+struct AdvisedSetting<'a> {
     path: &'a Path,
     value: &'a str,
     now: &'a str,
 }
 
 #[derive(Serialize)]
-struct ByHand<'a> {
+struct AdvisedManual<'a> {
     line: &'a str,
     why: &'a str,
 }
@@ -76,9 +76,12 @@ struct ByHand<'a> {
 pub fn proposed(proposal: &Proposal) -> Proposed<'_> {
     let files = proposal.files.iter().map(|(path, text)| File { path, text });
     let settings = proposal.settings.iter();
-    let settings =
-        settings.map(|(setting, now)| Setting { path: &setting.path, value: &setting.value, now });
-    let by_hand = proposal.by_hand.iter().map(|(line, why)| ByHand { line, why });
+    let settings = settings.map(|(setting, now)| AdvisedSetting {
+        path: &setting.path,
+        value: &setting.value,
+        now,
+    });
+    let by_hand = proposal.by_hand.iter().map(|(line, why)| AdvisedManual { line, why });
     Proposed {
         files: files.collect(),
         settings: settings.collect(),

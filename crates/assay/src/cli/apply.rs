@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::advise::{self, Standing};
+use super::advise::{self, PairTrust};
 use super::advised::{Proposed, proposed};
 use super::output;
 use super::study_arguments::Allowed;
@@ -58,7 +58,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     let allowed = arguments.allowed.paths()?;
     factors::permitted(best.configuration.keys().map(String::as_str), &allowed)
         .map_err(Failure::mistake)?;
-    let standing = Standing::new(&findings, best);
+    let standing = PairTrust::new(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;
     is_fit(&stored.id, &standing, accepted)?;
     let proposal = advise::propose(system, &stored, best)?;
@@ -83,7 +83,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
 }
 
 /// Refuses winners with invalid numbers, and those with suspect numbers unless the user accepts them.
-fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
+fn is_fit(id: &str, standing: &PairTrust, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
         Trust::Suspect if !accepted => Err(mistake!(
@@ -121,7 +121,7 @@ struct ApplyDocument<'a> {
 fn tell(
     arguments: &ApplyArguments,
     id: &str,
-    standing: &Standing,
+    standing: &PairTrust,
     proposal: &Proposal,
     done: Option<Applied>,
 ) {
@@ -203,7 +203,7 @@ mod tests {
             cell.reasons.push(Because { rule: "foreign-io".to_owned(), trust, text });
             cell.trust = Some(trust);
         }
-        let standing = Standing::new(&findings, &best);
+        let standing = PairTrust::new(&findings, &best);
         let fit = is_fit("20261120-1031", &standing, accepted);
         fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
     }

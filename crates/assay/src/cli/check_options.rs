@@ -59,10 +59,10 @@ fn shown(OptionExample { line, does }: &OptionExample) -> String {
 
 /// Given options, in the order of the kinds.
 #[derive(Debug)]
-pub(super) struct KindOptions(Vec<Given>);
+pub(super) struct KindOptions(Vec<GivenOption>);
 
 #[derive(Debug)]
-struct Given {
+struct GivenOption {
     kind: &'static KindEntry,
     option: &'static CheckOption,
     value: Option<String>,
@@ -107,14 +107,14 @@ fn given(
     kind: &'static KindEntry,
     option: &'static CheckOption,
     matches: &ArgMatches,
-) -> Option<Given> {
+) -> Option<GivenOption> {
     let name = kind.about.name;
     let value = match option.values {
         None if matches.get_flag(name) => None,
         None => return None,
         Some(_) => Some(matches.get_one::<String>(name)?.clone()),
     };
-    Some(Given { kind, option, value })
+    Some(GivenOption { kind, option, value })
 }
 
 impl KindOptions {
@@ -123,7 +123,7 @@ impl KindOptions {
     }
 
     pub(super) fn typed(&self) -> String {
-        self.0.iter().map(Given::typed).collect::<Vec<_>>().join(" ")
+        self.0.iter().map(GivenOption::typed).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the bundled study: for speed, for one option, or the combined studies of several options.
@@ -139,7 +139,7 @@ impl KindOptions {
     }
 }
 
-impl Given {
+impl GivenOption {
     /// Returns the option as typed, without a default value.
     fn typed(&self) -> String {
         let name = self.kind.about.name;

@@ -8,7 +8,7 @@ use super::study_arguments::StudyArguments;
 use super::{output, studies};
 use crate::store::{
     self,
-    commands::{self, Names, WorkloadCommand},
+    commands::{self, NameForm, WorkloadCommand},
 };
 use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
@@ -32,7 +32,7 @@ pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) ->
         return tell(system, word, source(system, word, target)?, is_json);
     }
     let (study, targets) = of_study.study(system)?;
-    let names = if of_study.has_targets() { Names::Typed } else { Names::Stored };
+    let names = if of_study.has_targets() { NameForm::Typed } else { NameForm::Stored };
     tell(system, "this study", planned(system, study, &targets, names), is_json)
 }
 
@@ -47,7 +47,7 @@ fn tell(
             "{word}: Assay only observed and ran no workload, so there is no command line"
         ));
     }
-    if names == Names::Typed && arms::makes_on_device(&study) {
+    if names == NameForm::Typed && arms::makes_on_device(&study) {
         // Refuses lines that would overwrite a device in use, like the run.
         for site in sites.iter().flatten().filter(|site| site.kind == TargetKind::Device) {
             identity::stake(system, site)?;
@@ -87,7 +87,7 @@ pub(super) struct Explained {
     pub(super) study: Study,
     pub(super) plan: Plan,
     pub(super) sites: Vec<Option<Site>>,
-    pub(super) names: Names,
+    pub(super) names: NameForm,
 }
 
 /// Returns the study and its plan: a stored result's as it ran, otherwise with every operation permitted.
@@ -101,7 +101,7 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
         return stored(system, &directory, target);
     }
     let study = studies::load(system, word)?.settled();
-    let names = if target.is_some() { Names::Typed } else { Names::Stored };
+    let names = if target.is_some() { NameForm::Typed } else { NameForm::Stored };
     let targets = targets(&study, target);
     Ok(planned(system, study, &targets, names))
 }
@@ -111,7 +111,7 @@ pub(super) fn planned(
     system: &dyn System,
     study: Study,
     targets: &[String],
-    names: Names,
+    names: NameForm,
 ) -> Explained {
     let study = without_now(study);
     let plan = plan_of(system, &study, targets);
@@ -142,7 +142,7 @@ fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcom
     }
     let stored = bundle::read(system, directory)?;
     let sites = stored.environment.sites.into_iter().map(Some).collect();
-    Ok(Explained { study: stored.study, plan: stored.plan, sites, names: Names::Stored })
+    Ok(Explained { study: stored.study, plan: stored.plan, sites, names: NameForm::Stored })
 }
 
 /// Returns the target of the command line, the levels of the factor, or the study's own target.

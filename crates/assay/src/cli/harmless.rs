@@ -217,13 +217,13 @@ fn a_stored_result_names_no_device_that_would_lose_its_data() {
     let study = assay_study::file::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
     let site = resolve(&fake, DISK).unwrap();
     let Explained { plan, .. } =
-        explain::planned(&fake, study.clone(), &[DISK.to_owned()], commands::Names::Typed);
+        explain::planned(&fake, study.clone(), &[DISK.to_owned()], commands::NameForm::Typed);
     let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();
     let lines = |names| {
         let commands = commands::of_plan(&fake, &study, &plan, &sites, names);
         commands.into_iter().flat_map(|own| own.setup).collect::<Vec<String>>().join("\n")
     };
-    assert!(lines(commands::Names::Typed).contains(DISK));
-    let stored = lines(commands::Names::Stored);
+    assert!(lines(commands::NameForm::Typed).contains(DISK));
+    let stored = lines(commands::NameForm::Stored);
     assert!(!stored.contains(DISK) && stored.contains("mkfs"), "{stored}");
 }

@@ -70,7 +70,7 @@ For a metric with zeros, Assay compares differences (errors:lower:difference).
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct ImportArguments {
     #[command(flatten)]
-    named: Named,
+    named: NamedFiles,
     /// Read levels from file names, e.g. {scheduler}-qd{depth}-*.json
     #[arg(long, value_name = "PATTERN")]
     filename_pattern: Option<String>,
@@ -475,14 +475,14 @@ fn show(system: &dyn System, arguments: &ImportArguments, findings: &Findings) {
 
 /// Files with the levels of the `--set` options before each.
 #[derive(Clone, Debug, Default)]
-struct Named {
+struct NamedFiles {
     files: Vec<(String, Arm)>,
 }
 
 const FILE: &str = "files";
 const ARM: &str = "set";
 
-impl Args for Named {
+impl Args for NamedFiles {
     fn augment_args(command: clap::Command) -> clap::Command {
         let file = Arg::new(FILE)
             .value_name("FILE")
@@ -509,7 +509,7 @@ fn placed(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
     matches.indices_of(name).into_iter().flatten().zip(words).collect()
 }
 
-impl FromArgMatches for Named {
+impl FromArgMatches for NamedFiles {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut words: Vec<(usize, bool, String)> = Vec::new();
         words.extend(placed(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));

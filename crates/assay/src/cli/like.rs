@@ -23,14 +23,14 @@ const PIECES: u64 = 256;
 const MOST_LOOKED: usize = 50_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sample {
+struct ContentSample {
     files: usize,
     bytes: u64,
     /// Compressed bytes, in complete blocks.
     left: u64,
 }
 
-impl Sample {
+impl ContentSample {
     fn saved_percent(self) -> u64 {
         100 - (100 * self.left).div_ceil(self.bytes.max(1)).min(100)
     }
@@ -52,7 +52,7 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     Ok(format!("{percent}%"))
 }
 
-fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
+fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
     let wrong = |why: &dyn std::fmt::Display| mistake!("{PREFIX}{directory}: {why}");
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;
     let files = files_below(system, &path);
@@ -61,7 +61,7 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
         return Err(wrong(&"no readable file with content; give a directory with files"));
     }
     let pieces = all.div_ceil(PIECE as u64).min(PIECES);
-    let mut sample = Sample { files: files.len(), ..Sample::default() };
+    let mut sample = ContentSample { files: files.len(), ..ContentSample::default() };
     let mut buffer = vec![0; PIECE];
     let (mut at, mut before) = (0, 0);
     for piece in 0..pieces {
@@ -167,8 +167,8 @@ mod tests {
     fn what_does_not_pack_takes_what_it_has() {
         assert_eq!(packed(&vec![7; 64 << 10]), BLOCK);
         assert_eq!(packed(b"short"), 5);
-        let sample = Sample { files: 1, bytes: 1000, left: 1000 };
+        let sample = ContentSample { files: 1, bytes: 1000, left: 1000 };
         assert_eq!(sample.saved_percent(), 0);
-        assert_eq!(Sample { left: 1, ..sample }.saved_percent(), 99);
+        assert_eq!(ContentSample { left: 1, ..sample }.saved_percent(), 99);
     }
 }

@@ -11,13 +11,13 @@ use assay_workloads::check_option::by_option;
 use assay_workloads::{Needs, Work};
 
 /// Subject of a command line: the study, and whether commands on the line define it.
-pub(super) struct Subject {
+pub(super) struct LineSubject {
     pub study: Study,
     pub of_commands: bool,
     pub word: String,
 }
 
-impl Subject {
+impl LineSubject {
     fn works(&self) -> impl Iterator<Item = &Work> {
         self.study.workload.iter().map(|own| &own.work)
     }
@@ -26,28 +26,28 @@ impl Subject {
 #[derive(Clone, Copy)]
 struct OptionRow {
     name: &'static str,
-    shown: Shown,
-    fits: fn(&Subject) -> bool,
+    shown: HelpShown,
+    fits: fn(&LineSubject) -> bool,
 }
 
 /// Whether the short help shows an option; the long help shows all.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum HelpShown {
     Always,
     WithStudy,
     Never,
 }
 
-const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
-    OptionRow { name, shown: Shown::Always, fits }
+const fn first(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+    OptionRow { name, shown: HelpShown::Always, fits }
 }
 
-const fn own(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
-    OptionRow { name, shown: Shown::WithStudy, fits }
+const fn own(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+    OptionRow { name, shown: HelpShown::WithStudy, fits }
 }
 
-const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
-    OptionRow { name, shown: Shown::Never, fits }
+const fn more(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+    OptionRow { name, shown: HelpShown::Never, fits }
 }
 
 /// Row for all options of kinds of work.
@@ -119,29 +119,29 @@ const ALL: Table = &[
     ),
 ];
 
-fn every(_: &Subject) -> bool {
+fn every(_: &LineSubject) -> bool {
     true
 }
 
 /// Returns whether Assay runs the trials; recorded trials come from earlier events or reboots.
-pub(super) fn trials(of: &Subject) -> bool {
+pub(super) fn trials(of: &LineSubject) -> bool {
     plan::recorded::asked(&of.study).is_none()
 }
 
-fn recorded_trials(of: &Subject) -> bool {
+fn recorded_trials(of: &LineSubject) -> bool {
     !trials(of)
 }
 
-fn commands(of: &Subject) -> bool {
+fn commands(of: &LineSubject) -> bool {
     of.of_commands
 }
 
-fn storage(of: &Subject) -> bool {
+fn storage(of: &LineSubject) -> bool {
     let is_layer = |name: &String| factors::has_role(name, Role::Layer);
     of.works().any(|work| work.needs() != Needs::Nothing) || of.study.factors.keys().any(is_layer)
 }
 
-fn programs(of: &Subject) -> bool {
+fn programs(of: &LineSubject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
 }
 
@@ -166,18 +166,19 @@ pub(super) fn arranged(command: Command) -> Command {
         .arg(help.help("Print this help; --help prints more"))
         .arg(version.help("Print the version"));
     command.mut_args(|arg| match find(&arg) {
-        Some((heading, at, row)) => {
-            arg.help_heading(heading).display_order(at).hide_short_help(row.shown != Shown::Always)
-        }
+        Some((heading, at, row)) => arg
+            .help_heading(heading)
+            .display_order(at)
+            .hide_short_help(row.shown != HelpShown::Always),
         None => arg,
     })
 }
 
 /// Returns the same with only the options of one study; the short help includes those of its kind.
-pub(super) fn fitting(command: Command, of: &Subject) -> Command {
+pub(super) fn fitting(command: Command, of: &LineSubject) -> Command {
     command.mut_args(|arg| match find(&arg) {
         Some((_, _, row)) if !(row.fits)(of) => arg.hide(true),
-        Some((_, _, row)) => arg.hide_short_help(row.shown == Shown::Never),
+        Some((_, _, row)) => arg.hide_short_help(row.shown == HelpShown::Never),
         None => arg,
     })
 }
@@ -202,7 +203,7 @@ mod tests {
 
     fn of(name: &str) -> BTreeSet<String> {
         let study = presets::find(name).unwrap().unwrap();
-        let subject = Subject { study, of_commands: false, word: name.to_owned() };
+        let subject = LineSubject { study, of_commands: false, word: name.to_owned() };
         let fitting = fitting(commands().remove(0), &subject);
         let shown = options(&fitting).filter(|arg| !arg.is_hide_set());
         shown.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()

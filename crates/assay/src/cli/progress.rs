@@ -16,10 +16,10 @@ use assay_runner::run::trial::OUT_OF_TIME;
 const STEPS: u64 = 1000;
 const MINUTE_NS: u64 = 60_000_000_000;
 
-pub struct Progress {
+pub struct ProgressLine {
     quiet: bool,
     bar: Option<ProgressBar>,
-    course: Course,
+    course: ProgressBarState,
     filling: Option<String>,
     /// Minutes of waiting in the last plain line.
     waited_min: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Progress {
 }
 
 #[derive(Default)]
-struct Course {
+struct ProgressBarState {
     strip: StudyProgress,
     /// Time from the first fill to the end, in nanoseconds.
     total_ns: u64,
@@ -36,7 +36,7 @@ struct Course {
     step: u64,
 }
 
-impl Course {
+impl ProgressBarState {
     /// Processes an event at a time since the first fill; returns the current activity and the remaining time.
     fn take(&mut self, event: &Event, elapsed_ns: u64) -> String {
         self.strip.take(event);
@@ -55,11 +55,12 @@ impl Course {
     }
 }
 
-impl Progress {
+impl ProgressLine {
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
         let bar = terminal.then(bar);
-        let course = Course { strip: StudyProgress::own(""), ..Course::default() };
+        let course =
+            ProgressBarState { strip: StudyProgress::own(""), ..ProgressBarState::default() };
         Self { quiet, bar, course, filling: None, waited_min: None, out_of_time: false }
     }
 
@@ -171,7 +172,7 @@ mod tests {
         fn bar_never_goes_back_and_ends_at_the_end(
             moments in proptest::collection::vec((0_u8..5, 0..1_u64 << 40, 0..1_u64 << 40), 1..40),
         ) {
-            let (mut course, mut elapsed_ns, mut before) = (Course::default(), 0_u64, 0);
+            let (mut course, mut elapsed_ns, mut before) = (ProgressBarState::default(), 0_u64, 0);
             for (index, (kind, later_ns, ns)) in moments.into_iter().enumerate() {
                 elapsed_ns += later_ns;
                 let event = match kind {
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn line_names_the_time_left_and_the_trial() {
-        let mut course = Course::default();
+        let mut course = ProgressBarState::default();
         let planned = Event::Planned { trials: 40, warm_ups: 1, done: 0, expected_ns: 9 };
         let _ = course.take(&planned, 0);
         let line = course.take(&started(11, 80_000_000_000), 20_000_000_000);

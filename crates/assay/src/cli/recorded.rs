@@ -3,7 +3,7 @@
 use clap::{Args, value_parser};
 
 use super::output;
-use super::progress::Progress;
+use super::progress::ProgressLine;
 use super::running::{self, Unended};
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
@@ -58,7 +58,7 @@ impl RebootArguments {
 pub fn run(system: &dyn System, study: Study, quiet: bool) -> Outcome<Unended> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let results = running::results_directory(system)?;
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     let mut tell = |event| progress.show(&event);
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     let finished = runner::run(system, study, results.as_deref(), &mut context);

@@ -11,7 +11,7 @@ use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::evidence::Evidence;
 use assay_report::html::site::{self, SiteEntry};
-use assay_report::html::{self, Place};
+use assay_report::html::{self, PagePlace};
 use assay_report::markdown;
 use assay_study::results::bundle;
 
@@ -65,7 +65,7 @@ pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
         ReportFormat::Html => {
             let path = path(arguments, &results, "html");
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let place = if standard { Place::Alone } else { Place::Beside(&stem) };
+            let place = if standard { PagePlace::Alone } else { PagePlace::Beside(&stem) };
             let page = html::pages(&results, place);
             if !standard {
                 output::may_be_written(system, &path)?;

@@ -107,7 +107,7 @@ pub fn make<'s>(
     stop: &'s AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Vec<Trees<'s>>> {
-    let Made { trees, identical } =
+    let MadeTrees { trees, identical } =
         made(system, &request.study, request.consented.as_root, stop, tell)?;
     if let Some(program) = identical {
         let levels = request.study.factors.get(REVISION).map(|all| all.join(" and "));
@@ -123,7 +123,7 @@ pub fn make<'s>(
 }
 
 #[derive(Debug)]
-pub struct Made<'s> {
+pub struct MadeTrees<'s> {
     /// Protect the trees from removal.
     pub trees: Vec<Trees<'s>>,
     /// The program that is identical in all trees, if nothing else varies.
@@ -137,8 +137,8 @@ pub fn made<'s>(
     as_root: bool,
     stop: &'s AtomicBool,
     tell: &mut dyn FnMut(Event),
-) -> Outcome<Made<'s>> {
-    let mut made = Made { trees: Vec::new(), identical: None };
+) -> Outcome<MadeTrees<'s>> {
+    let mut made = MadeTrees { trees: Vec::new(), identical: None };
     let mut are_identical = true;
     let varies = |(name, levels): (&String, &Vec<String>)| name != REVISION && levels.len() > 1;
     let is_alone = !study.factors.iter().any(varies);

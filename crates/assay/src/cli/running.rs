@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::resume::has_all_trials;
 use super::watch::screen::{self, Screen};
-use super::watch::{self, Beside};
-use super::{check_options, fitness, gate, output, progress::Progress, revisions};
+use super::watch::{self, StudyView};
+use super::{check_options, fitness, gate, output, progress::ProgressLine, revisions};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_analysis::inference::{self, StopReason};
@@ -96,7 +96,7 @@ pub(super) fn run_with(
     stop: &AtomicBool,
     quiet: bool,
 ) -> Outcome<Unended> {
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     let ran = run_stoppable(system, request, stop, &mut |event| progress.show(&event));
     progress.finish();
     ran
@@ -122,7 +122,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
         mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
     })?;
     let stop = stop_on_signals(&PUTS_BACK)?;
-    let mut before = Progress::new(false);
+    let mut before = ProgressLine::new(false);
     let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
     before.finish();
     let _trees = made?;
@@ -130,10 +130,11 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
     let screen = Screen::open(stream, watch::looks(system))?;
-    let beside = Beside { strip: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
-    let mut progress = Progress::new(false);
+    let beside =
+        StudyView { strip: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
+    let mut progress = ProgressLine::new(false);
     let finished = std::thread::scope(|scope| {
-        let _end = Raised(&done);
+        let _end = RaisedFlag(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
@@ -156,9 +157,9 @@ fn foreseen(plan: &Plan) -> Vec<String> {
 }
 
 /// Sets a flag on drop, also after a panic, to release waiting threads.
-struct Raised<'a>(&'a AtomicBool);
+struct RaisedFlag<'a>(&'a AtomicBool);
 
-impl Drop for Raised<'_> {
+impl Drop for RaisedFlag<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -171,7 +172,7 @@ pub fn resume(
     quiet: bool,
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     let log = Some(inference::race_log as LogOf);
     let looks = Looks { judge: Some(&enough), log, read: Some(inference::trial_metric) };
     let mut tell = |event| progress.show(&event);
@@ -451,7 +452,7 @@ pub(super) const LOOKS: Patience = Patience {
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
+enum SignalAnswer {
     Stop,
     Tell(&'static str),
     /// Ends the wait.
@@ -459,11 +460,11 @@ enum Answer {
 }
 
 impl Patience {
-    fn answer(&self, times: u32) -> Answer {
+    fn answer(&self, times: u32) -> SignalAnswer {
         match times {
-            0 | 1 => Answer::Stop,
-            2 => Answer::Tell(self.again),
-            _ => Answer::End((self.over)()),
+            0 | 1 => SignalAnswer::Stop,
+            2 => SignalAnswer::Tell(self.again),
+            _ => SignalAnswer::End((self.over)()),
         }
     }
 }
@@ -475,12 +476,12 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
         return Ok(Arc::default());
     }
     let caught = signals::catch(move |times| match patience.answer(times) {
-        Answer::Stop => None,
-        Answer::Tell(text) => {
+        SignalAnswer::Stop => None,
+        SignalAnswer::Tell(text) => {
             output::message(text);
             None
         }
-        Answer::End(failure) => {
+        SignalAnswer::End(failure) => {
             screen::put_back();
             Some(output::exit_code(&failure))
         }
@@ -656,14 +657,14 @@ mod tests {
 
     #[test]
     fn the_second_asking_is_answered_and_the_third_ends_it() {
-        assert_eq!(PUTS_BACK.answer(1), Answer::Stop);
-        let Answer::Tell(text) = PUTS_BACK.answer(2) else { panic!("the second") };
+        assert_eq!(PUTS_BACK.answer(1), SignalAnswer::Stop);
+        let SignalAnswer::Tell(text) = PUTS_BACK.answer(2) else { panic!("the second") };
         assert!(text.starts_with("restoring settings"), "{text}");
-        let Answer::End(failure) = PUTS_BACK.answer(3) else { panic!("the third") };
+        let SignalAnswer::End(failure) = PUTS_BACK.answer(3) else { panic!("the third") };
         assert_eq!(failure.kind, Kind::NotRestored);
         assert!(failure.message.ends_with("run assay restore"), "{failure}");
         assert!(
-            matches!(LOOKS.answer(3), Answer::End(failure) if failure.kind == Kind::Interrupted)
+            matches!(LOOKS.answer(3), SignalAnswer::End(failure) if failure.kind == Kind::Interrupted)
         );
     }
 }

@@ -25,7 +25,7 @@ pub fn generated_schemas() -> [(&'static str, String); 2] {
 
     [
         ("findings-1.schema.json", generate::<Findings>(findings::FORMAT)),
-        ("watch-1.schema.json", generate::<document::Document<'_>>(document::FORMAT)),
+        ("watch-1.schema.json", generate::<document::WatchDocument<'_>>(document::FORMAT)),
     ]
 }
 

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Command};
 
 use super::commands::CommandArguments;
-use super::options::{self, Subject};
+use super::options::{self, LineSubject};
 use super::{output, studies, whole};
 use assay_machine::system::System;
 use assay_study::file::Study;
@@ -40,17 +40,17 @@ pub(super) fn page(
 }
 
 /// Parses the subject of the line, ignoring the help option.
-fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<Subject> {
+fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<LineSubject> {
     let command = command.ignore_errors(true).mut_arg("help", |arg| arg.action(ArgAction::Count));
     let matches = command.try_get_matches_from(words.iter().skip(1)).ok()?;
     let lines: Vec<String> = texts(&matches, "lines");
     if !lines.is_empty() {
         let study = CommandArguments::of_lines(lines).study(false).ok()?;
-        return Some(Subject { study, of_commands: true, word: String::new() });
+        return Some(LineSubject { study, of_commands: true, word: String::new() });
     }
     let word = texts(&matches, "study").pop()?;
     match studies::quietly(system, &word) {
-        Ok(study) => Some(Subject { study, of_commands: false, word }),
+        Ok(study) => Some(LineSubject { study, of_commands: false, word }),
         Err(failure) => {
             output::message(&failure.message);
             None

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 
 use super::{output, running};
-use crate::watch::record::{self, Rows, Wish};
+use crate::watch::record::{self, RecordWish, Rows};
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, document, summary};
@@ -19,9 +19,9 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Time;
 use assay_machine::system::{System, identity};
 use assay_study::results::id;
-use screen::{Screen, Stream};
+use screen::{Screen, TerminalStream};
 
-pub use session::{Beside, beside};
+pub use session::{StudyView, beside};
 
 /// More frequent readings would mainly measure themselves.
 const SHORTEST: Time = Time(100_000_000);
@@ -85,7 +85,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);
     let mut rows = Rows::default();
-    let mut session = session::Session {
+    let mut session = session::WatchSession {
         system,
         sampler: &mut sampler,
         state: &mut state,
@@ -123,7 +123,7 @@ fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     output::kept()
 }
 
-fn print_place(system: &dyn System, wish: &Wish, quiet: bool) {
+fn print_place(system: &dyn System, wish: &RecordWish, quiet: bool) {
     if quiet {
         return;
     }
@@ -137,13 +137,13 @@ fn print_place(system: &dyn System, wish: &Wish, quiet: bool) {
 }
 
 /// Returns whether a bundle is among the results, where its ID suffices.
-fn is_kept(system: &dyn System, wish: &Wish) -> bool {
+fn is_kept(system: &dyn System, wish: &RecordWish) -> bool {
     identity::results_directory(system)
         .is_ok_and(|results| wish.directory.parent() == Some(results.as_path()))
 }
 
 /// Returns where to store the recording: a path if the name contains a slash, otherwise a title.
-fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
+fn wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
     if to.trim().is_empty() {
         return Err(mistake!("--record: use a title, or a directory with a / in its name"));
     }
@@ -151,11 +151,11 @@ fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
         let directory = PathBuf::from(to);
         record::may_be_made(system, &directory)?;
         let name = directory.file_name().map_or(to.into(), |name| name.to_string_lossy());
-        return Ok(Wish { title: name.into_owned(), directory });
+        return Ok(RecordWish { title: name.into_owned(), directory });
     }
     let results = identity::results_directory(system)?;
     let id = id::unused_id(system, &results, &system.now());
-    Ok(Wish { directory: results.join(id), title: to.to_owned() })
+    Ok(RecordWish { directory: results.join(id), title: to.to_owned() })
 }
 
 fn interval(option: &str, text: &str) -> Outcome<Time> {
@@ -168,21 +168,21 @@ fn interval(option: &str, text: &str) -> Outcome<Time> {
 
 /// Returns the stream for a page: standard output, or standard error next to a result; `None` if neither is a suitable
 /// terminal.
-pub fn stream(system: &dyn System, beside: bool) -> Option<Stream> {
+pub fn stream(system: &dyn System, beside: bool) -> Option<TerminalStream> {
     if system.variable("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
         return None;
     }
     if std::io::stdout().is_terminal() {
-        return Some(Stream::Output);
+        return Some(TerminalStream::Output);
     }
-    (beside && std::io::stderr().is_terminal()).then_some(Stream::Errors)
+    (beside && std::io::stderr().is_terminal()).then_some(TerminalStream::Errors)
 }
 
-pub fn looks(system: &dyn System) -> crate::watch::page::Looks {
+pub fn looks(system: &dyn System) -> crate::watch::page::PageStyle {
     let set = |name: &str| system.variable(name).filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
-    crate::watch::page::Looks {
+    crate::watch::page::PageStyle {
         colour: set("NO_COLOR").is_none(),
         blocks: locale.contains("utf-8") || locale.contains("utf8"),
     }

@@ -16,7 +16,7 @@ use std::fmt;
 use assay_core::failure::Failure;
 
 pub use repository::{Commit, Repository};
-pub use trees::{Lying, Removal, Tree, Trees, directory, kept, remove, unfinished};
+pub use trees::{CommitTree, Lying, Removal, Trees, directory, kept, remove, unfinished};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {

@@ -218,7 +218,7 @@ fn identical_builds_are_known_from_different_ones() {
     let build = "grep -v '#' source > prog; cp prog notes; date +%N >> notes; chmod +x prog";
     let trees = bench.trees(Some(build));
     let repository = bench.repository();
-    let mut all: Vec<Tree> = Vec::new();
+    let mut all: Vec<CommitTree> = Vec::new();
     for id in ids.iter().map(String::as_str).chain(["HEAD~1", "HEAD"]) {
         all.push(trees.tree(&repository.resolve(id).unwrap()).unwrap());
     }

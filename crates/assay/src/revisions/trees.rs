@@ -45,13 +45,13 @@ const SIGNS_OF_SHELL: [char; 12] = ['$', '`', '{', '*', '?', '<', '>', '[', '~',
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
+pub struct CommitTree {
     pub path: PathBuf,
     pub commit: Commit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Mark {
+struct TreeMark {
     format: String,
     repository: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl<'s> Trees<'s> {
     ///
     /// # Errors
     /// Fails if it cannot be created or built, or if the user interrupts.
-    pub fn tree(&self, commit: &Commit) -> Result<Tree, Error> {
+    pub fn tree(&self, commit: &Commit) -> Result<CommitTree, Error> {
         self.hold(commit)?;
         let path = self.place(commit);
         match self.as_made(&path, commit)? {
@@ -111,12 +111,12 @@ impl<'s> Trees<'s> {
             Some(mark) => self.put_mark(&path, &mark)?,
             None => self.make(&path, commit)?,
         }
-        Ok(Tree { path, commit: commit.clone() })
+        Ok(CommitTree { path, commit: commit.clone() })
     }
 
     /// Returns whether lines run the same bytes in all of these trees: the first word is a built program, and neither a
     /// program of the trees nor a file on the lines differs.
-    pub fn are_identical(&self, trees: &[Tree], lines: &[&str]) -> Result<bool, Error> {
+    pub fn are_identical(&self, trees: &[CommitTree], lines: &[&str]) -> Result<bool, Error> {
         let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
         let is_plain = lines.iter().all(|line| !line.contains(SIGNS_OF_SHELL));
         let (Some(program), true) = (words.first(), is_plain) else { return Ok(false) };
@@ -178,7 +178,7 @@ impl<'s> Trees<'s> {
     }
 
     /// Returns the mark of a tree if its files are as built: a command may have changed some.
-    fn as_made(&self, path: &Path, commit: &Commit) -> Result<Option<Mark>, Error> {
+    fn as_made(&self, path: &Path, commit: &Commit) -> Result<Option<TreeMark>, Error> {
         let Some(mark) = mark(self.hands.system, path) else { return Ok(None) };
         if mark.commit != commit.id {
             return Ok(None);
@@ -227,7 +227,7 @@ impl<'s> Trees<'s> {
         submodules::fetch(&self.hands, path, &self.modules)?;
         self.build(path, commit)?;
         self.shell(path, &["-c", SYNC])?;
-        let mark = Mark {
+        let mark = TreeMark {
             format: MARK_FORMAT.to_owned(),
             repository: from.into_owned(),
             build: self.build.clone(),
@@ -272,7 +272,7 @@ impl<'s> Trees<'s> {
         Ok(kib.saturating_mul(1024))
     }
 
-    fn put_mark(&self, path: &Path, mark: &Mark) -> Result<(), Error> {
+    fn put_mark(&self, path: &Path, mark: &TreeMark) -> Result<(), Error> {
         let unwritten = |why: &dyn fmt::Display| {
             Error::Refused(format!("cannot mark {}: {why}", path.display()))
         };
@@ -287,14 +287,14 @@ fn lock(name: &str) -> String {
 }
 
 /// Returns the mark of a complete tree. Commands may write there: ignores anything but a small file.
-fn mark(system: &dyn System, path: &Path) -> Option<Mark> {
+fn mark(system: &dyn System, path: &Path) -> Option<TreeMark> {
     let path = path.join(MARK);
     let status = system.status(&path).ok()?;
     if status.kind != FileKind::File || status.size_bytes > MOST_MARK_BYTES {
         return None;
     }
     let text = system.read_text(&path).ok()?;
-    serde_json::from_str(&text).ok().filter(|mark: &Mark| mark.format == MARK_FORMAT)
+    serde_json::from_str(&text).ok().filter(|mark: &TreeMark| mark.format == MARK_FORMAT)
 }
 
 fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {

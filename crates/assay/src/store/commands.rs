@@ -38,7 +38,7 @@ pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameForm {
     /// Typed by the user just now.
     Typed,
     /// From an earlier day: the device name may now, or here, mean another device.
@@ -52,7 +52,7 @@ pub fn of_plan(
     study: &Study,
     plan: &Plan,
     sites: &[Option<Site>],
-    names: Names,
+    names: NameForm,
 ) -> Vec<WorkloadCommand> {
     // The A/A control repeats the same line.
     let workloads = plan.workloads.iter();
@@ -96,7 +96,7 @@ fn words(study: &Study, workload: &PlannedWorkload) -> String {
     own.map_or_else(|| workload.words(), |own| own.words())
 }
 
-fn below(study: &Study, site: Option<&Site>, names: Names) -> LayerBase {
+fn below(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
     if !arms::makes_on_device(study) {
         let directory = site.filter(|own| own.kind == TargetKind::Directory);
         let named = directory.map(|site| site.path.clone()).into_iter().collect();
@@ -109,7 +109,7 @@ fn below(study: &Study, site: Option<&Site>, names: Names) -> LayerBase {
     };
     let members = named.len().max(study.loop_devices() as usize);
     // A device still to be created has no name yet.
-    let is_typed = names == Names::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
+    let is_typed = names == NameForm::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
     LayerBase { named: if is_typed { named } else { Vec::new() }, members }
 }
 

@@ -7,7 +7,7 @@ use assay_analysis::inference::Analysis;
 use assay_core::failure::Outcome;
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, quoted};
-use assay_report::evidence::{self, Commands, Evidence, Latencies, TrialEvidence};
+use assay_report::evidence::{self, Commands, Evidence, RowLatencies, TrialEvidence};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
@@ -79,7 +79,7 @@ pub(super) fn each_workload(
 struct Records {
     /// With line numbers, which give their order.
     ran: Vec<(usize, TrialEvidence)>,
-    latencies: Vec<Latencies>,
+    latencies: Vec<RowLatencies>,
 }
 
 impl Records {
@@ -105,8 +105,13 @@ impl Records {
 
 fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
     let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
-    let commands =
-        commands::of_plan(system, &stored.study, &stored.plan, &recorded, commands::Names::Stored);
+    let commands = commands::of_plan(
+        system,
+        &stored.study,
+        &stored.plan,
+        &recorded,
+        commands::NameForm::Stored,
+    );
     let typed = commands.into_iter().map(|command| {
         let words: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
         let mut lines = command.setup;

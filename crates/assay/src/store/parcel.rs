@@ -51,7 +51,7 @@ const LAST: [&str; 2] = ["plan.json", "import.json"];
 const FIRST_SOURCE: &str = "source-0001";
 
 #[derive(Debug, Serialize, Deserialize)]
-struct About {
+struct ParcelAbout {
     format: String,
     /// ID of the result where it was measured.
     #[serde(default)]
@@ -82,7 +82,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     let (names, left_out) = names(system, directory)?;
     let packer: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::default());
     let mut archive = Builder::new(packer);
-    let about = About {
+    let about = ParcelAbout {
         format: FORMAT.to_owned(),
         id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -201,8 +201,8 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     Ok(named(&directory, false))
 }
 
-struct Seen {
-    about: About,
+struct SeenParcel {
+    about: ParcelAbout,
     sha256: String,
 }
 
@@ -214,7 +214,8 @@ pub fn is_one(system: &dyn System, path: &Path) -> bool {
     let is_file = system.status(path).is_ok_and(|status| status.kind == FileKind::File);
     let file = is_file.then(|| system.open_for_reading(path, Caching::Buffered).ok());
     let Some(file) = file.flatten() else { return false };
-    let unpacked = Limited { from: GzDecoder::new(Stream::new(system, file)), left: HEADS_BYTES };
+    let unpacked =
+        LimitedReader { from: GzDecoder::new(Stream::new(system, file)), left: HEADS_BYTES };
     let mut archive = Archive::new(unpacked);
     let first = archive.entries().ok().and_then(|entries| entries.raw(true).next());
     first.and_then(Result::ok).is_some_and(|entry| *entry.path_bytes() == *ABOUT.as_bytes())
@@ -229,7 +230,7 @@ fn look(
     system: &dyn System,
     path: &Path,
     take: &mut dyn FnMut(&str, &mut dyn Read) -> Outcome<()>,
-) -> Outcome<Seen> {
+) -> Outcome<SeenParcel> {
     let bad = |how: &str| bad(path, how);
     let status = system.status(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => mistake!("there is no file {}", path.display()),
@@ -243,7 +244,7 @@ fn look(
         .map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
     let source = io::BufReader::with_capacity(1 << 16, Stream::new(system, file));
     let most = limits::unpacked(status.size_bytes);
-    let unpacked = Limited { from: GzDecoder::new(source), left: most + (1 << 20) };
+    let unpacked = LimitedReader { from: GzDecoder::new(source), left: most + (1 << 20) };
     let mut archive = Archive::new(unpacked);
     let unreadable = |error: &io::Error| {
         if error.kind() == io::ErrorKind::QuotaExceeded {
@@ -293,14 +294,14 @@ fn too_large(path: &Path, most: u64) -> Failure {
     bad(path, &format!("the bundle contains more than {} or {MOST_FILES} files", Bytes(most)))
 }
 
-fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
+fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<ParcelAbout> {
     let mut bytes = Vec::new();
     let read = entry.take(MOST_ABOUT_BYTES).read_to_end(&mut bytes);
     read.map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if bytes.len() as u64 != size {
         return Err(bad(path, &format!("{ABOUT} in the bundle is truncated or too long")));
     }
-    let about: About = json::from_slice(&bytes)
+    let about: ParcelAbout = json::from_slice(&bytes)
         .map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if about.format != FORMAT {
         let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
@@ -315,7 +316,7 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
 
 #[derive(Default)]
 struct ParcelReader {
-    about: Option<About>,
+    about: Option<ParcelAbout>,
     names: BTreeSet<String>,
     bytes: u64,
     /// Hash of name, length and hash of each file.
@@ -327,7 +328,7 @@ impl ParcelReader {
         self.hashes.add(format!("{name} {bytes} {}\n", hexadecimal(hash)));
     }
 
-    fn seen(self, path: &Path) -> Outcome<Seen> {
+    fn seen(self, path: &Path) -> Outcome<SeenParcel> {
         let has = |name: &str| self.names.contains(name);
         let Some(about) = self.about else {
             return Err(bad(path, "not an assay export bundle: it is empty"));
@@ -340,7 +341,7 @@ impl ParcelReader {
         if !whole {
             return Err(bad(path, "a file of the result is missing"));
         }
-        Ok(Seen { about, sha256: hexadecimal(&self.hashes.finish()) })
+        Ok(SeenParcel { about, sha256: hexadecimal(&self.hashes.finish()) })
     }
 }
 
@@ -360,12 +361,12 @@ impl Read for Summed<'_> {
     }
 }
 
-struct Limited<R> {
+struct LimitedReader<R> {
     from: R,
     left: u64,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
         self.left = self
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn a_stream_is_refused_beyond_its_limit() {
         let read = |left: u64| {
-            let mut own = Limited { from: [7_u8; 10].as_slice(), left };
+            let mut own = LimitedReader { from: [7_u8; 10].as_slice(), left };
             let mut bytes = Vec::new();
             own.read_to_end(&mut bytes).map(|_| bytes.len()).map_err(|error| error.kind())
         };
@@ -403,7 +404,7 @@ mod tests {
     fn a_result_is_whole_with_all_files_of_one_kind() {
         let whole = |names: &[&str]| {
             let about =
-                About { format: FORMAT.to_owned(), id: String::new(), assay: String::new() };
+                ParcelAbout { format: FORMAT.to_owned(), id: String::new(), assay: String::new() };
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             let reading = ParcelReader { about: Some(about), names, ..ParcelReader::default() };
             reading.seen(Path::new("x.assay")).is_ok()

@@ -130,7 +130,7 @@ impl Odd {
 }
 
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedStudy {
     directory: PathBuf,
     title: String,
     plan: Plan,
@@ -148,7 +148,7 @@ pub struct Watched {
     log_bytes: u64,
 }
 
-impl Watched {
+impl WatchedStudy {
     pub fn new(system: &dyn System, directory: &Path) -> Outcome<Self> {
         let known = bundle::frame(system, directory)?;
         let mut watched = Self {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::members;
-use super::sampler::{DiskSpan, Load, Memory, Pressure, Sensor, Span, User};
+use super::sampler::{CpuShares, DiskSpan, MemoryState, PressureShares, SensorValue, Span, User};
 use super::words::USUAL;
 use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{
@@ -19,15 +19,15 @@ pub const FORMAT: &str = "assay-watch/1";
 /// Activity of the watched disks.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Document<'a> {
+pub struct WatchDocument<'a> {
     format: &'static str,
     seconds: f64,
     /// How requests were traced, if they were.
     tracer: Option<Means>,
-    devices: Vec<Device<'a>>,
+    devices: Vec<DeviceDocument<'a>>,
     /// Arrays with at least two watched members.
-    members: Vec<members::Told<'a>>,
-    probes: Probes<'a>,
+    members: Vec<members::ArrayDocument<'a>>,
+    probes: ProbesDocument<'a>,
     /// Requests whose start was not traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     unmatched_requests: Option<u64>,
@@ -36,15 +36,15 @@ pub struct Document<'a> {
 /// Activity of a disk.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Device<'a> {
+struct DeviceDocument<'a> {
     /// Kernel name.
     #[serde(rename = "device")]
     name: &'a str,
     description: &'a str,
     /// Its requests by class; null for untraced classes.
-    classes: BTreeMap<&'a str, Option<Class>>,
+    classes: BTreeMap<&'a str, Option<ClassDocument>>,
     /// Counters of the kernel; null if unavailable.
-    counters: Option<Counted>,
+    counters: Option<CountersDocument>,
     /// Reasons for absent values, by name.
     absent: BTreeMap<&'a str, &'a str>,
 }
@@ -52,7 +52,7 @@ struct Device<'a> {
 /// Completed requests of a class.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Class {
+struct ClassDocument {
     count: u64,
     /// Failed requests among them.
     failed: u64,
@@ -63,16 +63,16 @@ struct Class {
     p50_ns: Option<f64>,
     p99_ns: Option<f64>,
     /// Non-empty buckets.
-    histogram: Vec<Bucket>,
+    histogram: Vec<BucketDocument>,
     /// From issue to the driver to completion.
     issued_mean_ns: Option<f64>,
-    issued_histogram: Vec<Bucket>,
+    issued_histogram: Vec<BucketDocument>,
 }
 
 /// The kernel's counters of a disk.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Counted {
+struct CountersDocument {
     reads: u64,
     read_bytes: u64,
     writes: u64,
@@ -97,13 +97,13 @@ struct Counted {
 /// Activity of the machine around the disks; null if unavailable, with the reason in `absent`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Probes<'a> {
+struct ProbesDocument<'a> {
     /// Load of each CPU.
-    cpus: Option<&'a [Load]>,
+    cpus: Option<&'a [CpuShares]>,
     /// Time that tasks waited.
-    pressure: Option<&'a Pressure>,
-    memory: Option<&'a Memory>,
-    temperature: Option<&'a [Sensor]>,
+    pressure: Option<&'a PressureShares>,
+    memory: Option<&'a MemoryState>,
+    temperature: Option<&'a [SensorValue]>,
     /// Number of thermal throttling events of CPUs.
     throttle_events: Option<u64>,
     /// Programs that did I/O.
@@ -116,7 +116,7 @@ struct Probes<'a> {
 
 pub fn document(state: &State) -> Value {
     let whole = &state.whole;
-    json!(Document {
+    json!(WatchDocument {
         format: FORMAT,
         seconds: whole.seconds(),
         tracer: whole.means,
@@ -127,10 +127,10 @@ pub fn document(state: &State) -> Value {
     })
 }
 
-fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
+fn device<'a>(state: &'a State, at: usize, whole: &Span) -> DeviceDocument<'a> {
     let disk = state.disk(at);
     let mut absent: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut classes: BTreeMap<&str, Option<Class>> = BTreeMap::new();
+    let mut classes: BTreeMap<&str, Option<ClassDocument>> = BTreeMap::new();
     for name in USUAL {
         classes.insert(name, class(disk, name));
     }
@@ -140,7 +140,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
         }
         Presence::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
     }
-    let counters = disk.counters.value().map(|counters| Counted {
+    let counters = disk.counters.value().map(|counters| CountersDocument {
         reads: counters.reads_completed,
         read_bytes: counters.read_bytes,
         writes: counters.writes_completed,
@@ -158,17 +158,23 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> Device<'a> {
     if let Some(reason) = disk.counters.reason() {
         absent.insert("counters", reason);
     }
-    Device { name: &disk.name, description: &state.disks[at].words, classes, counters, absent }
+    DeviceDocument {
+        name: &disk.name,
+        description: &state.disks[at].words,
+        classes,
+        counters,
+        absent,
+    }
 }
 
 /// Returns a class with or without completed requests; `None` if untraced.
-fn class(disk: &DiskSpan, name: &str) -> Option<Class> {
+fn class(disk: &DiskSpan, name: &str) -> Option<ClassDocument> {
     let all = disk.classes.value()?;
     Some(of_class(all.get(name).unwrap_or(&ClassSpan::default())))
 }
 
-fn of_class(span: &ClassSpan) -> Class {
-    Class {
+fn of_class(span: &ClassSpan) -> ClassDocument {
+    ClassDocument {
         count: span.requests,
         failed: span.failed,
         bytes: span.bytes,
@@ -185,14 +191,14 @@ fn of_class(span: &ClassSpan) -> Class {
 /// A histogram bucket; its upper end is exclusive.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Bucket {
+struct BucketDocument {
     from_ns: u64,
     to_ns: u64,
     count: u64,
 }
 
-fn histogram(latencies: &Latencies) -> Vec<Bucket> {
-    let bucket = |[index, count]: &[u64; 2]| Bucket {
+fn histogram(latencies: &Latencies) -> Vec<BucketDocument> {
+    let bucket = |[index, count]: &[u64; 2]| BucketDocument {
         from_ns: bucket_from_ns(*index),
         to_ns: bucket_to_ns(*index),
         count: *count,
@@ -200,7 +206,7 @@ fn histogram(latencies: &Latencies) -> Vec<Bucket> {
     latencies.buckets.iter().map(bucket).collect()
 }
 
-fn probes<'a>(state: &'a State, whole: &'a Span) -> Probes<'a> {
+fn probes<'a>(state: &'a State, whole: &'a Span) -> ProbesDocument<'a> {
     let reasons = [
         ("processors", whole.processors.reason()),
         ("pressure", whole.pressure.reason()),
@@ -208,7 +214,7 @@ fn probes<'a>(state: &'a State, whole: &'a Span) -> Probes<'a> {
         ("temperature", whole.sensors.reason()),
         ("throttle_events", whole.throttle_events.reason()),
     ];
-    Probes {
+    ProbesDocument {
         cpus: whole.processors.value().map(Vec::as_slice),
         pressure: whole.pressure.value(),
         memory: whole.memory.value(),

@@ -11,7 +11,7 @@ use assay_machine::system::devices::{self, Below};
 
 /// An array with at least two watched members.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub struct WatchedArray {
     /// Name and members: `md0 (raid5 of sda1, sdb1 and sdc1)`.
     pub words: String,
     /// Positions of its members among the watched disks; a partition counts as its disk.
@@ -19,7 +19,7 @@ pub struct Array {
 }
 
 /// Returns the arrays of this machine with members among the given disks.
-pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<Array> {
+pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<WatchedArray> {
     let position = |name: &String| {
         let whole = whole(system, name);
         disks.iter().position(|disk| disk.name == whole)
@@ -28,7 +28,7 @@ pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<Array> {
         let mut members: Vec<usize> = array.members.iter().filter_map(position).collect();
         members.sort_unstable();
         members.dedup();
-        Array { words: array.words(), members }
+        WatchedArray { words: array.words(), members }
     });
     watched.filter(|array| array.members.len() > 1).collect()
 }
@@ -43,7 +43,7 @@ pub(super) fn whole(system: &dyn System, name: &str) -> String {
     }
 }
 
-pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
+pub fn slowest_of(array: &WatchedArray, span: &Span) -> Presence<Slowest> {
     let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
     let counted: Option<Vec<Work>> = disks().map(work).collect();
     let Some(counted) = counted else {
@@ -86,7 +86,7 @@ pub fn sentences(state: &State, span: &Span) -> Vec<String> {
 }
 
 pub fn warnings(state: &State) -> Vec<String> {
-    let slow = |array: &Array| {
+    let slow = |array: &WatchedArray| {
         slowest_of(array, &state.whole)
             .value()
             .filter(|slowest| slowest.is_slow)
@@ -98,7 +98,7 @@ pub fn warnings(state: &State) -> Vec<String> {
 /// An array in the document.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told<'a> {
+pub struct ArrayDocument<'a> {
     /// Name and members.
     array: &'a str,
     /// Its watched disks.
@@ -109,14 +109,14 @@ pub struct Told<'a> {
     absent: Option<String>,
 }
 
-pub fn document(state: &State) -> Vec<Told<'_>> {
+pub fn document(state: &State) -> Vec<ArrayDocument<'_>> {
     let told = state.arrays.iter().map(|array| {
         let members = array.members.iter().map(|at| state.disks[*at].name.as_str());
         let (slowest, absent) = match slowest_of(array, &state.whole) {
             Presence::Present(slowest) => (Some(slowest), None),
             Presence::Absent(reason) => (None, Some(reason)),
         };
-        Told { array: &array.words, members: members.collect(), slowest, absent }
+        ArrayDocument { array: &array.words, members: members.collect(), slowest, absent }
     });
     told.collect()
 }

@@ -41,12 +41,12 @@ const NOTHING_RUN: &str = "Assay only observed and ran no workload";
 
 /// Where and under which title to write a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct RecordWish {
     pub directory: PathBuf,
     pub title: String,
 }
 
-impl Wish {
+impl RecordWish {
     pub fn unwritten(&self, error: &std::io::Error) -> Failure {
         refused!("cannot write {}: {error}", self.directory.display())
     }
@@ -116,7 +116,7 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
 /// and at its end.
 pub fn begin<'s>(
     system: &'s dyn System,
-    wish: &Wish,
+    wish: &RecordWish,
     started: &str,
     site: Site,
     span_ns: u64,
@@ -131,7 +131,7 @@ pub fn begin<'s>(
 
 pub fn write(
     system: &dyn System,
-    wish: &Wish,
+    wish: &RecordWish,
     state: &State,
     rows: &Rows,
     requests: Option<Recorded>,

@@ -9,7 +9,7 @@ use assay_machine::system::{BlockClass, BlockRequest, RequestFlags, System, devi
 use assay_study::results::bundle::Bundle;
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 
-use super::record::{self, Wish};
+use super::record::{self, RecordWish};
 use super::sampler::{Disk, Sampler};
 use beyond::Before;
 
@@ -27,7 +27,7 @@ pub struct Recording<'s> {
 
 impl<'s> Recording<'s> {
     /// Starts a recording in a new bundle: commands can list, show and remove it even after a kill.
-    pub fn begin(system: &'s dyn System, wish: &Wish, disks: &[Disk]) -> Outcome<Self> {
+    pub fn begin(system: &'s dyn System, wish: &RecordWish, disks: &[Disk]) -> Outcome<Self> {
         let of = |disk: &Disk| RecordedDevice {
             name: disk.name.clone(),
             bytes: devices::drive(system, &disk.name).size_bytes,

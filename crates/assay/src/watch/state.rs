@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::members::Array;
-use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
+use super::members::WatchedArray;
+use super::sampler::{CpuShares, Disk, DiskSpan, Reading, Sampler, Span, User};
 
 /// Stored readings: two minutes at one per second.
 pub const HISTORY: usize = 120;
@@ -13,7 +13,7 @@ const MOST_USERS: usize = 200;
 pub struct State {
     pub disks: Vec<Disk>,
     /// Arrays with members among them.
-    pub arrays: Vec<Array>,
+    pub arrays: Vec<WatchedArray>,
     /// Since the start or the last reset.
     pub whole: Span,
     /// Since the previous reading.
@@ -21,21 +21,21 @@ pub struct State {
     /// Maximum mean queue of each disk between readings.
     pub deepest: Vec<f64>,
     /// Recent readings, oldest first.
-    past: VecDeque<Moment>,
+    past: VecDeque<HistoryPoint>,
     users: BTreeMap<(u32, String), User>,
     first: Reading,
     latest: Reading,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Moment {
+struct HistoryPoint {
     seconds: f64,
     /// Throughput of each disk in bytes per second, reads and writes.
     disks: Vec<f64>,
     processors: Vec<f64>,
 }
 
-impl Moment {
+impl HistoryPoint {
     fn new(span: &Span) -> Self {
         let rate = |disk: &DiskSpan| {
             let bytes = disk.counters.value().map(|own| own.read_bytes + own.written_bytes);
@@ -45,7 +45,7 @@ impl Moment {
         Self {
             seconds: span.seconds(),
             disks: span.disks.iter().map(rate).collect(),
-            processors: processors.map(Load::busy).collect(),
+            processors: processors.map(CpuShares::busy).collect(),
         }
     }
 }
@@ -75,7 +75,7 @@ impl State {
         if self.past.len() == HISTORY {
             self.past.pop_front();
         }
-        self.past.push_back(Moment::new(&self.last));
+        self.past.push_back(HistoryPoint::new(&self.last));
         for (most, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
             let queue = disk.counters.value().map_or(0.0, |counters| self.last.queue(counters));
             *most = most.max(queue);

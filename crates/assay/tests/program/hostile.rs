@@ -39,7 +39,7 @@ fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
                 assert!(shown.len() < LARGEST, "{}: {} bytes", case.what, shown.len());
                 assert!(!shown.contains('\u{1b}'), "{}", case.what);
                 let page = match store::evidence_at(&Real::new(), &results.join(&case.id)) {
-                    Ok(evidence) => html::page(&evidence, html::Place::Alone),
+                    Ok(evidence) => html::page(&evidence, html::PagePlace::Alone),
                     // Pages need files that tables do not.
                     Err(failure) => failure.message,
                 };
@@ -88,7 +88,7 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
     let results = fs::read_dir(home.assay.home().join("results")).unwrap();
     let directory = results.map(|entry| entry.unwrap().path()).next().unwrap();
     let page =
-        html::page(&store::evidence_at(&Real::new(), &directory).unwrap(), html::Place::Alone);
+        html::page(&store::evidence_at(&Real::new(), &directory).unwrap(), html::PagePlace::Alone);
     assert!(ALIVE.iter().all(|alive| !page.contains(alive)));
 }
 
@@ -96,8 +96,8 @@ fn rendered(directory: &Path) {
     let Ok(evidence) = store::evidence_at(&Real::new(), directory) else { return };
     let full = document::with(&evidence.findings, document::Detail::Full);
     assert!(!text::render(&full, 80, false).is_empty());
-    assert!(!html::page(&evidence, html::Place::Alone).is_empty());
-    let watched = store::progress::Watched::new(&Real::new(), directory).unwrap();
+    assert!(!html::page(&evidence, html::PagePlace::Alone).is_empty());
+    let watched = store::progress::WatchedStudy::new(&Real::new(), directory).unwrap();
     assert!(watched.progress(&Real::new()).planned < usize::MAX);
 }
 

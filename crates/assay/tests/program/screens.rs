@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use assay_analysis::inference;
 use assay_machine::system::Fake;
 use assay_report::evidence::{self, Evidence};
-use assay_report::html::{self, Place};
+use assay_report::html::{self, PagePlace};
 use assay_report::{document, markdown, text};
 use assay_runner::run::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
@@ -73,7 +73,7 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let looked = "he screen ignores interactions";
     assert!(said.text.contains(looked) && said.text.contains("A screen of 48 trials"));
     let document = document::make(&found);
-    let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
+    let page = html::page(&Evidence::bare(found.clone()), PagePlace::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains(looked), "{told}");
@@ -173,7 +173,7 @@ fn grown(copies: usize) -> Grown {
         read: READ.load(Ordering::Relaxed) - before,
         plan_bytes,
         findings_bytes,
-        page_bytes: html::page(&whole, Place::Alone).len(),
+        page_bytes: html::page(&whole, PagePlace::Alone).len(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::{FIGURES, Ordered};
 use super::{accesses, latencies, of, surface};
-use crate::evidence::{Evidence, Latencies};
+use crate::evidence::{Evidence, RowLatencies};
 use crate::figures::{all, ordered};
 use crate::tests::fixture;
 use assay_analysis::inference::RESULT;
@@ -30,7 +30,7 @@ fn checked() -> Findings {
 pub(crate) fn whole_surface() -> Evidence {
     let mut evidence = Evidence::bare(checked());
     evidence.latencies =
-        vec![Latencies { workload: "surface".to_owned(), ..latencies(&Arm::new(), "read") }];
+        vec![RowLatencies { workload: "surface".to_owned(), ..latencies(&Arm::new(), "read") }];
     let found = &mut evidence.findings;
     found.study.kind = "study".to_owned();
     found.study.lead_figure = lead_of("surface");
@@ -137,7 +137,7 @@ pub(crate) fn windows() -> Evidence {
     ];
     let topic = WINDOWS.to_owned();
     found.exhibits.push(Exhibit { topic, notes, ..Exhibit::default() });
-    let own = |(arm, slow): (&Arm, bool)| Latencies {
+    let own = |(arm, slow): (&Arm, bool)| RowLatencies {
         workload: "watched, reads".to_owned(),
         arm: arm.clone(),
         ..latencies(

@@ -9,7 +9,7 @@ use assay_workloads::tell::{OwnFigure, PhaseFigure, TrialPhase};
 
 use super::trial;
 use crate::evidence::{Evidence, TrialEvidence};
-use crate::figures::{Draws, all};
+use crate::figures::{FigureSource, all};
 use crate::tests::fixture;
 use assay_study::results::plan::Arm;
 use assay_study::results::series::SeriesRow;

@@ -3,7 +3,7 @@
 use super::super::{all, ordered};
 use crate::document::{self, Detail};
 use crate::evidence::Evidence;
-use crate::html::{self, Place};
+use crate::html::{self, PagePlace};
 use crate::tests::fixture;
 use crate::text;
 use assay_core::exhibit::figure::Figure;
@@ -190,7 +190,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
         full.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(!told(&evidence.findings).contains("screen"));
-    assert!(!html::page(&evidence, Place::Alone).contains("screen before the race"));
+    assert!(!html::page(&evidence, PagePlace::Alone).contains("screen before the race"));
     screened(evidence.findings.race.as_mut().unwrap());
     let figures = drawn(&evidence);
     let [figure] = figures.as_slice() else { panic!("{}", figures.len()) };
@@ -206,7 +206,7 @@ fn a_screen_is_told_beside_its_race_with_what_was_not_looked_at() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let page = html::page(&evidence, Place::Alone);
+    let page = html::page(&evidence, PagePlace::Alone);
     assert!(page.contains("screen before the race"));
     assert!(page.contains("The screen ignores interactions"));
     let stored = serde_json::to_string(&evidence.findings).unwrap();
@@ -222,7 +222,7 @@ fn the_page_of_a_thousand_settings_stays_small() {
     assert!(figures.iter().all(|figure| figure.marks() <= 600), "{}", figures.len());
     let notes: Vec<&String> = figures.iter().flat_map(|figure| &figure.notes).collect();
     assert!(notes.iter().any(|note| note.contains("Omitted")), "{notes:?}");
-    let page = html::page(&evidence, Place::Alone);
+    let page = html::page(&evidence, PagePlace::Alone);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     let usual = document::with(&evidence.findings, Detail::Usual);
     let lines = text::render(&usual, 80, false).lines().count();

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counting, CpuCounts};
-use assay_sys::{Count, CountedEvent, Counter};
+use assay_sys::{CountedEvent, Counter, CounterReading};
 
 /// In the order of [`CpuCounts`].
 const EVENTS: [CountedEvent; 3] =
@@ -96,8 +96,8 @@ fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<W
 }
 
 /// Scales a count up to the whole time; `never_zero` if every program has some events.
-fn whole(read: Count, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
-    let Count { count, enabled_ns, running_ns } = read;
+fn whole(read: CounterReading, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
+    let CounterReading { count, enabled_ns, running_ns } = read;
     let unseen_ns = cpu_ns.saturating_sub(enabled_ns);
     if unseen_ns > UNSEEN_NS.max(cpu_ns / UNSEEN_SHARE) {
         return Presence::absent(
@@ -125,7 +125,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn told(count: u64, enabled_ms: u64, running_ms: u64) -> Presence<Whole> {
-        let read = Count { count, enabled_ns: enabled_ms * MS, running_ns: running_ms * MS };
+        let read =
+            CounterReading { count, enabled_ns: enabled_ms * MS, running_ns: running_ms * MS };
         whole(read, 100 * MS, true)
     }
 
@@ -152,7 +153,7 @@ mod tests {
             assert!(reason(&found).contains("less than half"), "{running_ms}: {found:?}");
         }
         assert!(told(600, 100, 50).value().is_some());
-        let never = Count { count: 0, enabled_ns: 0, running_ns: 0 };
+        let never = CounterReading { count: 0, enabled_ns: 0, running_ns: 0 };
         assert!(reason(&whole(never, 0, false)).contains("less than half"));
     }
 
@@ -160,7 +161,7 @@ mod tests {
     fn a_program_of_somebody_else_is_missed_and_a_start_is_not() {
         assert!(reason(&told(600, 89, 89)).contains("set-user-ID"));
         assert!(told(600, 90, 90).value().is_some());
-        let short = Count { count: 600, enabled_ns: MS, running_ns: MS };
+        let short = CounterReading { count: 600, enabled_ns: MS, running_ns: MS };
         assert!(whole(short, 6 * MS, true).value().is_some());
         assert!(reason(&whole(short, 6 * MS + 1, true)).contains("set-user-ID"));
     }
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn a_program_without_instructions_was_not_counted_and_one_without_misses_may_be() {
         assert!(reason(&told(0, 100, 100)).contains("does not work"));
-        let none = Count { count: 0, enabled_ns: MS, running_ns: MS };
+        let none = CounterReading { count: 0, enabled_ns: MS, running_ns: MS };
         assert_eq!(whole(none, MS, false), Presence::Present(Whole { count: 0, share: 1.0 }));
     }
 

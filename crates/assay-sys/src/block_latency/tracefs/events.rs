@@ -15,16 +15,16 @@ const MARK: &str = "assay-mark ";
 
 /// A whole disk.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct TracedNumbers {
     /// Its number and those of its partitions.
     pub numbers: Vec<(u32, u32)>,
     /// Makes no requests of bios: those count themselves.
     pub bio_based: bool,
 }
 
-impl Watched {
+impl TracedNumbers {
     /// A disk as sysfs shows it.
-    pub fn of(device: (u32, u32)) -> Self {
+    pub fn new(device: (u32, u32)) -> Self {
         let folder = format!("/sys/dev/block/{}:{}", device.0, device.1);
         let folder = Path::new(&folder);
         let mut numbers = vec![device];
@@ -59,7 +59,7 @@ fn number(text: &str, between: char) -> Option<(u32, u32)> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Event<'a> {
+struct TraceEvent<'a> {
     name: &'a str,
     at_ns: u64,
     device: (u32, u32),
@@ -97,7 +97,7 @@ fn flags(text: &str) -> Option<Flags> {
 }
 
 /// `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
-fn event(line: &str) -> Option<Event<'_>> {
+fn event(line: &str) -> Option<TraceEvent<'_>> {
     let at = line.find(": block_")?;
     let (before, after) = (&line[..at], &line[at + 2..]);
     let at_ns = nanoseconds(before.rsplit(' ').next()?)?;
@@ -115,7 +115,7 @@ fn event(line: &str) -> Option<Event<'_>> {
     let sectors = text[place + 3..].split(' ').next()?.parse().ok()?;
     let tail = text.rsplit_once('[').map_or("", |(_, tail)| tail.trim_end_matches(']'));
     let failed = name.ends_with("complete") && tail != "0";
-    Some(Event { name, at_ns, device, flags, sector, sectors, failed })
+    Some(TraceEvent { name, at_ns, device, flags, sector, sectors, failed })
 }
 
 /// Seconds with six digits behind the point.
@@ -135,12 +135,12 @@ struct Arrival {
 
 /// Bios on their way to one device, by the sector they begin at, the oldest first.
 #[derive(Debug, Default)]
-struct Arrivals {
+struct BioArrivals {
     by_sector: BTreeMap<u64, VecDeque<Arrival>>,
     count: usize,
 }
 
-impl Arrivals {
+impl BioArrivals {
     fn add(&mut self, sector: u64, arrival: Arrival) {
         if self.count >= MOST_ARRIVALS {
             *self = Self::default();
@@ -175,7 +175,7 @@ type Queue = (usize, u8);
 pub struct Matcher {
     devices: HashMap<(u32, u32), usize>,
     bio_based: Vec<bool>,
-    arrivals: HashMap<Queue, Arrivals>,
+    arrivals: HashMap<Queue, BioArrivals>,
     issues: HashMap<(Queue, u64), VecDeque<Issue>>,
     totals: Vec<DeviceTotals>,
     unseen: u64,
@@ -184,7 +184,7 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    pub fn new(watched: &[Watched]) -> Self {
+    pub fn new(watched: &[TracedNumbers]) -> Self {
         let numbers = watched
             .iter()
             .enumerate()
@@ -230,7 +230,7 @@ impl Matcher {
         }
     }
 
-    fn see(&mut self, device: usize, event: &Event<'_>) {
+    fn see(&mut self, device: usize, event: &TraceEvent<'_>) {
         let queue = (device, event.flags.operation);
         match event.name {
             "block_bio_remap" => self.arrive(queue, event, true),
@@ -243,7 +243,7 @@ impl Matcher {
         }
     }
 
-    fn arrive(&mut self, queue: Queue, event: &Event<'_>, early: bool) {
+    fn arrive(&mut self, queue: Queue, event: &TraceEvent<'_>, early: bool) {
         // An empty flush becomes a request when issued: nothing would match this arrival.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
@@ -260,7 +260,7 @@ impl Matcher {
     }
 
     /// Splits a bio: the second part arrived with the first.
-    fn cut(&mut self, queue: Queue, event: &Event<'_>) {
+    fn cut(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let Some(all) = self.arrivals.get_mut(&queue) else { return };
         let second = event.sectors;
         // Device mapper shows only the rest.
@@ -288,7 +288,7 @@ impl Matcher {
         first
     }
 
-    fn issue(&mut self, queue: Queue, event: &Event<'_>) {
+    fn issue(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let is_flush = event.flags.class == BlockClass::Flush;
         if event.sectors == 0 && !is_flush {
             return;
@@ -306,7 +306,7 @@ impl Matcher {
         self.issues.entry(place).or_default().push_back(issue);
     }
 
-    fn end(&mut self, queue: Queue, event: &Event<'_>) {
+    fn end(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let class = event.flags.class;
         if event.sectors == 0 && class != BlockClass::Flush {
             return;
@@ -335,7 +335,7 @@ impl Matcher {
     }
 
     /// A bio-based device may have used the bio up: its sector is then the one behind it.
-    fn end_bio(&mut self, queue: Queue, event: &Event<'_>) {
+    fn end_bio(&mut self, queue: Queue, event: &TraceEvent<'_>) {
         let arrival = self.arrived(queue, event.sector, 1).or_else(|| {
             let all = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
             let ends = |(at, here): &(&u64, &VecDeque<Arrival>)| {
@@ -356,7 +356,7 @@ impl Matcher {
     }
 }
 
-fn count(to: &mut ClassTotals, event: &Event<'_>, arrived: Option<u64>, issued: Option<u64>) {
+fn count(to: &mut ClassTotals, event: &TraceEvent<'_>, arrived: Option<u64>, issued: Option<u64>) {
     to.requests += 1;
     to.failed += u64::from(event.failed);
     for (latencies, from) in [(&mut to.queued, arrived), (&mut to.issued, issued)] {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::page::{Page, bytes, decimal};
+use super::page::{CalcPage, bytes, decimal};
 use assay_core::calc::flash_time::{self, FlashTime, FlashTimeQuestion, Speed};
 use assay_core::calc::{bytes_per_s, number};
 use assay_core::failure::Outcome;
@@ -69,9 +69,9 @@ fn seconds(time_s: f64) -> String {
     show::duration(time_s * 1e9)
 }
 
-fn page(answer: &FlashTime) -> Page {
+fn page(answer: &FlashTime) -> CalcPage {
     let (area, block) = (bytes(answer.area_bytes), show::bytes(answer.block_bytes));
-    let mut page = Page::new(format!("assay calc: {area} in blocks of {block}"));
+    let mut page = CalcPage::new(format!("assay calc: {area} in blocks of {block}"));
     let mut facts = vec![
         ("operations", show::count(answer.operations)),
         ("one trial", seconds(answer.trial_s)),

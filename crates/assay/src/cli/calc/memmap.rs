@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::page::{Page, decimal};
+use super::page::{CalcPage, decimal};
 use assay_core::calc::memmap::{self, FrameBuffer, Memmap, Region};
 use assay_core::failure::Outcome;
 use assay_core::quantity::Bytes;
@@ -57,8 +57,8 @@ fn kib(bytes: u64) -> String {
     decimal(bytes as f64 / 1024.0, 1)
 }
 
-fn page(answer: &Memmap) -> Page {
-    let mut page = Page::new("assay calc: memory regions and frame buffers");
+fn page(answer: &Memmap) -> CalcPage {
+    let mut page = CalcPage::new("assay calc: memory regions and frame buffers");
     page.text(sentences(answer));
     if !answer.regions.is_empty() {
         page.table("Memory", &["what", ">KiB", ">from KiB", ">to KiB", "as"], region_rows(answer));

@@ -10,12 +10,12 @@ use assay_machine::system::System;
 use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
 
-pub struct Page {
+pub struct CalcPage {
     document: Document,
     copied: Vec<(String, String)>,
 }
 
-impl Page {
+impl CalcPage {
     pub fn new(title: impl Into<String>) -> Self {
         let document = Document { title: title.into(), sections: Vec::new() };
         Self { document, copied: Vec::new() }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::page::{Page, bytes, decimal};
+use super::page::{CalcPage, bytes, decimal};
 use assay_core::calc::bytes_per_s;
 use assay_core::calc::raid::{self, Level, Model, Question, Raid, Source};
 use assay_core::failure::Outcome;
@@ -72,17 +72,17 @@ pub fn run(system: &dyn System, arguments: &RaidArguments) -> Outcome<String> {
         return Ok(page(answer).render(system, arguments.json, "raid", answer));
     }
     let page = compared(arguments, &levels);
-    Ok(page.render(system, arguments.json, "raid", &Levels { levels: &levels }))
+    Ok(page.render(system, arguments.json, "raid", &RaidLevels { levels: &levels }))
 }
 
 #[derive(Serialize)]
-struct Levels<'a> {
+struct RaidLevels<'a> {
     levels: &'a [Raid],
 }
 
-fn compared(arguments: &RaidArguments, levels: &[Raid]) -> Page {
+fn compared(arguments: &RaidArguments, levels: &[Raid]) -> CalcPage {
     let disks = format!("{} disks of {}", arguments.disks, bytes(arguments.size.0));
-    let mut page = Page::new(format!("assay calc: RAID of {disks}"));
+    let mut page = CalcPage::new(format!("assay calc: RAID of {disks}"));
     let rows = levels.iter().map(|answer| {
         let is_linux = |model: &&Model| ["md-pages", "copies"].contains(&model.model);
         let linux = answer.models.iter().find(is_linux).and_then(|model| model.moved.value());
@@ -103,9 +103,9 @@ fn compared(arguments: &RaidArguments, levels: &[Raid]) -> Page {
     page
 }
 
-fn page(answer: &Raid) -> Page {
+fn page(answer: &Raid) -> CalcPage {
     let level = u8::from(answer.level);
-    let mut page = Page::new(format!("assay calc: RAID {level} of {} disks", answer.disks));
+    let mut page = CalcPage::new(format!("assay calc: RAID {level} of {} disks", answer.disks));
     page.facts(facts(answer));
     let caption = format!(
         "Bytes moved per write of {}, and as a multiple of the write size",

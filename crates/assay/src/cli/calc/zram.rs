@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::page::{Page, bytes, decimal};
+use super::page::{CalcPage, bytes, decimal};
 use assay_core::calc::zram::{self, MEASURED, Question, Zram, ZramSize};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
@@ -73,8 +73,8 @@ pub fn run(system: &dyn System, arguments: &ZramArguments) -> Outcome<String> {
     Ok(page(&answer).render(system, arguments.json, "zram", &answer))
 }
 
-fn page(answer: &Zram) -> Page {
-    let mut page = Page::new(format!("assay calc: zram of {}", show::bytes(answer.size_bytes)));
+fn page(answer: &Zram) -> CalcPage {
+    let mut page = CalcPage::new(format!("assay calc: zram of {}", show::bytes(answer.size_bytes)));
     let gain = answer.gain_bytes.unsigned_abs();
     let sign = if answer.gain_bytes < 0 { "-" } else { "" };
     page.facts(vec![

@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::{ImportArguments, both, last, of_numbers, output, show};
 use crate::store;
-use crate::watch::record::{self, Wish};
+use crate::watch::record::{self, RecordWish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
 use assay_analysis::import::{self, HEAD_BYTES, Reads};
 use assay_core::calc::requests::{Recorded, Request, RequestCounter};
@@ -100,7 +100,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     let started = system.now();
     let directory = results.join(id::unused_id(system, &results, &started));
     let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
-    let wish = Wish { directory, title };
+    let wish = RecordWish { directory, title };
     keep(system, text, &told, &wish, &started).inspect_err(|_| {
         // Reports the first error only.
         let _ = system.remove_directory(&wish.directory);
@@ -134,7 +134,7 @@ fn keep(
     system: &dyn System,
     text: &Text,
     told: &TraceInfo,
-    wish: &Wish,
+    wish: &RecordWish,
     started: &str,
 ) -> Outcome<()> {
     let refused = |error: io::Error| {

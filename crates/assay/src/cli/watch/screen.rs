@@ -8,11 +8,11 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use crate::watch::page::{Looks, Page};
+use crate::watch::page::{Page, PageStyle};
 use assay_core::failure::Outcome;
 
 /// The stream that shows a page, and its terminal's previous modes.
-static OPENED: Mutex<Option<(Stream, Termios)>> = Mutex::new(None);
+static OPENED: Mutex<Option<(TerminalStream, Termios)>> = Mutex::new(None);
 
 // Control sequences of xterm.
 const OPEN: &str = "\x1b[?1049h\x1b[?25l";
@@ -24,13 +24,13 @@ const CLEAR_LINE: &str = "\x1b[2K";
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum TerminalStream {
     Output,
     /// Standard error if standard output is redirected.
     Errors,
 }
 
-impl Stream {
+impl TerminalStream {
     fn print(self, text: &str) -> io::Result<()> {
         match self {
             Self::Output => {
@@ -86,15 +86,15 @@ pub enum Key {
 
 /// A terminal with a page; restored on drop.
 pub struct Screen {
-    stream: Stream,
+    stream: TerminalStream,
     /// Columns and rows of the last page.
     size: (u16, u16),
-    pub looks: Looks,
+    pub looks: PageStyle,
     keys: bool,
 }
 
 impl Screen {
-    pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
+    pub fn open(stream: TerminalStream, looks: PageStyle) -> Outcome<Self> {
         put_back_on_panic();
         let size = stream.size();
         let screen = Self { stream, size, looks, keys: true };

@@ -10,7 +10,7 @@ use crate::cli::output;
 use assay_machine::system::System;
 
 use crate::store::progress::StudyProgress;
-use crate::watch::page::{Page, View};
+use crate::watch::page::{Page, PageView};
 use crate::watch::record::Rows;
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
@@ -28,7 +28,7 @@ const BESIDE: Duration = Duration::from_secs(1);
 const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
                           classes, run `assay watch` in another terminal";
 
-pub struct Session<'a, 'b> {
+pub struct WatchSession<'a, 'b> {
     pub system: &'a dyn System,
     pub sampler: &'b mut Sampler<'a>,
     pub state: &'b mut State,
@@ -43,14 +43,14 @@ pub struct Session<'a, 'b> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum SessionEnd {
     /// The time is over, a signal came, or the terminal is gone.
     Over,
     Quit,
     Interrupted,
 }
 
-impl Session<'_, '_> {
+impl WatchSession<'_, '_> {
     /// Draws until a key, a signal or the time ends it.
     pub fn on_page(&mut self, screen: &mut Screen) {
         let mut studies = Studies::new(self.system);
@@ -62,14 +62,14 @@ impl Session<'_, '_> {
         &mut self,
         screen: &mut Screen,
         strip: &mut dyn FnMut(&dyn System) -> Option<StudyProgress>,
-    ) -> Left {
-        let (mut view, mut still) = (View::default(), None);
+    ) -> SessionEnd {
+        let (mut view, mut still) = (PageView::default(), None);
         let mut told = strip(self.system);
         let mut next_ns = self.next_ns(self.system.monotonic_ns());
         let mut draw = true;
         loop {
             if self.is_over() {
-                return Left::Over;
+                return SessionEnd::Over;
             }
             if self.system.monotonic_ns() >= next_ns {
                 next_ns = self.next_ns(next_ns);
@@ -79,13 +79,13 @@ impl Session<'_, '_> {
                 }
             }
             if draw && self.draw(screen, &view, still.as_ref(), told.as_ref()).is_err() {
-                return Left::Over;
+                return SessionEnd::Over;
             }
             let key = self.wait_for_key(screen, next_ns);
             draw = key.is_some();
             match key {
-                Some(Key::Quit) if !view.help => return Left::Quit,
-                Some(Key::Interrupt) => return Left::Interrupted,
+                Some(Key::Quit) if !view.help => return SessionEnd::Quit,
+                Some(Key::Interrupt) => return SessionEnd::Interrupted,
                 Some(key) => self.follow(key, &mut view, &mut still),
                 None => {}
             }
@@ -93,7 +93,7 @@ impl Session<'_, '_> {
     }
 
     /// Reads, also while the page is paused, because a recording continues. Returns whether to draw.
-    fn look_for(&mut self, view: &View) -> bool {
+    fn look_for(&mut self, view: &PageView) -> bool {
         self.look();
         !view.paused
     }
@@ -101,7 +101,7 @@ impl Session<'_, '_> {
     fn draw(
         &self,
         screen: &mut Screen,
-        view: &View,
+        view: &PageView,
         still: Option<&State>,
         strip: Option<&StudyProgress>,
     ) -> std::io::Result<()> {
@@ -116,7 +116,7 @@ impl Session<'_, '_> {
         Some((self.state.whole.span_ns.saturating_add(left_ns) + 500_000_000) / 1_000_000_000)
     }
 
-    fn follow(&mut self, key: Key, view: &mut View, still: &mut Option<State>) {
+    fn follow(&mut self, key: Key, view: &mut PageView, still: &mut Option<State>) {
         if std::mem::take(&mut view.help) {
             return;
         }
@@ -228,7 +228,7 @@ impl Session<'_, '_> {
     }
 }
 
-pub struct Beside<'a> {
+pub struct StudyView<'a> {
     pub strip: &'a Mutex<StudyProgress>,
     pub targets: &'a [String],
     /// Set by a signal, and by Ctrl-C on the page.
@@ -239,7 +239,7 @@ pub struct Beside<'a> {
 
 /// Draws the page during a study in another thread, until the study ends or the user leaves the page. Does not trace
 /// requests, because that would slow down the measured ones.
-pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
+pub fn beside(system: &dyn System, beside: &StudyView<'_>, mut screen: Screen) {
     loop {
         let planned = || is_planned(beside.strip);
         let before = planned();
@@ -248,7 +248,7 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
         let mut state = State::begin(&mut sampler);
         // Devices that the study creates exist once it is planned.
         let stop = || is_over(beside) || planned() != before;
-        let mut session = Session {
+        let mut session = WatchSession {
             system,
             sampler: &mut sampler,
             state: &mut state,
@@ -260,9 +260,9 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
         };
         let mut strip = |_: &dyn System| Some(lock(beside.strip).clone());
         match session.draw_until_end(&mut screen, &mut strip) {
-            Left::Over if planned() != before && !is_over(beside) => {}
-            Left::Over | Left::Quit => break,
-            Left::Interrupted => {
+            SessionEnd::Over if planned() != before && !is_over(beside) => {}
+            SessionEnd::Over | SessionEnd::Quit => break,
+            SessionEnd::Interrupted => {
                 // Counted as a signal, like Ctrl-C outside the page.
                 signals::ask();
                 break;
@@ -281,7 +281,7 @@ fn is_planned(strip: &Mutex<StudyProgress>) -> bool {
     lock(strip).planned > 0
 }
 
-fn is_over(beside: &Beside<'_>) -> bool {
+fn is_over(beside: &StudyView<'_>) -> bool {
     beside.done.load(Ordering::Relaxed) || beside.stop.load(Ordering::Relaxed)
 }
 
@@ -313,7 +313,7 @@ mod tests {
         let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
         let (mut state, mut rows) = (State::begin(&mut sampler), Rows::default());
         let began = state.started().to_owned();
-        let mut session = Session {
+        let mut session = WatchSession {
             system: &fake,
             sampler: &mut sampler,
             state: &mut state,
@@ -323,7 +323,7 @@ mod tests {
             rows: Some(&mut rows),
             requests: None,
         };
-        let (mut view, mut still) = (View::default(), None);
+        let (mut view, mut still) = (PageView::default(), None);
         session.follow(Key::Pause, &mut view, &mut still);
         ten_seconds(&fake);
         assert!(!session.look_for(&view), "a page that stands still is not drawn");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::progress::{StudyProgress, Watched};
+use crate::store::progress::{StudyProgress, WatchedStudy};
 use assay_machine::system::{System, identity};
 use assay_study::results::bundle;
 
@@ -14,7 +14,7 @@ const NEWEST: usize = 8;
 /// Searches for a study, and then follows it.
 pub struct Studies {
     results: Vec<PathBuf>,
-    watched: Option<Watched>,
+    watched: Option<WatchedStudy>,
     searched_ns: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Studies {
         Some(progress)
     }
 
-    fn search(&mut self, system: &dyn System) -> Option<Watched> {
+    fn search(&mut self, system: &dyn System) -> Option<WatchedStudy> {
         let now_ns = system.monotonic_ns();
         if self.searched_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < SEARCH_NS) {
             return None;
@@ -51,7 +51,7 @@ impl Studies {
             for id in names.into_iter().take(NEWEST) {
                 let directory = results.join(id);
                 if bundle::is_running(system, &directory)
-                    && let Ok(watched) = Watched::new(system, &directory)
+                    && let Ok(watched) = WatchedStudy::new(system, &directory)
                     && !watched.is_recording()
                 {
                     return Some(watched);

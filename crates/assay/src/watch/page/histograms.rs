@@ -18,7 +18,7 @@ const LEAST_ROWS: usize = 4;
 /// Rows before the first completed request.
 const USUAL_ROWS: usize = 8;
 
-struct Column {
+struct HistogramColumn {
     name: String,
     colour: &'static str,
     latencies: Latencies,
@@ -77,7 +77,7 @@ fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
 }
 
 /// Returns the columns: as many classes as fit, or both intervals of one class.
-fn columns(page: &Page<'_>, chosen: usize, wide: usize) -> Vec<Column> {
+fn columns(page: &Page<'_>, chosen: usize, wide: usize) -> Vec<HistogramColumn> {
     let (whole, last) = (page.state.disk(chosen), &page.state.last.disks[chosen]);
     if let Some(class) = page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
         let (whole, last) = (span(whole, class), span(last, class));
@@ -105,7 +105,7 @@ fn column(
     whole: &ClassSpan,
     last: &ClassSpan,
     pick: fn(&ClassSpan) -> &Latencies,
-) -> Column {
+) -> HistogramColumn {
     let colour = match class {
         "read" => CYAN,
         "write" => YELLOW,
@@ -113,7 +113,7 @@ fn column(
         "discard" => GREEN,
         _ => BLUE,
     };
-    Column {
+    HistogramColumn {
         name: name.to_owned(),
         colour,
         latencies: pick(whole).clone(),
@@ -125,7 +125,7 @@ fn column(
 }
 
 /// Returns the powers of two between the lowest and the highest latency of all columns.
-fn doublings(all: &[Column]) -> Vec<u64> {
+fn doublings(all: &[HistogramColumn]) -> Vec<u64> {
     let each = all.iter().flat_map(|column| column.latencies.by_doubling());
     let filled: Vec<u64> = each.filter(|(_, many)| *many > 0).map(|(from, _)| from).collect();
     let (Some(low), Some(high)) = (filled.iter().min(), filled.iter().max()) else {
@@ -137,7 +137,7 @@ fn doublings(all: &[Column]) -> Vec<u64> {
 /// Returns the range of each row in nanoseconds, upper end exclusive. All rows have the same width in powers of two to
 /// preserve the shape: the fewest that fit. Before the first completed request, the rows cover the range of a typical
 /// drive. Before anything ended, the rows of a usual drive.
-fn rows(all: &[Column], most: usize) -> Vec<(u64, u64)> {
+fn rows(all: &[HistogramColumn], most: usize) -> Vec<(u64, u64)> {
     let doublings = doublings(all);
     let usual: Vec<u64> = (15..15 + USUAL_ROWS.min(most)).map(|power| 1 << power).collect();
     let doublings = if doublings.is_empty() { usual } else { doublings };
@@ -151,7 +151,7 @@ fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
     latencies.by_doubling().into_iter().map(inside).sum()
 }
 
-fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> String {
+fn row(page: &Page<'_>, all: &[HistogramColumn], range: Range<u64>, width: usize) -> String {
     let from = show::duration(range.start as f64);
     let mut line = format!("{from:>LABEL$}");
     let edge = paint(DIM, if page.looks.blocks { "│" } else { "|" });
@@ -169,9 +169,9 @@ fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> Stri
 
 /// Returns the numbers below the histograms: requests, rate now, mean now and in total, 99th percentile, and upper
 /// bound of the maximum.
-fn numbers(all: &[Column], width: usize) -> Vec<String> {
+fn numbers(all: &[HistogramColumn], width: usize) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
-    let requests = |column: &Column| {
+    let requests = |column: &HistogramColumn| {
         let Some((many, now)) = column.numbers else { return "-".to_owned() };
         let both = match column.failed {
             0 => format!("{} {}/s", compact(many), show::per_second(now.round())),
@@ -183,11 +183,12 @@ fn numbers(all: &[Column], width: usize) -> Vec<String> {
             failed => format!("!{} bad", compact(failed)),
         }
     };
-    let now = |column: &Column| time(column.now_ns);
-    let mean = |column: &Column| time(column.latencies.mean_ns());
-    let late = |column: &Column| time(column.latencies.percentile_ns(0.99));
-    let longest = |column: &Column| time(column.latencies.highest_ns().map(|ns| ns as f64));
-    let line = |name: &str, words: &dyn Fn(&Column) -> String| {
+    let now = |column: &HistogramColumn| time(column.now_ns);
+    let mean = |column: &HistogramColumn| time(column.latencies.mean_ns());
+    let late = |column: &HistogramColumn| time(column.latencies.percentile_ns(0.99));
+    let longest =
+        |column: &HistogramColumn| time(column.latencies.highest_ns().map(|ns| ns as f64));
+    let line = |name: &str, words: &dyn Fn(&HistogramColumn) -> String| {
         let mut line = paint(DIM, &format!("{name:>LABEL$}"));
         for column in all {
             let text = cut(&words(column), width - 2);

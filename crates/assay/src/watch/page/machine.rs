@@ -2,7 +2,7 @@
 
 use super::history::{level, signs};
 use super::{DIM, GREEN, Page, Shares, cut, paint};
-use crate::watch::sampler::{Load, User};
+use crate::watch::sampler::{CpuShares, User};
 use crate::watch::words::{percent, rate};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
@@ -57,8 +57,8 @@ fn all_processors(page: &Page<'_>, wide: usize) -> String {
     );
     let room = wide.saturating_sub(HEAD + sums.len() + 2);
     let each = all.len().div_ceil(room.max(1)).max(1);
-    let mean = |some: &[Load]| {
-        let sum = some.iter().fold(Load::default(), |sum, one| sum.plus(one));
+    let mean = |some: &[CpuShares]| {
+        let sum = some.iter().fold(CpuShares::default(), |sum, one| sum.plus(one));
         sum.divided_by(some.len() as f64).busy()
     };
     let signs: String = all.chunks(each).map(|some| level(mean(some), page.looks.blocks)).collect();
@@ -71,7 +71,7 @@ fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
     let Some(all) = page.state.last.processors.value() else { return Vec::new() };
     let columns = wide.saturating_sub(2) / 2;
     let length = columns.saturating_sub(HEAD + 8);
-    let of = |(number, load): (usize, &Load)| {
+    let of = |(number, load): (usize, &CpuShares)| {
         let past = signs(&page.state.past_of_processor(number), length, page.looks.blocks);
         let (name, past) = (format!("  cpu {number}"), page.tint(GREEN, &past));
         format!("{name:<HEAD$}{past} {:>6} ", percent(load.busy()))

@@ -25,14 +25,14 @@ const MAGENTA: &str = "35";
 const CYAN: &str = "36";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looks {
+pub struct PageStyle {
     /// Whether to use colors, which never carry information alone.
     pub colour: bool,
     pub blocks: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View {
+pub struct PageView {
     pub disk: usize,
     /// Position of the class shown alone, in the order of classes.
     pub class: Option<usize>,
@@ -40,7 +40,7 @@ pub struct View {
     pub help: bool,
 }
 
-impl View {
+impl PageView {
     /// Shows the next class alone, and all classes after the last one.
     pub fn next_class(&mut self) {
         let next = self.class.map_or(0, |class| class + 1);
@@ -55,8 +55,8 @@ impl View {
 pub struct Page<'a> {
     pub state: &'a State,
     pub strip: Option<&'a StudyProgress>,
-    pub view: &'a View,
-    pub looks: Looks,
+    pub view: &'a PageView,
+    pub looks: PageStyle,
     /// Total duration in seconds, if limited.
     pub length_s: Option<u64>,
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::watch::testing::{expect, state, state_untraced};
 
-const PLAIN: Looks = Looks { colour: false, blocks: true };
+const PLAIN: PageStyle = PageStyle { colour: false, blocks: true };
 
 /// The page without escape sequences.
 fn drawn(page: &Page<'_>, width: usize, height: usize) -> String {
@@ -10,13 +10,13 @@ fn drawn(page: &Page<'_>, width: usize, height: usize) -> String {
     page.draw(width, height).iter().map(plain).collect()
 }
 
-fn page<'a>(state: &'a State, view: &'a View) -> Page<'a> {
+fn page<'a>(state: &'a State, view: &'a PageView) -> Page<'a> {
     Page { state, strip: None, view, looks: PLAIN, length_s: None }
 }
 
 #[test]
 fn the_page_on_three_terminals() {
-    let (state, view) = (state(), View::default());
+    let (state, view) = (state(), PageView::default());
     let page = page(&state, &view);
     for (width, height) in [(80, 24), (120, 40), (60, 20)] {
         expect(&format!("page-{width}x{height}"), &drawn(&page, width, height));
@@ -26,7 +26,7 @@ fn the_page_on_three_terminals() {
 #[test]
 fn one_class_alone_has_both_intervals() {
     let state = state();
-    let mut view = View::default();
+    let mut view = PageView::default();
     view.next_class();
     view.next_class();
     expect("page-one-class", &drawn(&page(&state, &view), 80, 24));
@@ -36,14 +36,14 @@ fn one_class_alone_has_both_intervals() {
 
 #[test]
 fn without_a_tracing_the_page_has_means_and_the_reason() {
-    let (state, view) = (state_untraced(), View::default());
+    let (state, view) = (state_untraced(), PageView::default());
     let text = drawn(&page(&state, &view), 80, 24);
     assert!(text.contains("not permitted") && text.contains("7.75 ms"), "{text}");
 }
 
 #[test]
 fn a_study_that_runs_has_its_strip_and_its_warning() {
-    let (state, view) = (state(), View::default());
+    let (state, view) = (state(), PageView::default());
     let strip = StudyProgress {
         running: true,
         trials_s: None,
@@ -61,8 +61,8 @@ fn a_study_that_runs_has_its_strip_and_its_warning() {
 
 #[test]
 fn the_plain_page_has_no_signs_but_ascii() {
-    let (state, view) = (state(), View::default());
-    let looks = Looks { colour: false, blocks: false };
+    let (state, view) = (state(), PageView::default());
+    let looks = PageStyle { colour: false, blocks: false };
     let text = drawn(&Page { looks, ..page(&state, &view) }, 80, 24);
     assert!(text.is_ascii(), "{text}");
 }
@@ -70,7 +70,7 @@ fn the_plain_page_has_no_signs_but_ascii() {
 #[test]
 fn no_size_and_no_view_breaks_the_page() {
     let (traced, untraced) = (state(), state_untraced());
-    let mut view = View::default();
+    let mut view = PageView::default();
     for state in [&traced, &untraced] {
         for help in [false, true] {
             view.help = help;
@@ -85,15 +85,15 @@ fn no_size_and_no_view_breaks_the_page() {
             }
         }
     }
-    let text = drawn(&page(&traced, &View::default()), 39, 24);
+    let text = drawn(&page(&traced, &PageView::default()), 39, 24);
     assert!(text.contains("too small"), "{text}");
 }
 
 #[test]
 fn colour_is_never_needed() {
-    let (state, view) = (state(), View::default());
+    let (state, view) = (state(), PageView::default());
     let plain = page(&state, &view);
-    let colourful = Page { looks: Looks { colour: true, blocks: true }, ..page(&state, &view) };
+    let colourful = Page { looks: PageStyle { colour: true, blocks: true }, ..page(&state, &view) };
     assert_eq!(drawn(&plain, 80, 24), drawn(&colourful, 80, 24));
     let painted = |page: &Page<'_>| page.draw(80, 24).concat().contains("\x1b[3");
     assert_eq!((painted(&plain), painted(&colourful)), (false, true));
@@ -114,7 +114,7 @@ fn requests_that_failed_are_never_hidden() {
     let readings = vec![Ok(crate::watch::testing::nothing()), Ok(totals)];
     let tracing = crate::watch::testing::tracing(readings);
     let state = crate::watch::testing::state_after(&crate::watch::testing::machine(), tracing);
-    let view = View::default();
+    let view = PageView::default();
     for width in [60, 80, 120] {
         assert!(drawn(&page(&state, &view), width, 24).contains("!3 bad"), "{width}");
     }

@@ -11,7 +11,7 @@ use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::record::Evidence;
 
-use super::{Wish, environment, plan, record, study};
+use super::{RecordWish, environment, plan, record, study};
 
 /// Why machine data is absent.
 const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
@@ -19,7 +19,7 @@ const ELSEWHERE: &str = "the requests were imported from a text file; no other d
 /// Writes the bundle for imported requests, with the assumptions made.
 pub fn write_brought(
     system: &dyn System,
-    wish: &Wish,
+    wish: &RecordWish,
     started: &str,
     requests: Recorded,
     latencies: Presence<BlockLatency>,

@@ -12,7 +12,7 @@ fn what_is_kept_is_read_like_any_result() {
     let mut rows = Rows::default();
     rows.add(&state);
     let directory = PathBuf::from("/results/one");
-    let wish = Wish { directory: directory.clone(), title: "before \"3\"".to_owned() };
+    let wish = RecordWish { directory: directory.clone(), title: "before \"3\"".to_owned() };
     write(&fake, &wish, &state, &rows, None).unwrap();
     let stored = bundle::read(&fake, &directory).unwrap();
     assert_eq!((stored.title(), stored.trials.len()), ("before \"3\"", 1));
@@ -47,7 +47,7 @@ fn kept(title: &str, waited_us: u64) -> assay_study::findings::Findings {
     );
     state.look(&mut sampler);
     let directory = PathBuf::from("/results").join(title);
-    let wish = Wish { directory: directory.clone(), title: title.to_owned() };
+    let wish = RecordWish { directory: directory.clone(), title: title.to_owned() };
     write(&fake, &wish, &state, &Rows::default(), None).unwrap();
     store::findings_at(&fake, &directory).unwrap()
 }

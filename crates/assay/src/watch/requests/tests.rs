@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::store;
 use crate::watch::State;
-use crate::watch::record::{self, Rows, Wish};
+use crate::watch::record::{self, RecordWish, Rows};
 use crate::watch::sampler::{Tracing, disks};
 use crate::watch::testing::{article, machine, nothing, ten_seconds, tracing};
 use assay_machine::probes::block_latency::counts::Means;
@@ -59,8 +59,8 @@ fn place() -> PathBuf {
     PathBuf::from("/results/one")
 }
 
-fn wish() -> Wish {
-    Wish { directory: place(), title: "busy".to_owned() }
+fn wish() -> RecordWish {
+    RecordWish { directory: place(), title: "busy".to_owned() }
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn without_a_recording_nothing_is_told_of_one() {
     assert!(!text.contains("Recorded ") && TraceReader::open(&fake, &place()).is_err());
     // Its tracer returns no requests: the recording is truncated and states why.
     let disks = disks::choose(&fake, Some("loop3")).unwrap();
-    let two = Wish { directory: PathBuf::from("/results/two"), ..wish() };
+    let two = RecordWish { directory: PathBuf::from("/results/two"), ..wish() };
     let mut recording = Recording::begin(&fake, &two, &disks).unwrap();
     recording.take(&mut sampler);
     let (recorded, cut) = recording.finish(&mut sampler);

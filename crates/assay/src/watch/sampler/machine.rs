@@ -14,7 +14,7 @@ use assay_machine::system::System;
 /// Shares of a CPU's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Load {
+pub struct CpuShares {
     pub user: f64,
     /// In the kernel, including interrupts.
     pub system: f64,
@@ -24,7 +24,7 @@ pub struct Load {
     pub steal: f64,
 }
 
-impl Load {
+impl CpuShares {
     /// Returns the shares of the time between two readings.
     fn between(before: &Ticks, after: &Ticks) -> Self {
         let grown = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
@@ -66,16 +66,16 @@ impl Load {
 type EachTicks = Presence<Vec<(u32, Ticks)>>;
 
 /// Returns the load of each CPU between two readings of the probe `load`.
-pub fn loads(before: &EachTicks, after: &EachTicks) -> Presence<Vec<Load>> {
+pub fn loads(before: &EachTicks, after: &EachTicks) -> Presence<Vec<CpuShares>> {
     before.both(after, |before, after| {
-        load::pairs(before, after).map(|(_, early, late)| Load::between(early, late)).collect()
+        load::pairs(before, after).map(|(_, early, late)| CpuShares::between(early, late)).collect()
     })
 }
 
 /// Shares of the time, 0 to 1, in which tasks waited.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pressure {
+pub struct PressureShares {
     /// Some tasks waited for a CPU.
     pub cpu: f64,
     /// Some tasks waited for a device.
@@ -89,7 +89,7 @@ pub struct Pressure {
 }
 
 /// Returns the pressure between two readings of the probe `pressure`, only if all values are known.
-pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<Pressure> {
+pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<PressureShares> {
     let missing = after.values().chain(before.values()).find_map(Presence::reason);
     if let Some(reason) = missing {
         let advice = "some kernels require the boot option psi=1";
@@ -103,7 +103,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
     let full = |waited: WaitTime| waited.full_ns.map(share);
     let told = || {
         let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
-        Some(Pressure {
+        Some(PressureShares {
             cpu: share(cpu.some_ns),
             io: share(io.some_ns),
             io_full: full(io)?,
@@ -117,7 +117,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
 /// One temperature.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Sensor {
+pub struct SensorValue {
     /// Driver and label: `nvme Composite`.
     pub name: String,
     /// Degrees Celsius.
@@ -125,13 +125,13 @@ pub struct Sensor {
 }
 
 /// Returns the sensors of the probe `temperature`; those of drives only if `ask_drives`.
-pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
-    let named = |found: temperature::Monitor, name: String| Sensor {
+pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<SensorValue>> {
+    let named = |found: temperature::Monitor, name: String| SensorValue {
         name: show::clean(&name),
         celsius: found.now_mc as f64 / 1e3,
     };
     let monitors = temperature::monitors(system, ask_drives).into_iter();
-    let mut all: Vec<Sensor> = monitors
+    let mut all: Vec<SensorValue> = monitors
         .map(|found| {
             let name = format!("{} {}", found.kind.as_deref().unwrap_or("sensor"), found.label);
             named(found, name)
@@ -150,7 +150,7 @@ pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
 /// Current memory, and swapping since an earlier reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Memory {
+pub struct MemoryState {
     pub total_bytes: u64,
     /// Memory available to programs.
     pub available_bytes: u64,
@@ -166,7 +166,7 @@ pub struct Memory {
     pub swapped_out_bytes: u64,
 }
 
-impl Memory {
+impl MemoryState {
     /// Returns the used share, 0 to 1.
     pub fn used(&self) -> f64 {
         1.0 - self.available_bytes as f64 / (self.total_bytes as f64).max(1.0)
@@ -174,7 +174,7 @@ impl Memory {
 }
 
 /// Returns memory from two readings of the probe `memory`.
-pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<Memory> {
+pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<MemoryState> {
     let bytes = |pages: u64| pages.saturating_mul(after.page_bytes);
     let swapped = before.counters.both(&after.counters, |before, after| {
         [
@@ -189,9 +189,9 @@ pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<Memory>
     }
 }
 
-fn memory_of_levels(levels: &Levels, swapped: &[u64; 2]) -> Option<Memory> {
+fn memory_of_levels(levels: &Levels, swapped: &[u64; 2]) -> Option<MemoryState> {
     let (total, available) = levels.total_and_available?;
-    Some(Memory {
+    Some(MemoryState {
         total_bytes: total,
         available_bytes: available,
         dirty_bytes: levels.dirty,

@@ -15,16 +15,16 @@ use assay_machine::probes::{block_latency, load, memory, pressure, processors};
 use assay_machine::system::devices::{self, Counters};
 use assay_machine::system::{BlockRequest, BlockTotals, System};
 
-use super::members::{self, Array};
+use super::members::{self, WatchedArray};
 pub use classes::Tracing;
 pub use disks::Disk;
-pub use machine::{Load, Memory, Pressure, Sensor};
+pub use machine::{CpuShares, MemoryState, PressureShares, SensorValue};
 pub use users::{User, Users};
 
 pub struct Sampler<'a> {
     system: &'a dyn System,
     disks: Vec<Disk>,
-    arrays: Vec<Array>,
+    arrays: Vec<WatchedArray>,
     tracing: Tracing,
     others: users::Watcher,
     ask_drives: bool,
@@ -42,7 +42,7 @@ pub struct Reading {
     processors: Presence<Vec<(u32, Ticks)>>,
     throttle_events: Presence<u64>,
     pressure: pressure::Resources,
-    sensors: Presence<Vec<Sensor>>,
+    sensors: Presence<Vec<SensorValue>>,
     memory: memory::MachineMemory,
     users: Users,
 }
@@ -57,12 +57,12 @@ pub struct Span {
     pub unseen_beginnings: u64,
     /// Sentences on limits of the latencies here.
     pub notes: Vec<String>,
-    pub processors: Presence<Vec<Load>>,
+    pub processors: Presence<Vec<CpuShares>>,
     pub throttle_events: Presence<u64>,
-    pub pressure: Presence<Pressure>,
-    pub sensors: Presence<Vec<Sensor>>,
+    pub pressure: Presence<PressureShares>,
+    pub sensors: Presence<Vec<SensorValue>>,
     /// Memory; swapping is that of the span.
-    pub memory: Presence<Memory>,
+    pub memory: Presence<MemoryState>,
     /// Programs that did I/O before the later reading.
     pub users: Users,
 }
@@ -95,7 +95,7 @@ impl<'a> Sampler<'a> {
         &self.disks
     }
 
-    pub fn arrays(&self) -> &[Array] {
+    pub fn arrays(&self) -> &[WatchedArray] {
         &self.arrays
     }
 
@@ -229,9 +229,9 @@ impl Span {
         (counters.io_ticks_ms as f64 / 1e3 / self.seconds()).min(1.0)
     }
 
-    pub fn load(&self) -> Option<Load> {
+    pub fn load(&self) -> Option<CpuShares> {
         let all = self.processors.value()?;
-        let sum = all.iter().fold(Load::default(), |sum, one| sum.plus(one));
+        let sum = all.iter().fold(CpuShares::default(), |sum, one| sum.plus(one));
         (!all.is_empty()).then(|| sum.divided_by(all.len() as f64))
     }
 }

@@ -4,7 +4,7 @@ const DEVICE: (u32, u32) = (7, 0);
 
 /// A matcher of one disk with a partition.
 fn matcher(bio_based: bool) -> Matcher {
-    Matcher::new(&[Watched { numbers: vec![DEVICE, (259, 3)], bio_based }])
+    Matcher::new(&[TracedNumbers { numbers: vec![DEVICE, (259, 3)], bio_based }])
 }
 
 /// Counts of events a microsecond apart; each is `name: text`.

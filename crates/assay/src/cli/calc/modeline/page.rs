@@ -1,6 +1,6 @@
 //! Output of the mode calculations.
 
-use super::super::page::{Page, decimal};
+use super::super::page::{CalcPage, decimal};
 use assay_core::calc::edid::EdidMonitor;
 use assay_core::calc::modeline::{
     At, BetterMode, CheckedLimit, Figures, Forms, Highest, Limits, ModeCheck, SolvedMode, TimingRow,
@@ -81,7 +81,7 @@ fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
 
 const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
 
-fn timings(page: &mut Page, tried: &[TimingRow], best: Option<&str>) {
+fn timings(page: &mut CalcPage, tried: &[TimingRow], best: Option<&str>) {
     let rows = tried.iter().map(|tried| tried_row(tried, best)).collect();
     page.table("Timings", &TITLES, rows);
     let titles = tried.iter().map(|tried| format!("{} is {}.", tried.timing, tried.title));
@@ -92,15 +92,15 @@ fn found_of<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a SolvedMode> {
     tried.iter().find(|tried| tried.timing == name)?.found.value()
 }
 
-fn forms(page: &mut Page, forms: &Forms) {
+fn forms(page: &mut CalcPage, forms: &Forms) {
     for (program, line) in forms.lines() {
         page.copy(program, line);
     }
 }
 
-pub fn highest(highest: &Highest, monitor: Option<String>) -> Page {
+pub fn highest(highest: &Highest, monitor: Option<String>) -> CalcPage {
     let mut page =
-        Page::new(format!("assay calc: highest refresh of {}", size_words(highest.size)));
+        CalcPage::new(format!("assay calc: highest refresh of {}", size_words(highest.size)));
     let best = found_of(&highest.timings, highest.best);
     if let Some(found) = best {
         page.text(vec![format!(
@@ -119,15 +119,15 @@ pub fn highest(highest: &Highest, monitor: Option<String>) -> Page {
     page
 }
 
-fn remarks(page: &mut Page, found: &SolvedMode) {
+fn remarks(page: &mut CalcPage, found: &SolvedMode) {
     let caution = std::iter::once(CAUTION.to_owned());
     let all = found.remarks.iter().chain(&found.forms.remarks).cloned().chain(caution);
     page.list("Remarks", all.collect());
 }
 
-pub fn at(at: &At, monitor: Option<String>) -> Page {
+pub fn at(at: &At, monitor: Option<String>) -> CalcPage {
     let title = format!("assay calc: {} at {} Hz", size_words(at.size), decimal(at.refresh_hz, 3));
-    let mut page = Page::new(title);
+    let mut page = CalcPage::new(title);
     page.facts(given(&at.limits, monitor));
     timings(&mut page, &at.timings, None);
     let found: Vec<(&TimingRow, &SolvedMode)> =
@@ -146,9 +146,9 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
     page
 }
 
-pub fn check(check: &ModeCheck, monitor: Option<String>) -> Page {
+pub fn check(check: &ModeCheck, monitor: Option<String>) -> CalcPage {
     let size = size_words([check.mode.h[0], check.mode.v[0]]);
-    let mut page = Page::new(format!("assay calc: check of a {size} mode"));
+    let mut page = CalcPage::new(format!("assay calc: check of a {size} mode"));
     page.text(vec![verdict(check)]);
     let Figures {
         clock_mhz,

@@ -10,9 +10,9 @@ fn shares_add_up_and_the_sum_of_all_is_no_processor() {
     fake.put("/proc/stat", "cpu  9 9 9 9 9 9 9 9\ncpu0 10 10 5 50 10 3 2 10 0 0\n");
     let after = load::read(&fake);
     let found = loads(&before, &after);
-    let load = Load { user: 0.2, system: 0.1, iowait: 0.1, steal: 0.1 };
+    let load = CpuShares { user: 0.2, system: 0.1, iowait: 0.1, steal: 0.1 };
     assert_eq!(found, Presence::Present(vec![load]));
-    assert_eq!(loads(&after, &after), Presence::Present(vec![Load::default()]));
+    assert_eq!(loads(&after, &after), Presence::Present(vec![CpuShares::default()]));
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn sensors_have_their_labels_and_zones_stand_in() {
     assert!(sensors(&fake, true).reason().unwrap().contains("no sensor"));
     fake.put("/sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n");
     fake.put("/sys/class/thermal/thermal_zone0/temp", "-1500\n");
-    let zone = Sensor { name: "x86_pkg_temp".to_owned(), celsius: -1.5 };
+    let zone = SensorValue { name: "x86_pkg_temp".to_owned(), celsius: -1.5 };
     assert_eq!(sensors(&fake, true), Presence::Present(vec![zone]));
     fake.put("/sys/class/hwmon/hwmon0/name", "nvme\n");
     fake.put("/sys/class/hwmon/hwmon0/temp1_input", "41850\n");
     fake.put("/sys/class/hwmon/hwmon0/temp1_label", "Composite\n");
-    let drive = Sensor { name: "nvme Composite".to_owned(), celsius: 41.85 };
+    let drive = SensorValue { name: "nvme Composite".to_owned(), celsius: 41.85 };
     assert_eq!(sensors(&fake, true), Presence::Present(vec![drive]));
     let zone = sensors(&fake, false).value().unwrap()[0].name.clone();
     assert_eq!(zone, "x86_pkg_temp", "a drive is not asked");
