@@ -50,7 +50,6 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Result of everything that a command does.
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {

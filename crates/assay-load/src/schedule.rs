@@ -109,7 +109,6 @@ enum Gaps {
     Fixed { index: u64, step: u64, rate: u64 },
     /// Draws by index; the sum in nanoseconds includes fractions, so no time is lost.
     Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
-    /// The arrivals of a recorded load.
     Recorded { track: Arc<Track>, index: usize },
 }
 

@@ -23,7 +23,6 @@ const TITLE: f64 = 28.0;
 enum SvgMedium {
     File(Theme),
     Page,
-    /// The page in a narrow window.
     Phone,
 }
 

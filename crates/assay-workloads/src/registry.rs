@@ -101,7 +101,6 @@ macro_rules! kinds {
             $variant($module::$spec),)+
         }
 
-        /// Work as it will be run.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum WorkPlan {

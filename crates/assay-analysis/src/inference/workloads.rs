@@ -43,7 +43,6 @@ struct OfRows<'a> {
     series: Vec<Series>,
     /// The series of the classes of a replayed load.
     played: Vec<Series>,
-    /// Latencies of the block layer by class.
     classes: Vec<classes::ClassSeries>,
     trials: TrialCounts,
     rules: RowRules,

@@ -29,7 +29,6 @@ pub struct Request {
     /// Offset, bytes; `None` if unknown, and for a flush.
     pub offset_bytes: Option<u64>,
     pub bytes: u64,
-    /// Somebody waits for it.
     pub sync: bool,
     pub meta: bool,
     /// Readahead.

@@ -9,7 +9,6 @@ use crate::failure::{Failure, Outcome};
 
 /// Memory of an empty device, as a share of its size.
 const OVERHEAD: f64 = 0.001;
-/// Pages are the steps of its size.
 const PAGE: u64 = 4096;
 /// zram-generator's default: half of memory, at most 4 GiB.
 const GENERATOR_MOST: u64 = 4 << 30;
@@ -65,7 +64,6 @@ pub struct Example {
     /// Measured ratio; `None` for zeros, which take no space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// What the size would cost with it.
     pub cost_bytes: u64,
 }
 

@@ -33,7 +33,6 @@ pub enum Form {
     Text,
     /// Lower-case letters, digits and `-`.
     Name,
-    /// One word of a closed set.
     Word(fn() -> Vec<&'static str>),
     Whole {
         least: u64,
@@ -91,7 +90,6 @@ pub enum Form {
     Factors,
     /// Factors with their levels; ranges are allowed.
     Space,
-    /// One level of some factors.
     Arm,
     Arms,
     Texts,
@@ -119,7 +117,6 @@ impl Fields {
     }
 }
 
-/// A key that may be left out.
 pub const fn field(
     name: &'static str,
     form: Form,
@@ -129,7 +126,6 @@ pub const fn field(
     Field { name, form, need: Need::Never, summary, example }
 }
 
-/// A key that must be there.
 pub const fn needed(
     name: &'static str,
     form: Form,

@@ -249,7 +249,6 @@ impl Point {
         Self { at, value, interval, text, joined: true, ..Self::default() }
     }
 
-    /// Marks the point and appends the reason.
     #[must_use]
     pub fn marked(self, look: Look, why: &str) -> Self {
         let text = format!("{}; {why}", self.text);
@@ -361,7 +360,6 @@ impl Figure {
         [1, 0]
     }
 
-    /// Smallest and largest place along the axis.
     pub fn extent_along(&self) -> Option<[f64; 2]> {
         let points = self.points().flat_map(|point| point.ends()[0]);
         let spans = self.spans.iter().flat_map(|span| [span.from, span.to]);
@@ -385,7 +383,6 @@ fn extent(values: impl Iterator<Item = f64>, limits: Option<[f64; 2]>) -> Option
     })
 }
 
-/// Letters of an id.
 const LONGEST_ID: usize = 60;
 
 /// Returns an ID from arbitrary words: other characters than letters and digits become `-`.

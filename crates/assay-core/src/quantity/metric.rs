@@ -142,7 +142,6 @@ pub enum Nature {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Sums and counters of a trial.
     Counts,
     Latencies,
     /// Requests of one class that reached the devices.

@@ -178,7 +178,6 @@ pub struct CapacityOutcome {
     pub shape: CapacityShape,
     /// Bytes of the contiguous writes; fewer than planned if time ran out.
     pub zone_bytes: u64,
-    /// Blocks beyond them that were written.
     pub samples: u64,
     /// Blocks among those that were looked at which had been written twice.
     #[serde(default)]

@@ -27,7 +27,6 @@ const MOST_PARTITIONS: u32 = 128;
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Directories whose settings change each other. Elsewhere a changing value may be a counter.
 const COMPARED: &[&str] = &["sys/vm", "queue", "iosched"];
-/// Errors of settings that have no value.
 const WITHOUT_VALUE: [io::ErrorKind; 4] = [
     io::ErrorKind::NotFound,
     io::ErrorKind::PermissionDenied,

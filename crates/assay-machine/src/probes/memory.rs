@@ -106,7 +106,6 @@ pub struct MemoryReading {
 
 #[derive(Clone, Debug)]
 pub struct MachineMemory {
-    /// Since the start of the machine.
     pub counters: Presence<MemoryCounters>,
     pub levels: Presence<Levels>,
     pub page_bytes: u64,

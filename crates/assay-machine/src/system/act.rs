@@ -30,7 +30,6 @@ pub enum Act {
     Unmount {
         point: PathBuf,
     },
-    /// Creates a new file of zeros.
     CreateFile {
         path: PathBuf,
         bytes: u64,
@@ -44,7 +43,6 @@ pub enum Act {
     MakeSwap {
         path: PathBuf,
     },
-    /// Gives a swap area to the kernel.
     SwapOn {
         path: PathBuf,
         priority: u16,
@@ -71,7 +69,6 @@ pub enum Act {
         device: PathBuf,
         file: PathBuf,
     },
-    /// Detaches the file of a loop device.
     DetachLoop {
         device: PathBuf,
     },
@@ -118,7 +115,6 @@ pub enum Act {
         device: PathBuf,
         range: Range<u64>,
     },
-    /// Discards a range of an unused device.
     Discard {
         device: PathBuf,
         range: Range<u64>,

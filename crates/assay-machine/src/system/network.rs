@@ -132,7 +132,6 @@ pub struct Shaped {
     pub namespace: Option<String>,
     pub interface: String,
     pub shaper: Shaper,
-    /// The rate that shares are of.
     pub base: Option<BitRate>,
 }
 

@@ -35,7 +35,6 @@ pub struct PlaceLayer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceKind {
-    /// Shares the processor's own time.
     Hypervisor,
     Emulator,
     /// The same kernel, seen through name spaces.

@@ -17,7 +17,6 @@ const EDGE: f64 = 8.0;
 pub(super) const NAMES: f64 = 250.0;
 /// Maximum length of a slanted name below a plot.
 pub(super) const ASLANT: f64 = 150.0;
-/// How much wider bold letters are.
 pub(super) const BOLD: f64 = 1.15;
 /// Width of a legend key, without its name.
 const SWATCH: f64 = 26.0;

@@ -50,7 +50,6 @@ impl<'a> Ruler<'a> {
         if self.axis.from_zero { self.at(0.0) } else { self.px[0] }
     }
 
-    /// Pixels from one name to the next.
     pub fn slot(&self) -> f64 {
         (self.px[1] - self.px[0]).abs() / (self.domain[1] - self.domain[0])
     }

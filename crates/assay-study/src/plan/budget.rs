@@ -80,7 +80,6 @@ fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
 
 pub struct Turns<'a> {
     pub rules: order::Rules,
-    /// What is visited at one go.
     pub groups: &'a [Vec<usize>],
     pub replicates: u32,
 }

@@ -29,7 +29,6 @@ pub const SCREEN: &str = "screen.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
     pub format: String,
-    /// Version of the tool that imported.
     pub assay: String,
     pub importer: String,
     /// Name that the file had, without its directories.

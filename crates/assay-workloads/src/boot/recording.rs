@@ -64,7 +64,6 @@ impl BootSpec {
         Ok(RecordList { records, older: told.older, faults: told.faults, is_own: told.is_own })
     }
 
-    /// Reads the boot in progress.
     pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
         let mut boot = source::this(system, self.until_unit.as_deref())?;
         Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));

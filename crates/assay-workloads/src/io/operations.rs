@@ -7,7 +7,6 @@ use super::{Content, Duplicates, IoSpec, Mix, WriteSync};
 use crate::place::Offer;
 use crate::workload::{Complaints, InStudy};
 
-/// Trims and zeroing go by these.
 const SECTOR: u64 = 512;
 
 /// Rejects duplicates if no arm writes any blocks.

@@ -27,7 +27,6 @@ pub struct WorkloadCommand {
     pub setup: Vec<String>,
     /// Unquoted words, the program first.
     pub command: Vec<String>,
-    /// What the command does differently.
     pub notes: Vec<String>,
 }
 

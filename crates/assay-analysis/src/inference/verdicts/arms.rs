@@ -32,7 +32,6 @@ pub(super) struct Runs<'a> {
     pub trust: Option<Trust>,
     pub trials: &'a [TrialValue],
     pub first: Replicates,
-    /// Repeats by the replicate that they repeat.
     pub repeats: BTreeMap<u32, Vec<(u32, ArmTrial)>>,
 }
 

@@ -24,7 +24,6 @@ pub(super) static ABOUT: About = About {
            Equivalence requires equal rates: the CI of the rate ratio is within the margin.",
 };
 
-/// Rates at which a class is served.
 const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
 /// Default margin for equal loads.
 const LIKE: f64 = 0.05;

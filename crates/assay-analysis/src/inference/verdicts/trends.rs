@@ -42,7 +42,6 @@ fn numbers(factor: &Factor) -> Option<Vec<f64>> {
     levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
 }
 
-/// Combinations of the other factors' levels.
 pub(super) fn contexts(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
     let without = |runs: &Runs<'_>| {
         let mut arm = runs.arm.clone();

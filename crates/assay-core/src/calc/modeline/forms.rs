@@ -13,7 +13,6 @@ pub struct Forms {
     pub sway: String,
     /// A line in an `output` section of niri.
     pub niri: String,
-    /// A word of the kernel's command line.
     pub kernel: String,
     pub remarks: Vec<String>,
 }

@@ -15,7 +15,6 @@ const MEASURED: &str = include_str!("../../../reference/md.csv");
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     Published,
-    /// The steps that the article lists.
     AsListed,
     Computed,
     Measured,

@@ -490,7 +490,6 @@ fn mentions(value: &DeValue<'_>, text: &str) -> bool {
     }
 }
 
-/// Reads one entry of a list.
 fn entry(field: &Field, item: &DeValue<'_>) -> Result<Value, Complaint> {
     match &field.form {
         Form::Rising { least, most } => scalar::whole(field, *least..=*most, item),
