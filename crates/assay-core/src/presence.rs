@@ -30,7 +30,6 @@ impl<T> Presence<T> {
         }
     }
 
-    /// The same with the value changed.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Presence<U> {
         match self {
             Self::Present(value) => Presence::Present(change(value)),

@@ -99,7 +99,6 @@ struct Flight {
     intended: u64,
 }
 
-/// What operations of each class begin with.
 const BEGINS: [Move; Class::ALL.len()] =
     [Move::Read, Move::Write, Move::Read, Move::Trim, Move::Zero, Move::Sync];
 

@@ -114,7 +114,6 @@ pub(crate) struct ThreadLatencies {
     /// Total traffic; the stamps below give its time.
     pub(crate) totals: Totals,
     pub(crate) samples: Vec<u64>,
-    /// From the first submission to the end of each slice.
     pub(crate) slice_ends_ns: Vec<u64>,
     /// Stamps of the first submission and the last completion.
     pub(crate) first_ns: u64,

@@ -23,7 +23,6 @@ impl Sizes {
     /// All operations have the size of the job.
     pub const ONE: Self = Self { reads: Vec::new(), writes: Vec::new() };
 
-    /// Every size with its share, of reads and of writes.
     pub(crate) fn all(&self) -> impl Iterator<Item = &SizeShare> {
         self.reads.iter().chain(&self.writes)
     }

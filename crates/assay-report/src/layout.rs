@@ -7,7 +7,6 @@ pub(super) fn width_of(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Lines as one text, each with its line feed.
 pub(super) fn text_of(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
@@ -24,7 +23,6 @@ const UNITS: [&str; 15] = [
     "h",
 ];
 
-/// The text with each unit glued to the number before it.
 fn units_glued(text: &str) -> String {
     let mut glued = String::with_capacity(text.len());
     let mut before: Option<&str> = None;

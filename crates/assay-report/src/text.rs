@@ -299,7 +299,6 @@ fn remark(remark: &Remark) -> String {
     format!("{}: {}{rows}", remark.rule, remark.text)
 }
 
-/// Rows with a value in one of these columns.
 fn with_values<'a>(rows: &[&'a Row], columns: &[usize]) -> Vec<&'a Row> {
     let has_value = |row: &Row| {
         let mut cells = columns.iter().filter_map(|index| row.cells.get(*index));

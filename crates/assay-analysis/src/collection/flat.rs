@@ -17,7 +17,6 @@ pub struct Flat {
     pub device: String,
     pub capacity_gb: Option<f64>,
     pub claimed: String,
-    /// Claims that are reached, and those that are not.
     pub reached: String,
     /// Values in the order and units of [`NUMBERS`].
     pub numbers: [Option<f64>; NUMBERS.len()],

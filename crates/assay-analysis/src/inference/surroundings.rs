@@ -155,7 +155,6 @@ fn tells(evidence: &Evidence) -> bool {
         && is_not_recorded(&evidence.energy))
 }
 
-/// Ticks of each processor over all trials.
 fn processors(all: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
     let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
     for one in all.iter().filter_map(|evidence| evidence.load.value()).flatten() {

@@ -38,7 +38,6 @@ pub struct Analysis<'a> {
 /// Data to store per row.
 #[derive(Default)]
 struct OfRows<'a> {
-    /// Rows without their trials.
     rows: Vec<WorkloadTrials<'a>>,
     series: Vec<Series>,
     /// The series of the classes of a replayed load.

@@ -27,7 +27,6 @@ pub struct Memmap {
     pub frame_buffers: Vec<FrameBuffer>,
     pub frame_buffer_bytes: u64,
     pub regions: Vec<Region>,
-    /// Bytes of the regions, each counted once.
     pub region_bytes: u64,
     /// Gaps between regions, and after the last one if the memory size is known.
     pub gaps: Vec<Region>,

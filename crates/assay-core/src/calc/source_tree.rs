@@ -9,7 +9,6 @@ const OF_A_MODULE: u64 = 8;
 /// Functions per file, without the one that calls them.
 const FUNCTIONS: usize = 12;
 
-/// A file of a tree: its path and its text.
 pub type TreeFile = (String, String);
 
 /// Returns a tree with `count` C files, plus the main program.

@@ -15,7 +15,6 @@ const GENERATOR_MOST: u64 = 4 << 30;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Memory of the machine in bytes.
     pub memory_bytes: u64,
     /// Bytes stored per byte that they take.
     pub ratio: f64,
@@ -34,7 +33,6 @@ pub enum ZramSize {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Zram {
-    /// Memory of the machine in bytes.
     pub memory_bytes: u64,
     /// Bytes stored per byte that they take; assumed, not measured.
     pub ratio: f64,

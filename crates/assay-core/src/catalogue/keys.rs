@@ -29,7 +29,6 @@ pub enum Need {
 }
 
 pub enum Form {
-    /// Text that is not empty.
     Text,
     /// Lower-case letters, digits and `-`.
     Name,

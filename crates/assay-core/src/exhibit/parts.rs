@@ -11,7 +11,6 @@ const WIDE: f64 = 30.0;
 /// Maximum axis length of a bar chart, relative to its longest bar.
 pub const BEYOND: f64 = 1.6;
 
-/// Rows of a lying figure as they are gathered.
 #[derive(Default)]
 pub struct FigureRows(Vec<Slot>);
 
@@ -91,7 +90,6 @@ pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
 const MOST_POINTS: usize = 80;
 const MERGED_POINTS: usize = 40;
 
-/// How many trials share a point.
 pub fn trials_per_point(trials: usize) -> usize {
     if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }

@@ -126,7 +126,6 @@ struct LoadChange {
     base: RateEstimate,
     /// Seconds until the last level begins.
     until: usize,
-    /// Operations until then.
     operations: f64,
 }
 

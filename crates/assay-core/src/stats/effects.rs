@@ -4,7 +4,6 @@
 /// Effects with less than this share of their own information left are aliased with others.
 const NOT_TOLD_APART: f64 = 1e-9;
 
-/// Effects that were fitted, in the unit of the values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedEffects {
     /// One effect per level, in the unit of the values.

@@ -76,7 +76,6 @@ fn outside(sorted: &[f64], sum: f64, least: f64) -> usize {
     if least <= 0.0 { sorted.len() } else { sorted.len() - not_above + below }
 }
 
-/// Sums of the values under all choices of signs.
 fn signed_sums(values: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
     for value in values {

@@ -44,7 +44,6 @@ pub fn leave_one_out(values: &[f64]) -> Vec<Sample> {
     before.into_iter().zip(after).map(|(before, after)| before.merged(after).sample()).collect()
 }
 
-/// For each value the moments of all that come before it.
 fn running<'a>(values: impl Iterator<Item = &'a f64>) -> Vec<Moments> {
     let mut so_far = Moments::default();
     values

@@ -42,7 +42,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Bytes of each member per second.
     pub fn bytes_per_s(&self) -> f64 {
         let done = self.after_bytes.saturating_sub(self.before_bytes);
         done as f64 / (self.span_ns as f64 / 1e9)

@@ -62,7 +62,6 @@ pub enum Unit {
     Ticks,
     Millidegrees,
     Joules,
-    /// A word, or yes or no.
     Word,
 }
 

@@ -7,7 +7,6 @@ use super::System;
 
 /// What the lock of a study begins with: its process id follows. Nobody else wants it.
 pub const STUDY: &str = "study-";
-/// What the kernel shows of a lock begins with this.
 pub const SHOWN: &str = "assay-lock-";
 const SOCKETS: &str = "/proc/net/unix";
 

@@ -11,7 +11,6 @@ use super::{System, devices};
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
     Nothing,
-    /// Memory does; which, in words.
     Memory(String),
     /// Whose memory may is out of sight; why, in words.
     Unseen(String),

@@ -118,7 +118,6 @@ pub fn plain_id(text: &str) -> Option<String> {
     fine.then(|| plain.to_ascii_lowercase())
 }
 
-/// The id of the boot that this machine runs in.
 pub fn boot_id(system: &dyn System) -> Outcome<String> {
     let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
     let text =

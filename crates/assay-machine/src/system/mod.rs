@@ -118,7 +118,6 @@ pub enum Caching {
 /// Alignment that direct I/O on an open file needs, from statx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectAlignment {
-    /// Bytes that buffers in memory are aligned to.
     pub memory_bytes: u32,
     /// Alignment of offsets and lengths in bytes; 0 if direct I/O is unavailable.
     pub offset_bytes: u32,
@@ -444,7 +443,6 @@ pub trait System: Sync {
         devices: &[DeviceNumber],
         means: TraceMeans,
     ) -> io::Result<Box<dyn BlockTracer>>;
-    /// Follows the kernel's log from its end on.
     fn follow_kernel_log(&self) -> io::Result<KernelLog>;
     /// New records of a followed log since the last call, in the format of `/dev/kmsg`.
     fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>>;

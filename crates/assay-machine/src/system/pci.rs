@@ -9,7 +9,6 @@ use super::System;
 /// Paths of the database in distributions (packages pci.ids, hwdata).
 const DATABASES: [&str; 3] =
     ["/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids", "/usr/share/pci.ids"];
-/// The same, packed: this is not read.
 const PACKED: [&str; 2] = ["/usr/share/misc/pci.ids.gz", "/usr/share/hwdata/pci.ids.gz"];
 
 #[derive(Debug)]

@@ -72,7 +72,6 @@ pub struct MemoryCard {
     pub made: Presence<String>,
 }
 
-/// What versions before this one did not ask.
 const NOT_ASKED: &str = "not recorded by the Assay version that ran the study";
 
 fn not_asked<T>() -> Presence<T> {
@@ -165,7 +164,6 @@ pub struct Site {
     pub mount: Presence<Mount>,
     /// Mounts followed below the first one (overlay's upper directory, a FUSE program's source).
     pub followed: Vec<Mount>,
-    /// Device number of the file system, or of the device that the target is.
     pub device: DeviceNumber,
     pub backing: Backing,
     /// Why the layers below are unknown or incomplete.

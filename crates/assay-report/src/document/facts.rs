@@ -59,7 +59,6 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
     facts
 }
 
-/// A target in one line: for a study of several.
 pub(super) fn target_line(target: &TargetFacts) -> String {
     let own = [target.name.clone(), drive(target), target.filesystem.clone()];
     let told: Vec<String> = own.into_iter().filter(|word| !word.is_empty()).collect();

@@ -82,7 +82,6 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
     case(suite, &name, &properties(&of_numbers(row, findings)), &ended)
 }
 
-/// The numbers of a row, with their units.
 fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
     let surely =
         if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };

@@ -31,7 +31,6 @@ pub fn trials_name(id: &str) -> String {
     format!("{FOLDER}/{id}.every-trial.csv")
 }
 
-/// Returns the index of a site.
 pub fn index(entries: &[SiteEntry]) -> String {
     let unreadable = entries.iter().filter(|entry| entry.listed.is_err()).count() as u64;
     let heads = html! {

@@ -43,7 +43,6 @@ fn names_factors() -> Value {
     json!({ "properties": { "workload": { "contains": { "anyOf": some } } } })
 }
 
-/// Factors that there are without that.
 fn known_factors() -> Value {
     json!({ "propertyNames": { "anyOf": [
         { "enum": super::text::reader::factor_names() },

@@ -14,7 +14,6 @@ use super::text::mistakes::{Mistakes, ValuePlaces};
 
 type Levels = BTreeMap<String, String>;
 
-/// Combinations up to which constraints are tried one by one.
 pub const MOST_TRIED: usize = 20_000;
 
 const LIKE: &str =

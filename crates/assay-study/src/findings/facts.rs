@@ -51,7 +51,6 @@ impl Findings {
         Self { format: FORMAT.to_owned(), study, environment, ..Self::default() }
     }
 
-    /// How a workload was run under an arm.
     pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
         self.workloads.iter().find(|one| one.name == name && one.configuration == *arm)
     }

@@ -95,7 +95,6 @@ impl Findings {
         self.comparisons.iter().find(|one| one.id == id)
     }
 
-    /// The metric of a comparison or an effect, by its id.
     pub fn metric_of(&self, id: &str) -> Option<MetricRef> {
         if let Some(found) = self.comparison(id) {
             return Some(MetricRef::new(&found.workload, &found.metric));

@@ -92,7 +92,6 @@ impl Names {
         self.arm_without(arm, "")
     }
 
-    /// The same without one factor.
     pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
         let told = self.varied.iter().filter(|name| *name != without);
         let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));

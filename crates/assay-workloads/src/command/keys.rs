@@ -13,7 +13,6 @@ use crate::workload::WorkloadSpec as _;
 
 const MOST_RUNS: u64 = 1_000_000;
 
-/// C files of a tree at most, and jobs.
 const MOST_C_FILES: u64 = 20_000;
 const MOST_JOBS: u64 = 10_000;
 

@@ -35,7 +35,6 @@ impl Revision {
     }
 }
 
-/// The directory for a commit's tree, unique for repository, line and commit.
 pub fn tree_name(repository: &str, build: Option<&str>, commit: &str) -> String {
     // A path or a line contains no null byte.
     let parts = [repository, build.unwrap_or_default(), commit].join("\0");

@@ -16,7 +16,6 @@ use assay_workloads::{ManualCommand, ManualRun};
 /// Name of the file that the lines use in a directory.
 const FILE: &str = "assay-explain.fio";
 
-/// The command line of a workload in one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkloadCommand {
     pub workload: String,

@@ -213,7 +213,6 @@ impl<'a> Neighbours<'a> {
         self.at.get(&order).copied()
     }
 
-    /// Place in a question of each arm, by its number.
     fn places(&self, question: &Question<'a>) -> Vec<Option<usize>> {
         let mut places = vec![None; self.arms.len()];
         for (place, runs) in question.arms.iter().enumerate() {

@@ -4,7 +4,6 @@ use super::arms::{ArmTrial, Runs};
 
 /// Pairs of one comparison, as differences arm - baseline on the scale of comparison.
 pub(super) struct Pairs {
-    /// Undisturbed pairs: what the verdict rests on.
     pub undisturbed: Vec<ReplicatePair>,
     pub all: Vec<f64>,
 }
@@ -95,7 +94,6 @@ fn undisturbed(one: &ArmTrial, other: &ArmTrial) -> bool {
     !one.disturbed && !other.disturbed
 }
 
-/// Pairs that were run again for a replicate: both in the same repeat.
 fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(ArmTrial, ArmTrial)> {
     let of = |runs: &Runs<'_>| runs.repeats.get(&replicate).cloned().unwrap_or_default();
     let others = of(arm);

@@ -143,7 +143,6 @@ impl<'q, 'a> Curve<'q, 'a> {
         })
     }
 
-    /// Each level against the best one: more is better.
     fn against(&self, best: usize, bound: &ErrorBound) -> Vec<TrendLevel> {
         let sign = self.question.better.sign();
         let level = |(at, runs): (usize, &&Runs<'_>)| {

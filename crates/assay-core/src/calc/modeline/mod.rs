@@ -64,9 +64,7 @@ pub struct Figures {
     pub active_percent: f64,
     pub blank_pixels: u32,
     pub blank_lines: u32,
-    /// Pixels of a line in all.
     pub total_pixels: u32,
-    /// Lines of a field in all.
     pub total_lines: u32,
 }
 

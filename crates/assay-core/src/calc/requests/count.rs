@@ -153,7 +153,6 @@ impl ClassCount {
         }
     }
 
-    /// How many units were touched for the first time.
     fn touch(&mut self, offset: u64, bytes: u64, unit_bytes: u64) -> u64 {
         let (first, last) =
             (offset / unit_bytes, offset.saturating_add(bytes.max(1) - 1) / unit_bytes);

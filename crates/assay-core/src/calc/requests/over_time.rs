@@ -27,7 +27,6 @@ impl Default for OverTime {
 }
 
 impl OverTime {
-    /// Adds an amount to the step of a moment.
     pub fn add(&mut self, at_ns: u64, amount: u64) {
         self.put(at_ns, amount, u64::saturating_add);
     }

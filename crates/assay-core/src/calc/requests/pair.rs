@@ -39,7 +39,6 @@ pub struct GatheredSides {
 #[derive(Clone, Debug, Default)]
 struct Gathered {
     side: TraceSide,
-    /// Where the one before it ended.
     end: Option<u64>,
     behind: Option<OverTime>,
 }

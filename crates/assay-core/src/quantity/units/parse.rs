@@ -131,7 +131,6 @@ impl Number<'_> {
     }
 }
 
-/// Divides a text into its number and its unit.
 fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), UnitError> {
     let text = text.trim();
     let example = if offer[0] == "%" { "10%".to_owned() } else { format!("10 {}", offer[0]) };

@@ -108,7 +108,6 @@ fn elsewhere(word: &str) -> String {
 const NOT_MOUNTED_WITH: &str = "bind device helper journal_dev journal_path logdev loop move offset private rbind remount rprivate \
      rshared rslave rtdev runbindable shared sizelimit slave source uhelper unbindable";
 
-/// What may not be among the options of a mount.
 pub(super) fn mount_fault(options: &str) -> Option<String> {
     options.split(',').filter(|option| !option.is_empty()).find_map(|option| {
         let key = option.split('=').next().unwrap_or_default();

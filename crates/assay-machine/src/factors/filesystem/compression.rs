@@ -63,7 +63,6 @@ pub(super) fn option(level: &str) -> Option<String> {
     (level != NONE).then(|| format!("compress-force={}", full(level)))
 }
 
-/// Why a file system cannot have a level with these options of its mount.
 pub(super) fn fault(kind: &FileSystem, level: &str, mount_options: &str) -> Option<String> {
     if level != NONE && kind.name != BTRFS {
         let name = kind.name;

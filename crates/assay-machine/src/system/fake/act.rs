@@ -454,7 +454,6 @@ impl FakeState {
         Ok(())
     }
 
-    /// Bytes of a device, from its place in sysfs.
     pub(super) fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
         let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
         sectors.parse::<u64>().unwrap_or(0) * 512

@@ -155,7 +155,6 @@ pub fn session_of(bytes: &[u8]) -> Option<u64> {
     (bytes.len() == DATAGRAM).then(|| number(&bytes[..8]))
 }
 
-/// The number of a datagram that was signed with this key.
 pub fn read_datagram(key: &Digest, side: Side, bytes: &[u8]) -> Option<u64> {
     let session = session_of(bytes)?;
     let told = number(&bytes[8..16]);

@@ -200,7 +200,6 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-/// Start durations of units, the slowest first, and units that were still starting.
 fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<StartedUnit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();
