@@ -299,7 +299,7 @@ impl<'a, E: Engine<'a>> DriveLoop<E> {
     #[inline(always)]
     fn next(&mut self) -> Flight {
         if let Some(script) = &mut self.script {
-            return Flight::of(*script.next());
+            return Flight::from_step(*script.next());
         }
         let class = self.classes.next();
         Flight::new(class, self.walk.next(class))

@@ -106,10 +106,22 @@ pub(crate) struct Starts {
 
 enum Gaps {
     /// Arrival `index` of the one clock, and every `step`-th after it.
-    Fixed { index: u64, step: u64, rate: u64 },
+    Fixed {
+        index: u64,
+        step: u64,
+        rate: u64,
+    },
     /// Draws by index; the sum in nanoseconds includes fractions, so no time is lost.
-    Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
-    Recorded { track: Arc<Track>, index: usize },
+    Poisson {
+        key: u64,
+        drawn: u64,
+        at_ns: f64,
+        mean_ns: f64,
+    },
+    Recorded {
+        track: Arc<Track>,
+        index: usize,
+    },
 }
 
 impl Gaps {

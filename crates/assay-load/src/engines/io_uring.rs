@@ -296,7 +296,7 @@ impl IoUring<'_> {
             let slot = &mut self.slots[request.slot as usize];
             assert!(slot.pending == 0, "slot {} is in flight", request.slot);
             if self.discards_alone && request.way == Move::Trim {
-                *slot = Slot::default();
+                *slot = UringSlot::default();
                 let result = discarded(self.clearing, self.file, request);
                 self.ready.push(Completion { slot: request.slot, result });
                 continue;

@@ -185,7 +185,7 @@ pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
             let path = folder.join(&place);
             let read = || {
                 let row = row(system, &path, &name).map_err(Failure::mistake)?;
-                Ok(Flat::of(&place, &row))
+                Ok(Flat::new(&place, &row))
             };
             let stamp = cache::stamp(system, [&path]);
             if let Err(failure) = cache.add(name.clone(), stamp, read) {
@@ -197,7 +197,7 @@ pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
             }
         }
     }
-    let published = first().map(|(file, row)| Flat::of(&file, &row));
+    let published = first().map(|(file, row)| Flat::new(&file, &row));
     Ok(Index { rows: published.chain(cache.keep()).collect(), refused, refused_in_all })
 }
 

@@ -170,7 +170,7 @@ pub enum Undo {
     Array {
         device: String,
         name: String,
-        members: Vec<Member>,
+        members: Vec<MemberMark>,
     },
     /// Removes a network namespace that Assay made, with everything in it.
     NetworkSpace {
