@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::build;
 use crate::lab::kills::hands::impatient;
-use crate::lab::kills::{self, Kills};
+use crate::lab::kills::{KillPlan, kill};
 use crate::lab::{Done, is_root};
 
 /// The moments are drawn from these.
@@ -28,34 +28,37 @@ const SUBJECTS: [(&str, Kill); 5] = [
 
 #[derive(Args)]
 pub struct KillsOptions {
-    /// Subject: settings, memory, network, stacks or names
-    #[arg(long, value_name = "SUBJECT", default_value = SUBJECTS[0].0)]
-    only: String,
-    #[arg(long, default_value_t = 200)]
+    /// Suites to run; an unknown name lists all
+    #[arg(long, value_name = "SUITE", default_values = ["settings", "race", "durability", "fleet", "stacks"])]
+    only: Vec<String>,
+    /// Kills per suite
+    #[arg(long, default_value_t = 50)]
     count: u32,
     /// Program to test [default: a release build]
     #[arg(long)]
     program: Option<PathBuf>,
 }
 
-/// Kills and recovers, and prints what it observed.
+/// Kills and recovers, and prints the rows of docs/data/kills.csv.
 pub fn run(options: &KillsOptions) -> Done<bool> {
     let KillsOptions { only, count, program } = options;
-    let subject = SUBJECTS.iter().find(|(name, _)| name == only);
-    let (_, kill) = subject.ok_or_else(|| {
-        let names = SUBJECTS.map(|(name, _)| name).join(", ");
-        format!("--only {only}: unknown; use one of {names}")
-    })?;
     let program = start(program.as_deref())?;
-    let kills = kill(&program, *count, KILLS_SEED, &mut |line: &str| println!("{line}"))?;
-    print_counts(&[
-        ("runs killed before their end", Some(kills.killed)),
-        ("runs that ended before the kill", Some(kills.ended)),
-        ("kills after which something had to be restored", Some(kills.put_back)),
-        ("restored items", Some(kills.things)),
-        ("finished trials, all still stored", kills.trials),
-        ("studies resumed and completed", kills.resumed),
-    ]);
+    for suite in only {
+        let log = &mut |line: &str| println!("{line}");
+        let plan = KillPlan { program: &program, count: *count, seed: KILLS_SEED, log };
+        let kills = kill(suite, plan)?;
+        print_counts(
+            suite,
+            &[
+                ("runs killed before their end", kills.killed),
+                ("runs that ended before the kill", kills.ended),
+                ("kills after which something had to be restored", kills.restored),
+                ("restored items", kills.items),
+                ("\"finished trials, all still stored\"", kills.trials),
+                ("studies resumed and completed", kills.resumed),
+            ],
+        );
+    }
     Ok(true)
 }
 
@@ -63,14 +66,17 @@ pub fn run(options: &KillsOptions) -> Done<bool> {
 pub fn run_signals(count: u32) -> Done<bool> {
     let program = start(None)?;
     let endings = impatient(&program, count, SIGNALS_SEED, &mut |line: &str| println!("{line}"))?;
-    print_counts(&[
-        ("ended before the first signal", Some(endings.by_itself)),
-        ("signaled after the last trial, complete result", Some(endings.too_late)),
-        ("signaled, everything restored at exit", Some(endings.asked)),
-        ("ended at once by a third signal, restored by `assay restore`", Some(endings.at_once)),
-        ("killed, restored by `assay restore`", Some(endings.killed)),
-        ("of the last two, runs with something to restore", Some(endings.put_back)),
-    ]);
+    print_counts(
+        "signals",
+        &[
+            ("ended before the first signal", endings.by_itself),
+            ("\"signaled after the last trial, complete result\"", endings.too_late),
+            ("\"signaled, everything restored at exit\"", endings.asked),
+            ("\"ended at once by a third signal, restored by assay restore\"", endings.at_once),
+            ("\"killed, restored by assay restore\"", endings.killed),
+            ("\"of the last two, runs with something to restore\"", endings.restored),
+        ],
+    );
     Ok(true)
 }
 
@@ -82,10 +88,8 @@ fn start(program: Option<&Path>) -> Done<PathBuf> {
     build::program(program)
 }
 
-fn print_counts(rows: &[(&str, Option<u32>)]) {
-    for (what, count) in rows {
-        if let Some(count) = count {
-            println!("{what}: {count}");
-        }
+fn print_counts(suite: &str, rows: &[(&str, u32)]) {
+    for (outcome, count) in rows {
+        println!("{suite},{outcome},{count}");
     }
 }

@@ -1,11 +1,11 @@
-//! A study that changes the machine, killed at random moments: afterwards `assay restore` must put
-//! everything back, and no finished trial may be lost.
+//! Studies that change the machine, killed at random moments: afterwards `assay restore` must restore everything, and no
+//! finished trial may be lost.
 
 pub mod hands;
-pub mod memory;
-pub mod network;
+mod memory;
+mod network;
 mod rounds;
-pub mod stacks;
+mod stacks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,33 +13,75 @@ use std::time::Duration;
 
 use crate::process::Assay;
 use crate::{Done, LoopDevice, Scratch, call, create_image};
+use rounds::Victim;
 
-/// No run and no recovery takes longer.
+/// No run and no restore takes longer.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Device settings that the study changes, with unusual values.
 const SETTINGS: [(&str, &str); 3] =
     [("scheduler", "mq-deadline"), ("read_ahead_kb", "192"), ("nr_requests", "96")];
 
-/// Four factors that change the machine: a scheduler, read-ahead, file systems, mount options.
-const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "Killed at any moment"
-replicates = 2
-margin     = "5%"
-aa_control    = false
-area       = { size = "16 MiB", START }
+/// How to kill runs of a program.
+pub struct KillPlan<'a> {
+    pub program: &'a Path,
+    pub count: u32,
+    /// The moments are drawn from this.
+    pub seed: u64,
+    /// Receives a line per kill.
+    pub log: &'a mut dyn FnMut(&str),
+}
 
+/// An error says what remained.
+type Kill = fn(KillPlan<'_>) -> Done<Kills>;
+
+const SUITES: [(&str, Kill); 8] = [
+    ("settings", |plan| on_site(SETTINGS_STUDY, plan)),
+    ("race", |plan| on_site(RACE_STUDY, plan)),
+    ("durability", |plan| on_site(DURABILITY_STUDY, plan)),
+    ("fleet", |plan| stacks::kill_studies(&stacks::OF_FLEET, stacks::HOSTS, plan)),
+    ("memory", memory::kill),
+    ("network", network::kill),
+    ("stacks", stacks::kill),
+    ("names", |plan| stacks::kill_studies(&stacks::REUSED_NAMES, 1, plan)),
+];
+
+/// Four factors that change the machine: a scheduler, read-ahead, filesystems, mount options.
+const SETTINGS_STUDY: &str = r#"
+replicates = 2
 [factors]
 filesystem    = ["ext4", "ext2"]
 mount_options = ["defaults", "noatime"]
 read_ahead    = ["0 KiB", "1 MiB"]
 scheduler     = ["none", "bfq"]
-
 [[workload]]
 name = "random-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
+/// Drops configurations after the third replicate.
+const RACE_STUDY: &str = r#"
+replicates = 5
+stop       = { rule = "best" }
+[factors]
+filesystem = ["ext4"]
+read_ahead = ["0 KiB", "1 MiB"]
+scheduler  = ["none", "bfq"]
+[[workload]]
+name = "sequential-read"
+io   = { pattern = "sequential", mix = "read", block_size = "4 KiB", direct = false, runtime = "20 ms" }
+"#;
+
+const DURABILITY_STUDY: &str = r#"
+replicates = 2
+[factors]
+filesystem = ["ext4", "ext2"]
+scheduler  = ["none", "bfq"]
+[[workload]]
+name       = "log"
+durability = { writer = "log", acknowledged_writes = 40, crash_points = 20 }
+"#;
+
+/// Counts over all runs of a suite.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kills {
     pub killed: u32,
@@ -67,23 +109,14 @@ pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
     rounds::cleared(&site.assay, site.killed(count, seed, tell))
 }
 
-impl Site {
-    fn killed(&self, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
-        let before = self.condition()?;
-        let mut draws = Draws(seed | 1);
-        let mut kills = Kills { trials: Some(0), resumed: Some(0), ..Kills::default() };
-        let whole = self.whole_run()?;
-        tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
-        for number in 1..=count {
-            // Now and then after the end: that moment must be harmless too.
-            let after = whole.mul_f64(draws.share() * 1.02);
-            let line = self.one(number, after, &before, &mut kills).map_err(|error| {
-                format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
-            })?;
-            tell(&format!("{number:3}: {line}"));
-        }
-        Ok(kills)
-    }
+/// Writes a study file and returns its path.
+fn write_study(scratch: &Scratch, name: &str, text: &str) -> Done<String> {
+    let path = scratch.path().join(format!("{name}.toml"));
+    let head = format!(
+        "format = \"assay-study/1\"\ntitle = \"{name}, killed at any moment\"\nmargin = \"5%\"\naa_control = false\n"
+    );
+    fs::write(&path, format!("{head}{text}")).map_err(|error| error.to_string())?;
+    Ok(path.display().to_string())
 }
 
 impl Site {
@@ -94,15 +127,10 @@ impl Site {
         create_image(&image, 128)?;
         let device = LoopDevice::over_with_partitions(image)?;
         let site = Self { assay: Assay::new(program, &home), device, scratch };
-        site.set_settings()?;
+        for (name, value) in SETTINGS {
+            fs::write(site.setting(name), value).map_err(|error| format!("{name}: {error}"))?;
+        }
         Ok(site)
-    }
-
-    fn set_settings(&self) -> Done<()> {
-        SETTINGS.iter().try_for_each(|(name, value)| {
-            let path = self.setting(name);
-            fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()))
-        })
     }
 
     fn setting(&self, name: &str) -> PathBuf {

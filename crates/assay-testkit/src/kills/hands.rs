@@ -1,11 +1,12 @@
 //! Impatient users: every study that changes the machine, ended by one to three signals, half of them within a tenth of
 //! a second, others up to two seconds apart, including `kill -9`. Each ending must have the documented effect.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Draws, LIMIT, Site, rounds};
-use crate::process::Running;
+use crate::process::{Assay, Running};
 use crate::{Done, turn};
 
 /// The shipped studies that change something, with options that shorten them.
@@ -46,7 +47,7 @@ pub struct Endings {
     /// Ended by `kill -9`.
     pub killed: u32,
     /// After which `assay restore` had something to do.
-    pub put_back: u32,
+    pub restored: u32,
 }
 
 /// One signal: how long after the one before, and its name.
@@ -60,7 +61,8 @@ pub fn impatient(
     mut tell: impl FnMut(&str),
 ) -> Done<Endings> {
     let site = Site::new(program)?;
-    rounds::cleared(&site.assay, ended(&site, count, seed, &mut tell))
+    let outcome = ended(&site, count, seed, &mut tell);
+    rounds::cleared(std::slice::from_ref(&site.assay), outcome)
 }
 
 fn ended(site: &Site, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Endings> {
@@ -113,7 +115,7 @@ fn one(
 ) -> Done<String> {
     let words = ["run", study, "--scratch", "--quick", "--replicates", "2", "--quiet"];
     let words: Vec<&str> = words.iter().chain(how).copied().collect();
-    let known = site.results()?;
+    let known = rounds::results(&site.assay);
     let mut running = site.assay.start(&words)?;
     let sent = send(&mut running, signals)?;
     let ended = running.end(LIMIT)?;
@@ -121,7 +123,7 @@ fn one(
     let named = ended.stderr.contains("run assay restore");
     match ended.code {
         0 if sent.is_empty() => endings.by_itself += 1,
-        0 if site.is_complete(&known)? => endings.too_late += 1,
+        0 if is_complete(&site.assay, &known)? => endings.too_late += 1,
         INTERRUPTED if !sent.is_empty() => endings.asked += 1,
         NOT_RESTORED if sent.len() == 3 && !killed && named => endings.at_once += 1,
         KILLED if killed => endings.killed += 1,
@@ -130,11 +132,21 @@ fn one(
     let mut rest = "nothing left".to_owned();
     if [NOT_RESTORED, KILLED].contains(&ended.code) {
         let things = rounds::restore(&site.assay)?;
-        endings.put_back += u32::from(things > 0);
+        endings.restored += u32::from(things > 0);
         rest = format!("{things} put back by restore");
     }
     rounds::is_as(&site.condition()?, before)?;
     Ok(format!("exit {}, {rest}", ended.code))
+}
+
+/// Whether the new result holds every trial of its plan.
+fn is_complete(assay: &Assay, known: &[PathBuf]) -> Done<bool> {
+    let result = rounds::results(assay).into_iter().find(|path| !known.contains(path));
+    let Some(result) = result else { return Ok(false) };
+    let Some(trials) = rounds::finished(&result) else { return Ok(false) };
+    let text = fs::read_to_string(result.join("plan.json")).map_err(|error| error.to_string())?;
+    let plan: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    Ok(plan["trials"].as_array().is_some_and(|planned| trials as usize >= planned.len()))
 }
 
 /// Sends the signals while the program runs; returns the sent ones.

@@ -2,12 +2,12 @@
 //! the directory must be as before.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::rounds::{self, Victim};
-use super::{Kills, kernel_settings, names_in, swap_areas};
+use super::{KillPlan, Kills, kernel_settings, names_in, swap_areas, write_study};
 use crate::process::Assay;
-use crate::{Done, Scratch, turn};
+use crate::{Done, Scratch};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
 /// Directories of control groups with the memory controller, both versions.
@@ -17,11 +17,7 @@ const OWN: [&str; 2] = ["assay-", ".assay-"];
 
 /// All kinds of swap, and a setting; each working set swaps, but is small to spare other processes.
 const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "Killed at any moment"
 replicates = 2
-margin     = "5%"
-aa_control    = false
 baseline   = { swap = "file" }
 
 [factors]
@@ -34,10 +30,18 @@ name  = "pages"
 memory = { memory_limit = "32 MiB", working_set = "150%", compressibility = "50%", runtime = "50 ms", ramp_time = "1 ms" }
 "#;
 
-struct Site {
-    assay: Assay,
-    scratch: Scratch,
-    place: PathBuf,
+pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
+    // Assay refuses a swap file in memory.
+    let scratch = Scratch::on_drive("memory-kills")?;
+    let assay = Assay::new(plan.program, &scratch.folder("home", 0o755, None)?);
+    let target = scratch.folder("target", 0o755, None)?;
+    let study = write_study(&scratch, "memory", STUDY)?;
+    let place = target.display().to_string();
+    // Other tests use this drive at the same time.
+    let words = ["run", &study, &place, "--quiet", "--wait", "2min"].map(str::to_owned);
+    let condition = || Ok(condition(&target, assay.home()));
+    let (hosts, runs) = (vec![assay.clone()], vec![words.to_vec()]);
+    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
 }
 
 /// Kills `count` runs of the program at moments drawn from `seed`; an error names the leftovers.
@@ -63,23 +67,15 @@ impl Site {
         fs::write(&study, STUDY).map_err(|error| error.to_string())?;
         Ok(Self { assay: Assay::new(program, &home), scratch, place })
     }
-
-    fn condition(&self) -> String {
-        let mut lines = swap_areas();
-        for name in ["enabled", "compressor", "max_pool_percent"] {
-            let text = fs::read_to_string(format!("{ZSWAP}/{name}")).unwrap_or_default();
-            lines.push(format!("zswap {name} {}", text.trim()));
-        }
-        let own = |name: &str| OWN.iter().any(|mark| name.starts_with(mark));
-        lines.extend(names_in(Path::new("/sys/block"), |name| name.starts_with("zram")));
-        for folder in GROUPS {
-            lines.extend(groups_below(Path::new(folder), &own));
-        }
-        lines.extend(names_in(&self.place, |_| true));
-        lines.extend(names_in(&self.assay.home().join("journal"), |_| true));
-        lines.extend(kernel_settings());
-        lines.join("\n")
+    let own = |name: &str| OWN.iter().any(|mark| name.starts_with(mark));
+    lines.extend(names_in(Path::new("/sys/block"), |name| name.starts_with("zram")));
+    for folder in GROUPS {
+        lines.extend(groups_below(Path::new(folder), &own));
     }
+    lines.extend(names_in(target, |_| true));
+    lines.extend(names_in(&home.join("journal"), |_| true));
+    lines.extend(kernel_settings());
+    lines.join("\n")
 }
 
 /// Returns the process ID in a group name of the program, or of a concurrent test (`assay_testkit::slow`).

@@ -1,21 +1,14 @@
 //! A network study in namespaces, killed at random moments: afterwards `assay restore` must leave no namespace,
 //! discipline or process.
 
-use std::path::Path;
-
-use super::Kills;
 use super::rounds::{self, Victim};
+use super::{KillPlan, Kills, write_study};
 use crate::process::Assay;
-use crate::{Done, Scratch, call, turn};
+use crate::{Done, Scratch, call};
 
 /// A link with and without shaping; short trials are enough.
 const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "A link, killed at any moment"
 replicates = 3
-margin     = "5%"
-aa_control    = false
-
 [factors]
 shaper = ["none", "80%", "95%"]
 
@@ -29,15 +22,13 @@ pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
     let _turn = turn()?;
     let scratch = Scratch::new("kills-network")?;
     let home = scratch.folder("home", 0o755, None)?;
-    let assay = Assay::new(program, &home);
-    let path = scratch.path().join("study.toml");
-    std::fs::write(&path, STUDY).map_err(|error| error.to_string())?;
-    let words = ["run", &path.display().to_string(), "--quiet"].map(str::to_owned);
-    let victim = Victim { assay: &assay, runs: vec![words.to_vec()], condition: &condition };
-    rounds::kill(&victim, count, seed, tell)
+    let path = write_study(&scratch, "network", STUDY)?;
+    let runs = vec![["run", &path, "--quiet"].map(str::to_owned).to_vec()];
+    let hosts = vec![Assay::new(plan.program, &home)];
+    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
 }
 
-/// Everything that a run may leave of the network, as text.
+/// Name spaces, links, queueing disciplines and mounts.
 fn condition() -> Done<String> {
     let spaces = call("ip", &["netns", "list"])?;
     let links = call("ip", &["-brief", "link", "show"])?;

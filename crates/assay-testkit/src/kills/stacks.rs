@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use super::rounds::{self, Victim};
-use super::{Kills, lines_with, loops_with, names_in, swap_areas};
+use super::{KillPlan, Kills, lines_with, loops_with, names_in, swap_areas, write_study};
+use crate::fleet::{Rank, Ranks};
 use crate::process::Assay;
-use crate::{Done, Scratch, has, kernel_knows, turn};
+use crate::{Done, Scratch, has, kernel_knows};
 
 /// Stacks on this kernel: directories encrypted in two ways, on a zram and on a loop device; a file system on two
 /// devices with compression.
@@ -105,37 +106,24 @@ pub fn kill_named_again(
     seed: u64,
     tell: &mut dyn FnMut(&str),
 ) -> Done<Kills> {
-    if !gives_names_again() {
-        return Err("needs zram and swap".to_owned());
-    }
-    kill_of(&AGAIN, (program, count, seed), tell)
-}
-
-fn kill_of(
-    studies: &[(&str, &str)],
-    (program, count, seed): (&Path, u32, u64),
-    tell: &mut dyn FnMut(&str),
-) -> Done<Kills> {
-    let _turn = turn()?;
     let scratch = Scratch::new("kills-stacks")?;
-    let home = scratch.folder("home", 0o755, None)?;
-    let assay = Assay::new(program, &home);
-    let mut runs = Vec::new();
+    let home = |host: usize| {
+        let folder = scratch.folder(&format!("home-{host}"), 0o755, None)?;
+        Ok(Assay::new(plan.program, &folder))
+    };
+    let hosts = (0..hosts).map(home).collect::<Done<Vec<Assay>>>()?;
+    let (mut runs, mut fleet) = (Vec::new(), None);
     for (name, text) in studies {
-        tell(&format!("{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")));
-        let path = scratch.path().join(format!("{name}.toml"));
-        let whole = format!("{}{text}{WORK}", STUDY.replace("NAME", name));
-        fs::write(&path, whole).map_err(|error| error.to_string())?;
-        let path = path.display().to_string();
+        (plan.log)(&format!("{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let path = write_study(&scratch, name, &format!("{AREA}{text}{WORK}"))?;
+        let rank = |assay: &Assay| Rank { assay: assay.clone(), target: "--wait=2min".to_owned() };
+        let ranks = Ranks::new(Path::new(&path), hosts.iter().map(rank).collect());
+        fleet = Some(ranks).filter(|_| hosts.len() > 1);
         runs.push(["run", &path, "--quiet"].map(str::to_owned).to_vec());
     }
-    let condition = || condition(&home);
-    let victim = Victim { assay: &assay, runs, condition: &condition };
-    rounds::kill(&victim, count, seed, tell)
-}
-
-fn gives_names_again() -> bool {
-    [ZRAM, SWAPS].iter().all(|path| Path::new(path).exists())
+    let condition = || condition(scratch.path());
+    let victim = Victim { hosts, runs, fleet: fleet.as_ref(), condition: &condition };
+    rounds::kill(&victim, plan)
 }
 
 fn studies() -> Done<Vec<(&'static str, &'static str)>> {
@@ -143,8 +131,8 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     if kernel_knows("btrfs") && has("gocryptfs") && has("fusermount3") {
         all.extend(HERE);
     }
-    if gives_names_again() {
-        all.extend(AGAIN);
+    if [ZRAM, SWAPS].iter().all(|path| Path::new(path).exists()) {
+        all.extend(REUSED_NAMES);
     }
     if has("cryptsetup") && has("mdadm") && Path::new("/sys/module/dm_mod").exists() {
         all.extend(WITH_MAPPER);
@@ -158,8 +146,8 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     Ok(all)
 }
 
-fn condition(home: &Path) -> Done<String> {
-    let own = home.display().to_string();
+fn condition(scratch: &Path) -> Done<String> {
+    let own = scratch.display().to_string();
     let mut lines = lines_with("/proc/self/mounts", &own);
     lines.extend(loops_with(&own)?);
     // Device-mapper devices, arrays and zram devices have no identifying name, so all of them count.
@@ -167,14 +155,16 @@ fn condition(home: &Path) -> Done<String> {
     lines.extend(names_in(Path::new("/sys/block"), made));
     lines.extend(names_in(Path::new("/dev/mapper"), |name| name != "control"));
     lines.extend(swap_areas());
-    for folder in ["room", "journal"] {
-        lines.extend(names_in(&home.join(folder), |_| true));
+    for home in names_in(scratch, |name| name.starts_with("home")) {
+        for folder in ["room", "journal"] {
+            lines.extend(names_in(&scratch.join(&home).join(folder), |_| true));
+        }
     }
     lines.extend(serving(&own));
     Ok(lines.join("\n"))
 }
 
-/// Processes of the programs that a run starts, which name a place of ours.
+/// Command lines of processes of these programs that name a path of the test.
 fn serving(own: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -2,29 +2,29 @@
 
 use std::path::Path;
 
+use assay_testkit::call;
 use assay_testkit::home::Home;
+use assay_testkit::kills::{KillPlan, kill};
 use assay_testkit::needs::count;
 use assay_testkit::volume::Filesystem;
-use assay_testkit::{call, kills};
 
 use crate::findings::was_replicated;
-use crate::turn::{LIMIT, Need, require};
+use crate::turn::{LIMIT, Need, has, require};
 
 #[test]
 fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
     // `cargo xtask kills --count 200` does more; docs contain its output.
     let count = count(3, 20);
     let mut lines = Vec::new();
-    let kills = kills::kill(program, count, 20_261_120, &mut |line| lines.push(line.to_owned()));
+    let log = &mut |line: &str| lines.push(line.to_owned());
+    let kills = kill("settings", KillPlan { program, count, seed: 20_261_120, log });
     let kills = kills.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
     assert_eq!(kills.killed + kills.ended, count);
-    assert!(
-        kills.put_back > count / 4 && kills.trials > Some(0),
-        "{kills:?}\n{}",
-        lines.join("\n")
-    );
+    assert!(kills.restored > count / 4 && kills.trials > 0, "{kills:?}\n{}", lines.join("\n"));
 }
 
 const STUDY: &str = r#"

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use assay_testkit::Scratch;
-use assay_testkit::kills::{memory, stacks};
+use assay_testkit::kills::{KillPlan, kill};
 use assay_testkit::needs::count;
 use assay_testkit::process::Assay;
 
-use crate::turn::{LIMIT, Need, require, skip};
+use crate::turn::{LIMIT, Need, has, require, skip};
 
 const NEEDS: [Need; 2] = [Need::Path("/proc/swaps"), Need::Path("/sys/class/zram-control/hot_add")];
 
@@ -70,16 +70,16 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
 
 #[test]
 fn killed_at_random_moments_it_is_put_back() {
-    let Some(turn) = require(&NEEDS) else { return };
+    if !has(&NEEDS) {
+        return;
+    }
     if !has_groups() {
         return skip("no control group limits memory here");
     }
-    drop(turn);
     let mut lines = Vec::new();
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-    let kills = memory::kill(program, count(3, 50), 20_261_124, &mut |line| {
-        lines.push(line.to_owned());
-    });
+    let log = &mut |line: &str| lines.push(line.to_owned());
+    let kills = kill("memory", KillPlan { program, count: count(3, 50), seed: 20_261_124, log });
     let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
     assert!(kills.killed > 0, "{kills:?}");
 }
@@ -91,14 +91,14 @@ mod in_full {
     #[test]
     #[ignore = "nightly: minutes"]
     fn killed_on_names_that_are_given_again_it_is_put_back() {
-        let Some(turn) = require(&NEEDS) else { return };
-        drop(turn);
+        if !has(&NEEDS) {
+            return;
+        }
         let mut lines = Vec::new();
         let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-        let kills = stacks::kill_named_again(program, 20, 20_261_125, &mut |line| {
-            lines.push(line.to_owned());
-        });
+        let log = &mut |line: &str| lines.push(line.to_owned());
+        let kills = kill("names", KillPlan { program, count: 20, seed: 20_261_125, log });
         let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
-        assert!(kills.put_back > 0, "{kills:?}");
+        assert!(kills.restored > 0, "{kills:?}");
     }
 }
