@@ -111,13 +111,13 @@ pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize>
         return None;
     }
     let enough = |n: usize| t_test_power(n, shift_in_sd, alpha).map(|found| found >= power);
-    if enough(FEWEST_FOR_INTERVAL)? {
-        return Some(FEWEST_FOR_INTERVAL);
+    let (mut low, mut high) = (FEWEST_FOR_INTERVAL, FEWEST_FOR_INTERVAL);
+    while !enough(high)? {
+        if high == MOST_REPLICATES {
+            return None;
+        }
+        (low, high) = (high + 1, (2 * high).min(MOST_REPLICATES));
     }
-    if !enough(MOST_REPLICATES)? {
-        return None;
-    }
-    let (mut low, mut high) = (FEWEST_FOR_INTERVAL + 1, MOST_REPLICATES);
     while low < high {
         let middle = low + (high - low) / 2;
         if enough(middle)? { high = middle } else { low = middle + 1 }
