@@ -14,18 +14,6 @@ use crate::lab::{Done, is_root};
 const KILLS_SEED: u64 = 20_261_120;
 const SIGNALS_SEED: u64 = 20_261_122;
 
-/// Kills this number of runs of a program, the moments drawn from a seed, and reports each.
-type Kill = fn(&Path, u32, u64, &mut dyn FnMut(&str)) -> Done<Kills>;
-
-/// Each module of `assay_testkit::kills` describes its studies and the restored state.
-const SUBJECTS: [(&str, Kill); 5] = [
-    ("settings", kills::kill),
-    ("memory", kills::memory::kill),
-    ("network", kills::network::kill),
-    ("stacks", kills::stacks::kill),
-    ("names", kills::stacks::kill_named_again),
-];
-
 #[derive(Args)]
 pub struct KillsOptions {
     /// Suites to run; an unknown name lists all

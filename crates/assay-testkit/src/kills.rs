@@ -17,7 +17,7 @@ use rounds::Victim;
 
 /// No run and no restore takes longer.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Device settings that the study changes, with unusual values.
+/// Settings of the device that the study changes, with values that are not defaults.
 const SETTINGS: [(&str, &str); 3] =
     [("scheduler", "mq-deadline"), ("read_ahead_kb", "192"), ("nr_requests", "96")];
 
@@ -87,26 +87,53 @@ pub struct Kills {
     pub killed: u32,
     pub ended: u32,
     /// Kills after which something had to be restored.
-    pub put_back: u32,
-    /// Restored changes in total.
-    pub things: u32,
-    /// Finished trials that had to be stored, in total; `None` if not counted.
-    pub trials: Option<u32>,
-    /// Resumed studies; `None` if the test resumes none.
-    pub resumed: Option<u32>,
+    pub restored: u32,
+    /// Restored items.
+    pub items: u32,
+    /// Finished trials, all of which were still stored.
+    pub trials: u32,
+    /// Studies that were resumed and completed.
+    pub resumed: u32,
 }
 
-/// A loop device with unusual settings, and a home for the program.
+/// Kills runs of a suite.
+pub fn kill(suite: &str, plan: KillPlan<'_>) -> Done<Kills> {
+    match SUITES.iter().find(|(name, _)| *name == suite) {
+        Some((_, kill)) => kill(plan),
+        None => {
+            let names = SUITES.map(|(name, _)| name).join(", ");
+            Err(format!("{suite}: unknown suite; use one of {names}"))
+        }
+    }
+}
+
+/// A loop device whose settings are not the defaults, and a home for the program.
 struct Site {
     device: LoopDevice,
     assay: Assay,
     scratch: Scratch,
 }
 
-/// Kills `count` runs of the program at moments drawn from `seed`; an error names the leftovers.
-pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
-    let site = Site::new(program)?;
-    rounds::cleared(&site.assay, site.killed(count, seed, tell))
+/// Kills runs of a study at three places: at two offsets of a device, and on a device that Assay creates.
+fn on_site(study: &str, plan: KillPlan<'_>) -> Done<Kills> {
+    let site = Site::new(plan.program)?;
+    let [begin, middle] =
+        [("begin", "align = \"1 MiB\""), ("middle", "offset = \"50%\"")].map(|(name, start)| {
+            let area = format!("area = {{ size = \"16 MiB\", {start} }}\n");
+            write_study(&site.scratch, name, &format!("{area}{study}"))
+        });
+    let (begin, middle) = (begin?, middle?);
+    let id = format!("{}:128MiB", site.device.name());
+    let device = ["--quiet", site.device.device(), "--destroy", &id];
+    let runs = [
+        [&["run", &begin, "--scratch", "--quiet"][..]].concat(),
+        [&["run", &begin], &device[..]].concat(),
+        [&["run", &middle], &device[..]].concat(),
+    ];
+    let runs = runs.map(|words| words.into_iter().map(str::to_owned).collect()).into();
+    let condition = || site.condition();
+    let hosts = vec![site.assay.clone()];
+    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
 }
 
 /// Writes a study file and returns its path.
@@ -157,7 +184,7 @@ impl Site {
         Ok(lines.join("\n"))
     }
 
-    /// Returns whether no file system of the study is on the device.
+    /// Whether no file system of the study can be seen on the device.
     fn is_blank(&self) -> Done<bool> {
         for offset in ["0", "67108864"] {
             let found = std::process::Command::new("blkid")
@@ -170,114 +197,6 @@ impl Site {
         }
         Ok(true)
     }
-
-    fn words(&self, number: u32) -> Done<Vec<String>> {
-        let start = if number.is_multiple_of(2) { "offset = \"50%\"" } else { "align = \"1 MiB\"" };
-        let path = self.scratch.path().join("study.toml");
-        fs::write(&path, STUDY.replace("START", start)).map_err(|error| error.to_string())?;
-        let path = path.display().to_string();
-        // Every third run creates a loop device and its file.
-        if number.is_multiple_of(3) {
-            return Ok(["run", &path, "--scratch", "--quiet"].map(str::to_owned).to_vec());
-        }
-        let device = self.device.device();
-        let id = format!("{}:128MiB", self.device.name());
-        Ok(["run", &path, device, "--destroy", &id, "--quiet"].map(str::to_owned).to_vec())
-    }
-
-    fn whole_run(&self) -> Done<Duration> {
-        rounds::whole_run(&self.assay, &self.words(1)?)
-    }
-
-    fn one(&self, number: u32, after: Duration, before: &str, kills: &mut Kills) -> Done<String> {
-        let known = self.results()?;
-        let words = self.words(number)?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let killed = rounds::kill_after(&self.assay, &words, after)?;
-        let finished = self.finished(&known)?;
-        if killed {
-            kills.killed += 1;
-            self.refuses_or_runs(&words)?;
-        } else {
-            kills.ended += 1;
-        }
-        let things = rounds::restore(&self.assay)?;
-        rounds::is_as(&self.condition()?, before)?;
-        kills.put_back += u32::from(things > 0);
-        kills.things += things;
-        if let Some((id, trials)) = finished {
-            kills.trials = kills.trials.map(|seen| seen + trials);
-            self.nothing_is_lost(&id, trials, number, kills)?;
-        }
-        let what = if killed { "killed" } else { "ended" };
-        Ok(format!("{what} after {:.3} s, {things} put back", after.as_secs_f64()))
-    }
-
-    /// Over an unfinished journal the next run refuses and names the way out.
-    fn refuses_or_runs(&self, words: &[&str]) -> Done<()> {
-        let journals = fs::read_dir(self.assay.home().join("journal"));
-        if journals.into_iter().flatten().count() == 0 {
-            return Ok(());
-        }
-        let ended = self.assay.run(words, LIMIT)?;
-        if ended.code == 3 && ended.stderr.contains("assay restore") {
-            return Ok(());
-        }
-        Err(format!("over an unfinished journal: {}: {}", ended.code, ended.stderr))
-    }
-
-    fn results(&self) -> Done<Vec<PathBuf>> {
-        let entries = fs::read_dir(self.assay.home().join("results")).into_iter().flatten();
-        entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path())).collect()
-    }
-
-    /// Returns whether the new result contains every trial of its plan.
-    fn is_complete(&self, known: &[PathBuf]) -> Done<bool> {
-        let Some((id, trials)) = self.finished(known)? else { return Ok(false) };
-        let path = self.assay.home().join("results").join(id).join("plan.json");
-        let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        let plan: serde_json::Value =
-            serde_json::from_str(&text).map_err(|error| error.to_string())?;
-        let planned = plan["trials"].as_array().map_or(usize::MAX, Vec::len);
-        Ok(trials as usize >= planned)
-    }
-
-    /// The result that came about since, with its whole lines of finished trials.
-    fn finished(&self, known: &[PathBuf]) -> Done<Option<(String, u32)>> {
-        let Some(bundle) = self.results()?.into_iter().find(|path| !known.contains(path)) else {
-            return Ok(None);
-        };
-        let text = fs::read_to_string(bundle.join("trials.jsonl")).unwrap_or_default();
-        let id = bundle.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Killed while creating the bundle: it contains no trial.
-        let whole = ["study.toml", "plan.json", "environment.json"];
-        let complete = whole.iter().all(|name| bundle.join(name).exists());
-        Ok(complete.then(|| (id, text.matches('\n').count() as u32)))
-    }
-
-    /// Reads the finished trials again; resumes some studies to their end.
-    fn nothing_is_lost(&self, id: &str, trials: u32, number: u32, kills: &mut Kills) -> Done<()> {
-        let ended = self.assay.run(&["show", id, "--json"], LIMIT)?;
-        if trials > 1 {
-            let cells = ended.json()?["measurements"].as_array().cloned().unwrap_or_default();
-            let primary = cells.iter().filter(|cell| cell["metric"] == "iops");
-            let shown: usize = primary.map(|c| c["trials"].as_array().map_or(0, Vec::len)).sum();
-            if (shown as u32) < trials - 1 {
-                return Err(format!("{trials} trials were finished, {shown} are shown"));
-            }
-        }
-        if trials > 1 && number.is_multiple_of(10) && !number.is_multiple_of(3) {
-            let destroy = format!("{}:128MiB", self.device.name());
-            let ended = self.assay.run(&["resume", id, "--destroy", &destroy], LIMIT)?;
-            if ended.code != 0 {
-                // Killed behind its last trial.
-                let done = ended.stderr.contains("has ended");
-                return if done { Ok(()) } else { Err(format!("resume: {}", ended.stderr)) };
-            }
-            kills.resumed = kills.resumed.map(|seen| seen + 1);
-        }
-        Ok(())
-    }
 }
 
 fn lines_with(file: &str, own: &str) -> Vec<String> {
@@ -285,7 +204,7 @@ fn lines_with(file: &str, own: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(own)).map(str::to_owned).collect()
 }
 
-/// Loop devices with a text in their backing file's name, sorted.
+/// Loop devices whose file contains a text, sorted.
 fn loops_with(own: &str) -> Done<Vec<String>> {
     let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
     let mut loops: Vec<String> =
@@ -308,7 +227,7 @@ fn swap_areas() -> Vec<String> {
     areas.map(|area| format!("swap {area}")).collect()
 }
 
-/// The kernel's memory settings; skips unreadable and binary files.
+/// Settings of the kernel's memory; what is no text, or may not be read, is none of ours.
 fn kernel_settings() -> Vec<String> {
     let files = fs::read_dir("/proc/sys/vm").into_iter().flatten().flatten();
     let texts = files.filter_map(|file| {
@@ -320,11 +239,11 @@ fn kernel_settings() -> Vec<String> {
     texts
 }
 
-/// Random numbers for the moments; their quality does not matter (xorshift).
+/// Numbers for the moments; nothing depends on their quality (xorshift).
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
-    /// From 0 (inclusive) to 1.
+    /// From 0 up to 1.
     pub(crate) fn share(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -10,12 +10,12 @@ use crate::process::Assay;
 use crate::{Done, Scratch};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
-/// Directories of control groups with the memory controller, both versions.
+/// Where groups with the memory controller lie, of either version.
 const GROUPS: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
-/// Name prefixes of the program's groups and files.
+/// What names a group, or a file, as the program's own.
 const OWN: [&str; 2] = ["assay-", ".assay-"];
 
-/// All kinds of swap, and a setting; each working set swaps, but is small to spare other processes.
+/// All kinds of swap, and a setting; sets of which each swaps, small so that nobody else suffers.
 const STUDY: &str = r#"
 replicates = 2
 baseline   = { swap = "file" }
@@ -44,28 +44,11 @@ pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
 }
 
-/// Kills `count` runs of the program at moments drawn from `seed`; an error names the leftovers.
-pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
-    let _turn = turn()?;
-    let site = Site::new(program)?;
-    let place = site.place.display().to_string();
-    let study = site.scratch.path().join("study.toml").display().to_string();
-    // Concurrent tests measure that drive as well.
-    let words = ["run", &study, &place, "--quiet", "--wait", "2min"].map(str::to_owned);
-    let condition = || Ok(site.condition());
-    let victim = Victim { assay: &site.assay, runs: vec![words.to_vec()], condition: &condition };
-    rounds::kill(&victim, count, seed, tell)
-}
-
-impl Site {
-    fn new(program: &Path) -> Done<Self> {
-        // Swap in memory would wedge the machine; the program refuses it.
-        let scratch = Scratch::on_drive("memory-kills")?;
-        let home = scratch.folder("home", 0o755, None)?;
-        let place = scratch.folder("place", 0o755, None)?;
-        let study = scratch.path().join("study.toml");
-        fs::write(&study, STUDY).map_err(|error| error.to_string())?;
-        Ok(Self { assay: Assay::new(program, &home), scratch, place })
+fn condition(target: &Path, home: &Path) -> String {
+    let mut lines = swap_areas();
+    for name in ["enabled", "compressor", "max_pool_percent"] {
+        let text = fs::read_to_string(format!("{ZSWAP}/{name}")).unwrap_or_default();
+        lines.push(format!("zswap {name} {}", text.trim()));
     }
     let own = |name: &str| OWN.iter().any(|mark| name.starts_with(mark));
     lines.extend(names_in(Path::new("/sys/block"), |name| name.starts_with("zram")));
@@ -78,13 +61,13 @@ impl Site {
     lines.join("\n")
 }
 
-/// Returns the process ID in a group name of the program, or of a concurrent test (`assay_testkit::slow`).
+/// Whose a group of this name is: the program's, or that of a test beside (`assay_testkit::slow`).
 fn process_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("assay-")?;
     rest.strip_prefix("lab-").unwrap_or(rest).split('-').next()
 }
 
-/// Groups of the program without processes, except those of other running programs.
+/// Groups of the program's own that have nobody in them: those of others who measure now are not ours.
 fn groups_below(folder: &Path, own: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

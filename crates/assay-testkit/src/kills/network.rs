@@ -1,12 +1,12 @@
-//! A network study in namespaces, killed at random moments: afterwards `assay restore` must leave no namespace,
-//! discipline or process.
+//! A study of a link in name spaces of its own, killed at random moments: afterwards `assay restore` must
+//! leave no name space, no discipline and no process.
 
 use super::rounds::{self, Victim};
 use super::{KillPlan, Kills, write_study};
 use crate::process::Assay;
 use crate::{Done, Scratch, call};
 
-/// A link with and without shaping; short trials are enough.
+/// A link, shaped and not: short, because what is killed need not be long.
 const STUDY: &str = r#"
 replicates = 3
 [factors]
@@ -17,9 +17,7 @@ name    = "link"
 network = { peer = "local", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
 "#;
 
-/// Kills `count` runs of the program at moments drawn from `seed`. An error names the leftovers.
-pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
-    let _turn = turn()?;
+pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     let scratch = Scratch::new("kills-network")?;
     let home = scratch.folder("home", 0o755, None)?;
     let path = write_study(&scratch, "network", STUDY)?;

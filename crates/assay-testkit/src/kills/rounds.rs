@@ -1,4 +1,4 @@
-//! Rounds of kills at random moments: a run, `kill -9`, a recovery, and the original state.
+//! Kills at random moments: `kill -9`, `assay restore`, and everything as before.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use crate::fleet::Ranks;
 use crate::process::{Assay, Ended};
 use crate::{Done, turn};
 
-/// Maximum number of restores after a failure.
+/// Attempts to restore everything after a failure.
 const TRIES: u32 = 20;
-/// Time limit for objects of concurrent tests.
+/// Time for which tests that run at the same time may have devices.
 const OTHERS: Duration = Duration::from_secs(10);
 /// Every such kill resumes the study.
 const RESUMED: u32 = 10;
 /// Exit codes of a host that lost another one: before it joined, and after that.
 const ALONE: [i32; 2] = [3, 5];
 
-/// The killed command, and the state that it must not leave.
+/// Studies that are killed, and everything that they may leave behind.
 pub(super) struct Victim<'a> {
     /// The program on each host, with its own home.
     pub hosts: Vec<Assay>,
@@ -30,9 +30,9 @@ pub(super) struct Victim<'a> {
     pub condition: &'a dyn Fn() -> Done<String>,
 }
 
-/// Returns the outcome; after a failure restores again until nothing is busy, because the journals are deleted with the
-/// test's home.
-pub(super) fn cleared<T>(assay: &Assay, outcome: Done<T>) -> Done<T> {
+/// Returns the outcome; after a failure, restores everything with several attempts if something is busy, because the
+/// journals are removed with the home.
+pub(super) fn cleared<T>(hosts: &[Assay], outcome: Done<T>) -> Done<T> {
     let Err(failure) = outcome else { return outcome };
     let mut left = String::new();
     for _ in 0..TRIES {
@@ -45,15 +45,10 @@ pub(super) fn cleared<T>(assay: &Assay, outcome: Done<T>) -> Done<T> {
     Err(format!("{failure}\nand this remains: {left}"))
 }
 
-/// Kills `count` runs at moments drawn from `seed`: sometimes after the end, which must be harmless, too, and every
-/// third one in the first second, which has the most changes. An error names the leftovers.
-pub(super) fn kill(
-    victim: &Victim<'_>,
-    count: u32,
-    seed: u64,
-    tell: &mut dyn FnMut(&str),
-) -> Done<Kills> {
-    cleared(victim.assay, all(victim, count, seed, tell))
+/// Kills `count` runs at moments drawn from `seed`: a few after the end, and every third one in the first second, in
+/// which Assay creates most. An error says what remained. Takes a [`turn`] for each run.
+pub(super) fn kill(victim: &Victim<'_>, plan: KillPlan<'_>) -> Done<Kills> {
+    cleared(&victim.hosts, all(victim, plan))
 }
 
 fn all(victim: &Victim<'_>, plan: KillPlan<'_>) -> Done<Kills> {
@@ -120,7 +115,28 @@ impl Victim<'_> {
         Ok(format!("{what} after {:.3} s, {items} restored", after.as_secs_f64()))
     }
 
-    /// Checks for the original state. Devices of concurrent tests disappear after a moment; leftovers of a run stay.
+    /// Runs a study and kills one of its hosts after a time, unless the study has ended by then. Returns whether it
+    /// was killed.
+    fn run(&self, words: &[String], host: usize, after: Duration) -> Done<bool> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut running = match self.fleet {
+            Some(ranks) => ranks.start(&["--set", "hosts.join_timeout=15s"])?,
+            None => vec![self.hosts[0].start(&words)?],
+        };
+        let killed = running[host].outlasts(after);
+        if killed {
+            running[host].signal("KILL")?;
+        }
+        for (rank, own) in running.into_iter().enumerate() {
+            let Ended { code, stderr, .. } = own.end(LIMIT)?;
+            if code != 0 && !(killed && (rank == host || ALONE.contains(&code))) {
+                return Err(format!("the study ended with {code}: {stderr}"));
+            }
+        }
+        Ok(killed)
+    }
+
+    /// Waits until everything is as before: tests that run at the same time have devices for a moment.
     fn is_as(&self, before: &str) -> Done<()> {
         let until = Instant::now() + OTHERS;
         loop {
@@ -197,7 +213,7 @@ pub(super) fn is_as(now: &str, before: &str) -> Done<()> {
     if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
 }
 
-/// Restores twice: the second time must find nothing. Returns the number of restored changes.
+/// Restores, and once more, which must find nothing to do. Returns the number of restored items.
 pub(super) fn restore(assay: &Assay) -> Done<u32> {
     let first = restored(assay)?;
     if restored(assay)? > 0 {

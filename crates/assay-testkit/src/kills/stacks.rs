@@ -1,5 +1,5 @@
-//! Stacks of layers, killed at random moments: during creation, encryption, assembly, mount, measurement or removal.
-//! Afterwards nothing may be assembled, open, mounted, looped or running.
+//! Stacks of layers, killed at random moments: while Assay creates, encrypts, joins, mounts, measures or removes one.
+//! Afterwards, no array, mapping, mount, loop device or process may remain.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::fleet::{Rank, Ranks};
 use crate::process::Assay;
 use crate::{Done, Scratch, has, kernel_knows};
 
-/// Stacks on this kernel: directories encrypted in two ways, on a zram and on a loop device; a file system on two
-/// devices with compression.
+/// Stacks that need only modules of most kernels: directories encrypted in two ways, on a zram and on a loop device; a
+/// compressing filesystem on two devices.
 const HERE: [(&str, &str); 2] = [
     (
         "encrypted",
@@ -40,10 +40,10 @@ compression   = ["none", "zstd:1"]
     ),
 ];
 
-/// A stack on device names that the kernel reuses between trials and rounds: the target of one arm is swap in the next,
-/// and a file system gets the number that swap had.
-const AGAIN: [(&str, &str); 1] = [(
-    "named-again",
+/// A stack on device names that the kernel reuses, from trial to trial and from run to run: a zram device is the target
+/// in one configuration and swap in the next one.
+pub(super) const REUSED_NAMES: [(&str, &str); 1] = [(
+    "reused-names",
     r#"
 replicates = 2
 baseline   = { zram = "none", swap = "none" }
@@ -56,7 +56,7 @@ swap_size  = ["32 MiB"]
 "#,
 )];
 
-/// Stacks that need the device mapper and md: encrypted members of an array, with a file system on top.
+/// Needs the device mapper and md: encrypted members, joined, with a filesystem on top.
 const WITH_MAPPER: [(&str, &str); 1] = [(
     "mapped",
     r#"
@@ -73,14 +73,20 @@ raid_resync  = ["none", "2 MB/s"]
 "#,
 )];
 
-/// Common part of the studies.
-const STUDY: &str = r#"
-format     = "assay-study/1"
-title      = "NAME, killed at any moment"
-margin     = "5%"
-aa_control    = false
-area       = { size = "16 MiB" }
-"#;
+/// Filesystems and settings on a loop device per host.
+pub(super) const OF_FLEET: [(&str, &str); 1] = [(
+    "fleet",
+    r#"
+replicates = 2
+target     = { loop = "64 MiB" }
+[factors]
+filesystem = ["ext4", "ext2"]
+scheduler  = ["none", "bfq"]
+"#,
+)];
+pub(super) const HOSTS: usize = 3;
+
+const AREA: &str = "area = { size = \"16 MiB\" }\n";
 
 const WORK: &str = r#"
 [[workload]]
@@ -91,20 +97,18 @@ io   = { pattern = "random", mix = "write", block_size = "4 KiB", direct = false
 const ZRAM: &str = "/sys/class/zram-control/hot_add";
 const SWAPS: &str = "/proc/swaps";
 
-/// Programs that a run starts and must not leave behind.
+/// Programs that a run starts and that must end with the run.
 const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
 
-/// Kills `count` runs of the program at moments drawn from `seed`. An error names the leftovers.
-pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
-    kill_of(&studies()?, (program, count, seed), tell)
+pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
+    kill_studies(&studies()?, 1, plan)
 }
 
-/// The same, with only the stack on reused names.
-pub fn kill_named_again(
-    program: &Path,
-    count: u32,
-    seed: u64,
-    tell: &mut dyn FnMut(&str),
+/// Kills studies, of a fleet if there are several hosts: one host is killed, and the others must restore everything.
+pub(super) fn kill_studies(
+    studies: &[(&str, &str)],
+    hosts: usize,
+    plan: KillPlan<'_>,
 ) -> Done<Kills> {
     let scratch = Scratch::new("kills-stacks")?;
     let home = |host: usize| {
@@ -150,7 +154,7 @@ fn condition(scratch: &Path) -> Done<String> {
     let own = scratch.display().to_string();
     let mut lines = lines_with("/proc/self/mounts", &own);
     lines.extend(loops_with(&own)?);
-    // Device-mapper devices, arrays and zram devices have no identifying name, so all of them count.
+    // The names of these devices do not name their owner, so all of them count.
     let made = |name: &str| ["dm-", "md", "zram"].iter().any(|kind| name.starts_with(kind));
     lines.extend(names_in(Path::new("/sys/block"), made));
     lines.extend(names_in(Path::new("/dev/mapper"), |name| name != "control"));
@@ -168,7 +172,7 @@ fn condition(scratch: &Path) -> Done<String> {
 fn serving(own: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        // Processes that end during the scan have no command line.
+        // Empty if the process has ended.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         if line.contains(own) && SERVING.iter().any(|name| line.contains(name)) {

@@ -17,8 +17,8 @@ fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
         return;
     }
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-    // `cargo xtask kills --count 200` does more; docs contain its output.
-    let count = count(3, 20);
+    // `cargo xtask kills` runs more suites and kills (docs/data/kills.csv).
+    let count = count(5, 20);
     let mut lines = Vec::new();
     let log = &mut |line: &str| lines.push(line.to_owned());
     let kills = kill("settings", KillPlan { program, count, seed: 20_261_120, log });
