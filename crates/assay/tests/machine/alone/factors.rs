@@ -18,7 +18,7 @@ fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
     }
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
     // `cargo xtask kills` runs more suites and kills (docs/data/kills.csv).
-    let count = count(5, 20);
+    let count = count(3, 20);
     let mut lines = Vec::new();
     let log = &mut |line: &str| lines.push(line.to_owned());
     let kills = kill("settings", KillPlan { program, count, seed: 20_261_120, log });
