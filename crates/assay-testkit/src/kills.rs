@@ -40,7 +40,7 @@ const SUITES: [(&str, Kill); 8] = [
     ("durability", |plan| on_site(DURABILITY_STUDY, plan)),
     ("fleet", |plan| stacks::kill_studies(&stacks::OF_FLEET, stacks::HOSTS, plan)),
     ("memory", memory::kill),
-    ("network", network::kill),
+    ("links", network::kill),
     ("stacks", stacks::kill),
     ("names", |plan| stacks::kill_studies(&stacks::REUSED_NAMES, 1, plan)),
 ];

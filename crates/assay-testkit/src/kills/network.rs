@@ -20,7 +20,7 @@ network = { peer = "local", interface = "to-router", phases = ["idle", "up"], ph
 pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     let scratch = Scratch::new("kills-network")?;
     let home = scratch.folder("home", 0o755, None)?;
-    let path = write_study(&scratch, "network", STUDY)?;
+    let path = write_study(&scratch, "link", STUDY)?;
     let runs = vec![["run", &path, "--quiet"].map(str::to_owned).to_vec()];
     let hosts = vec![Assay::new(plan.program, &home)];
     rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)

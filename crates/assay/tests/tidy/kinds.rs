@@ -49,7 +49,6 @@ const ELSEWHERE: &[Elsewhere] = &[
     ),
     ("network", "crates/assay-study/src/file/presets.rs", &["bufferbloat"], SHIPPED),
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
-    ("network", "xtask/src/kills.rs", &["network"], TESTS),
 ];
 
 fn words(kind: &KindEntry) -> Vec<&'static str> {
