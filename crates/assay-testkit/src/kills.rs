@@ -45,13 +45,12 @@ const SUITES: [(&str, Kill); 8] = [
     ("names", |plan| stacks::kill_studies(&stacks::REUSED_NAMES, 1, plan)),
 ];
 
-/// Four factors that change the machine: a scheduler, read-ahead, filesystems, mount options.
+/// Three factors that change the machine: a scheduler, filesystems, mount options.
 const SETTINGS_STUDY: &str = r#"
 replicates = 2
 [factors]
 filesystem    = ["ext4", "ext2"]
 mount_options = ["defaults", "noatime"]
-read_ahead    = ["0 KiB", "1 MiB"]
 scheduler     = ["none", "bfq"]
 [[workload]]
 name = "random-write"
