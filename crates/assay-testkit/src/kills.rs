@@ -132,7 +132,10 @@ fn on_site(study: &str, plan: KillPlan<'_>) -> Done<Kills> {
     let runs = runs.map(|words| words.into_iter().map(str::to_owned).collect()).into();
     let condition = || site.condition();
     let hosts = vec![site.assay.clone()];
-    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
+    rounds::kill(
+        &Victim { hosts, runs, fleet: None, measures_each: true, condition: &condition },
+        plan,
+    )
 }
 
 /// Writes a study file and returns its path.

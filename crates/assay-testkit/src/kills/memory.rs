@@ -41,7 +41,10 @@ pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     let words = ["run", &study, &place, "--quiet", "--wait", "2min"].map(str::to_owned);
     let condition = || Ok(condition(&target, assay.home()));
     let (hosts, runs) = (vec![assay.clone()], vec![words.to_vec()]);
-    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
+    rounds::kill(
+        &Victim { hosts, runs, fleet: None, measures_each: false, condition: &condition },
+        plan,
+    )
 }
 
 fn condition(target: &Path, home: &Path) -> String {

@@ -23,7 +23,10 @@ pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     let path = write_study(&scratch, "link", STUDY)?;
     let runs = vec![["run", &path, "--quiet"].map(str::to_owned).to_vec()];
     let hosts = vec![Assay::new(plan.program, &home)];
-    rounds::kill(&Victim { hosts, runs, fleet: None, condition: &condition }, plan)
+    rounds::kill(
+        &Victim { hosts, runs, fleet: None, measures_each: true, condition: &condition },
+        plan,
+    )
 }
 
 /// Name spaces, links, queueing disciplines and mounts.

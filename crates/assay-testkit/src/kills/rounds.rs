@@ -27,6 +27,8 @@ pub(super) struct Victim<'a> {
     pub runs: Vec<Vec<String>>,
     /// Starts the study on all hosts of a fleet.
     pub fleet: Option<&'a Ranks>,
+    /// Whether a finished trial always has a measurement: the OOM killer may end those of `memory`.
+    pub measures_each: bool,
     pub condition: &'a dyn Fn() -> Done<String>,
 }
 
@@ -105,7 +107,8 @@ impl Victim<'_> {
         kills.restored += u32::from(items > 0);
         kills.items += items;
         for host in &self.hosts {
-            for result in results(host).into_iter().filter(|result| !known.contains(result)) {
+            let new = results(host).into_iter().filter(|result| !known.contains(result));
+            for result in new.filter(|_| self.measures_each) {
                 let is_resumed = number.is_multiple_of(RESUMED) && self.fleet.is_none();
                 lost_no_trial(host, &result, is_resumed.then_some(words), kills)?;
             }

@@ -126,7 +126,8 @@ pub(super) fn kill_studies(
         runs.push(["run", &path, "--quiet"].map(str::to_owned).to_vec());
     }
     let condition = || condition(scratch.path());
-    let victim = Victim { hosts, runs, fleet: fleet.as_ref(), condition: &condition };
+    let victim =
+        Victim { hosts, runs, fleet: fleet.as_ref(), measures_each: true, condition: &condition };
     rounds::kill(&victim, plan)
 }
 
