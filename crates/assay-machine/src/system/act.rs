@@ -15,110 +15,53 @@ pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Writes a setting of the kernel below `/sys` or `/proc/sys`.
-    Set {
-        path: PathBuf,
-        value: String,
-    },
+    Set { path: PathBuf, value: String },
     /// Mounts a device with options as in fstab, or none.
-    Mount {
-        device: PathBuf,
-        point: PathBuf,
-        filesystem: String,
-        options: String,
-    },
+    Mount { device: PathBuf, point: PathBuf, filesystem: String, options: String },
     /// Unmounts the file system at a directory.
-    Unmount {
-        point: PathBuf,
-    },
-    CreateFile {
-        path: PathBuf,
-        bytes: u64,
-    },
+    Unmount { point: PathBuf },
+    /// Creates a new file of zeros.
+    CreateFile { path: PathBuf, bytes: u64 },
     /// Creates a new file and allocates its bytes.
-    AllocateFile {
-        path: PathBuf,
-        bytes: u64,
-    },
+    AllocateFile { path: PathBuf, bytes: u64 },
     /// Writes a swap signature to a file or device of Assay.
-    MakeSwap {
-        path: PathBuf,
-    },
-    SwapOn {
-        path: PathBuf,
-        priority: u16,
-    },
+    MakeSwap { path: PathBuf },
+    /// Gives a swap area to the kernel.
+    SwapOn { path: PathBuf, priority: u16 },
     /// Takes a swap area back; the kernel first reads its pages into memory.
-    SwapOff {
-        path: PathBuf,
-    },
-    RemoveFile {
-        path: PathBuf,
-    },
-    CreateDirectory {
-        path: PathBuf,
-    },
-    RemoveDirectory {
-        path: PathBuf,
-    },
-    WriteFile {
-        path: PathBuf,
-        text: String,
-    },
+    SwapOff { path: PathBuf },
+    /// Removes a file.
+    RemoveFile { path: PathBuf },
+    /// Creates a new directory.
+    CreateDirectory { path: PathBuf },
+    /// Removes an empty directory.
+    RemoveDirectory { path: PathBuf },
+    /// Writes a text file.
+    WriteFile { path: PathBuf, text: String },
     /// Attaches a file to a loop device, with direct I/O if the filesystem of the file supports it.
-    AttachLoop {
-        device: PathBuf,
-        file: PathBuf,
-    },
-    DetachLoop {
-        device: PathBuf,
-    },
+    AttachLoop { device: PathBuf, file: PathBuf },
+    /// Detaches the file of a loop device.
+    DetachLoop { device: PathBuf },
     /// Adds an empty zram device; fails as busy if a lower number is free.
-    AddZram {
-        number: u32,
-    },
-    RemoveZram {
-        number: u32,
-    },
+    AddZram { number: u32 },
+    /// Removes a zram device.
+    RemoveZram { number: u32 },
     /// Shows a byte range of a disk as a partition without changing the disk's partition table.
-    AddPartition {
-        disk: PathBuf,
-        number: u32,
-        range: Range<u64>,
-    },
+    AddPartition { disk: PathBuf, number: u32, range: Range<u64> },
     /// Removes a partition that only the kernel knows.
-    RemovePartition {
-        disk: PathBuf,
-        number: u32,
-    },
+    RemovePartition { disk: PathBuf, number: u32 },
     /// Runs a program by name, found in `PATH` and the system directories.
-    Run {
-        program: String,
-        arguments: Vec<String>,
-    },
+    Run { program: String, arguments: Vec<String> },
     /// Runs a program that reads a key from standard input, which the process list does not show.
-    RunWithKey {
-        program: String,
-        arguments: Vec<String>,
-        key: Key,
-    },
+    RunWithKey { program: String, arguments: Vec<String>, key: Key },
     /// Encrypts an empty directory with a key (fscrypt), or adds the key of an encrypted directory again.
-    EncryptDirectory {
-        directory: PathBuf,
-        key: Key,
-    },
+    EncryptDirectory { directory: PathBuf, key: Key },
     /// Removes the key of a directory from its filesystem (fscrypt).
-    ForgetKey {
-        directory: PathBuf,
-    },
+    ForgetKey { directory: PathBuf },
     /// Writes zeros to a range of an unused device.
-    Wipe {
-        device: PathBuf,
-        range: Range<u64>,
-    },
-    Discard {
-        device: PathBuf,
-        range: Range<u64>,
-    },
+    Wipe { device: PathBuf, range: Range<u64> },
+    /// Discards a range of an unused device.
+    Discard { device: PathBuf, range: Range<u64> },
 }
 
 impl Act {

@@ -110,33 +110,19 @@ pub struct MemberMark {
 #[serde(rename_all = "kebab-case")]
 pub enum Undo {
     /// Restores a kernel setting, with the device that it belongs to, if any.
-    Setting {
-        path: PathBuf,
-        original: String,
-        device: Option<Mark>,
-    },
+    Setting { path: PathBuf, original: String, device: Option<Mark> },
     /// Unmounts Assay's mount at a directory.
-    Mount {
-        point: PathBuf,
-    },
+    Mount { point: PathBuf },
     /// Unmounts a FUSE file system at a directory of Assay, even one that is still starting.
-    Served {
-        point: PathBuf,
-    },
+    Served { point: PathBuf },
     /// Closes the device that device-mapper shows under a name of Assay.
-    Mapping {
-        name: String,
-    },
+    Mapping { name: String },
     /// Removes the key of an encrypted directory of Assay from its filesystem.
-    DirectoryKey {
-        directory: PathBuf,
-    },
-    File {
-        path: PathBuf,
-    },
-    Directory {
-        path: PathBuf,
-    },
+    DirectoryKey { directory: PathBuf },
+    /// Removes a file of Assay.
+    File { path: PathBuf },
+    /// Removes a directory of Assay.
+    Directory { path: PathBuf },
     /// Detaches a file of Assay (its path without links) from every loop device.
     Loop {
         file: PathBuf,
@@ -146,37 +132,20 @@ pub enum Undo {
     },
     /// Removes a zram device by the kernel's sequence number (`diskseq`). `None` before the device exists: then Assay
     /// removes the device only if it has no size.
-    Zram {
-        number: u32,
-        sequence: Option<u64>,
-    },
+    Zram { number: u32, sequence: Option<u64> },
     /// Takes a swap area of Assay (its path without links) back from the kernel.
-    Swap {
-        path: PathBuf,
-    },
+    Swap { path: PathBuf },
     /// Removes a partition that only the kernel knows.
-    Partition {
-        disk: Mark,
-        number: u32,
-        start: u64,
-    },
+    Partition { disk: Mark, number: u32, start: u64 },
     /// Wipes a filesystem that Assay made, if it still has this label.
-    FileSystem {
-        disk: Mark,
-        start: u64,
-        label: String,
-    },
+    FileSystem { disk: Mark, start: u64, label: String },
     /// Stops an array that Assay made under a kernel name such as `md127`, and wipes the superblocks of its members.
-    Array {
-        device: String,
-        name: String,
-        members: Vec<MemberMark>,
-    },
+    Array { device: String, name: String, members: Vec<MemberMark> },
     /// Removes a network namespace that Assay made, with everything in it.
     NetworkSpace {
         name: String,
         /// Whether the last namespace takes the mount of all namespaces with it: `ip` made the mount for this run.
-        #[serde(default, skip_serializing_if = "assay_core::json::is_default")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         with_mount: bool,
     },
     /// Removes the queueing discipline of Assay from an interface.
@@ -189,11 +158,7 @@ pub enum Undo {
         original: String,
     },
     /// Disables and removes a systemd unit below [`UNITS`], if it still has the written text.
-    Unit {
-        name: String,
-        wanted_by: String,
-        written: String,
-    },
+    Unit { name: String, wanted_by: String, written: String },
     /// Restores a text file, or removes it if there was none, if it still has the written text.
     Text {
         path: PathBuf,

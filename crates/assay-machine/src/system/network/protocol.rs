@@ -34,11 +34,8 @@ pub enum Way {
 pub enum ConnectionRole {
     /// Begins a session with its parameters.
     Control,
-    Stream {
-        session: u64,
-        way: Way,
-        congestion: String,
-    },
+    /// One stream of a session.
+    Stream { session: u64, way: Way, congestion: String },
     /// Reports or queries acknowledged writes ([`super::ledger`]).
     Ledger,
 }
@@ -155,6 +152,7 @@ pub fn session_of(bytes: &[u8]) -> Option<u64> {
     (bytes.len() == DATAGRAM).then(|| number(&bytes[..8]))
 }
 
+/// The number of a datagram that was signed with this key.
 pub fn read_datagram(key: &Digest, side: Side, bytes: &[u8]) -> Option<u64> {
     let session = session_of(bytes)?;
     let told = number(&bytes[8..16]);
@@ -168,11 +166,8 @@ fn number(bytes: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlOrder {
     /// Load this many streams in each direction for this many milliseconds.
-    Go {
-        up: u32,
-        down: u32,
-        ms: u64,
-    },
+    Go { up: u32, down: u32, ms: u64 },
+    /// Return the result.
     Report,
 }
 
