@@ -181,7 +181,7 @@ mod tests {
         };
         let (quiet, noisy) = (missed(1.0, LeadIn::Half), missed(3.0, LeadIn::Half));
         assert!(share(&noisy) > 2.0 * share(&quiet), "{quiet} {noisy}");
-        assert!(quiet.ends_with("set warmup_trial = \"whole\" for longer warm-ups"), "{quiet}");
+        assert!(quiet.ends_with("set warmup_trial = \"full\" for longer warm-ups"), "{quiet}");
         assert!(missed(1.0, LeadIn::Full).contains("longer rests"));
     }
 

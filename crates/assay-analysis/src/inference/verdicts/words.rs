@@ -271,7 +271,7 @@ const LARGEST_EFFECT: f64 = 9.0;
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
     let what = if of_orders { "an order effect" } else { "a carry-over effect" };
     let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
-        "set warmup_trial = \"whole\" for longer warm-ups"
+        "set warmup_trial = \"full\" for longer warm-ups"
     } else {
         "use longer rests or recreate conditions before each trial"
     };
@@ -338,7 +338,7 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
     let p = p_words(p);
     let why = match lead_in {
         LeadIn::Half => {
-            ": the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"whole\""
+            ": the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"full\""
         }
         LeadIn::Full => {
             ": the carry-over effect outlasts even whole warm-ups; longer trials or recreating conditions may help"
