@@ -295,7 +295,8 @@ pub fn next_step(rule: &str) -> &'static str {
         "cached" | "cache-state" | "buffered-writes" | "link-ceiling" | "printed-rate"
         | "too-small" => "use a larger test area or direct I/O",
         "device-bytes" | "compressed" => "use incompressible data, or measure the device itself",
-        "throttled" | "io-limit" => "cool the machine or raise the limit, then repeat",
+        "throttled" => "cool the machine, then repeat",
+        "io-limit" => "raise the limit of the control group, then repeat",
         "kernel-log" | "stalled" | "data-mismatch" => "read the kernel log (dmesg) and the health",
         "late-submission" | "low-queue-depth" => "lower the rate, or use more threads",
         "truncated-tree" | "not-steady" => "use a longer runtime",

@@ -7,7 +7,8 @@ use crate::check_option::{CheckOption, OptionExample, OptionGate, Values};
 
 pub(super) static OPTION: CheckOption = CheckOption {
     help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a device \
-           with --destroy, or the free space of a directory. Exit code 1: fake; 5: inconclusive",
+           with --destroy, or the free space of a directory; copy its files first, as a fake drive may overwrite them. \
+           Exit code 1: fake; 5: inconclusive",
     values: Some(Values {
         names: "fast|full",
         set: |work, value| {

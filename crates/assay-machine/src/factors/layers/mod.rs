@@ -337,6 +337,6 @@ pub(in crate::factors) fn missing_program(
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is only one".to_owned() } else { format!("are only {here}") };
     format!(
-        "{name} needs {least} devices, but there {devices}; set members = {least} in the study, or give {least} devices"
+        "{name} needs {least} devices, but there {devices}; add `--set members={least}`, or give {least} devices"
     )
 }

@@ -489,7 +489,7 @@ mod tests {
         let told = |levels: &[(&str, &str)], below: &[u64]| missing(levels, below, &bare).unwrap();
         assert_eq!(
             told(&[("raid", "raid6")], &four[..3]),
-            "raid6 needs 4 devices, but there are only 3; set members = 4 in the study, or give 4 devices"
+            "raid6 needs 4 devices, but there are only 3; add `--set members=4`, or give 4 devices"
         );
         assert!(told(&[("raid", "raid5")], &four[..1]).contains("there is only one"));
         assert_eq!(

@@ -573,10 +573,7 @@ fn words_for_several_and_what_a_factor_belongs_to() {
     assert_eq!(name(&["raid", "filesystem"]), "file system", "the uppermost");
     assert_eq!(name(&["scheduler", "raid"]), "array");
     let told = too_few("raid5", 3, 1);
-    assert!(
-        told.starts_with("raid5 needs 3 devices, but there is only one; set members = 3"),
-        "{told}"
-    );
+    assert!(told.starts_with("raid5 needs 3 devices, but there is only one; add `--set"), "{told}");
     assert!(too_few("raid5", 3, 2).contains('2'));
 }
 
