@@ -20,6 +20,8 @@ mod phases;
 pub mod place;
 pub mod recorded;
 pub mod tell;
+#[cfg(test)]
+mod testing;
 mod workload;
 
 #[macro_use]

@@ -1,12 +1,10 @@
 //! Sentences on burst credits, and loads on a simulated drive, which has none.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use assay_core::exhibit::{Levels, Subject, Value};
 use assay_core::presence::Presence;
-use assay_load::{Bystanders, Law, LawShape};
+use assay_load::{Law, LawShape};
 use assay_machine::system::Fake;
 use assay_machine::system::clears::Clears;
 use assay_testkit::certain;
@@ -14,12 +12,12 @@ use serde_json::json;
 
 use super::running::pauses;
 use super::*;
-use crate::Counts as _;
 use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
-use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::place::{DirectUse, EngineUse, Run};
 use crate::tell::{Bare, RowView, Shows as _, Tells as _};
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
+use crate::{Counts as _, testing};
 
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
@@ -175,27 +173,14 @@ fn rests_fit_into_the_time_that_is_left_and_do_not_fill_the_bucket() {
 fn ran(time_ns: u64, stop: bool) -> Result<RunResult, String> {
     let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
     let engine = EngineUse { name: Engine::Simulated, note: None };
-    let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
+    let area = testing::area(64 * MIB, true);
     let clears = Clears::default();
     let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
     let (planned, _) = BurstSpec::default().plan(&offer).unwrap();
-    let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
-    planned.run(&Run {
-        system: &Fake::new(),
-        medium: TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) },
-        path: Path::new("/x"),
-        ramp_ns: 0,
-        time_ns,
-        seed: 1,
-        study_seed: 1,
-        caller: None,
-        bystanders: &Bystanders::now(),
-        stop: &AtomicBool::new(stop),
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: Programs::NONE,
-    })
+    let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).ok();
+    let fake = Fake::new();
+    let on = testing::run_on(&fake, area, law);
+    planned.run(&Run { time_ns, stop: testing::stop(stop), ..on })
 }
 
 #[test]

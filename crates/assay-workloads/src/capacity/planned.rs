@@ -190,41 +190,20 @@ mod tests {
         assert!(words.starts_with("writes every block of 64 MiB"), "{words}");
     }
 
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
-
     use assay_core::quantity::Time;
-    use assay_load::{Bystanders, Law, LawShape, Lie, Store};
+    use assay_load::{Law, LawShape, Lie, Store};
     use assay_machine::system::Fake;
 
     use super::super::{CapacityMode, CapacitySpec, FAST_BOUND, FULL_BOUND};
-    use crate::place::{Programs, TestMedium};
+    use crate::testing::{self, area};
     use crate::workload::WorkloadSpec as _;
 
     const GIB: u64 = 1 << 30;
 
     fn on<T>(area: Area, law: &Law, stop: bool, with: impl FnOnce(&Run<'_>) -> T) -> T {
-        let medium = TestMedium { file: None, area, memory_alignment: 4096, law: Some(*law) };
-        with(&Run {
-            system: &Fake::new(),
-            medium,
-            path: Path::new("/dev/x"),
-            ramp_ns: 0,
-            time_ns: 1000 * 1_000_000_000,
-            seed: 1,
-            study_seed: 1,
-            caller: None,
-            bystanders: &Bystanders::now(),
-            stop: &AtomicBool::new(stop),
-            lookout: None,
-            keep: None,
-            limits: None,
-            programs: Programs::NONE,
-        })
-    }
-
-    fn area(length: u64, written: bool) -> Area {
-        Area { start: 0, length, asked: length, written, fill_ns: 0 }
+        let fake = Fake::new();
+        let on = testing::run_on(&fake, area, Some(*law));
+        with(&Run { time_ns: 1000 * 1_000_000_000, stop: testing::stop(stop), ..on })
     }
 
     fn law(ns: u64, held_bytes: Option<u64>) -> Law {
@@ -343,15 +322,8 @@ mod tests {
     fn by_hand_it_is_f3() {
         let line = |full| {
             let planned = planned(full, GIB);
-            planned.by_hand(&ManualRun {
-                name: "capacity",
-                area: area(GIB, true),
-                path: "/dev/x",
-                ramp_ns: 0,
-                time_ns: 1,
-                note: None,
-                background: None,
-            })
+            let how = testing::manual_run("capacity", "/dev/x");
+            planned.by_hand(&ManualRun { area: area(GIB, true), ..how })
         };
         assert_eq!(line(true).words, ["f3write", "/dev/x"]);
         assert_eq!(line(false).words, ["f3probe", "--destructive", "--time-ops", "/dev/x"]);

@@ -152,13 +152,6 @@ mod tests {
             None => Presence::absent("no counters"),
         };
         Executed {
-            ending: Ending::Exited(0),
-            wall_ns: 1,
-            user_ns: 1,
-            system_ns: 0,
-            peak_memory: Presence::absent("not asked"),
-            read_bytes: Presence::Present(0),
-            write_bytes: Presence::Present(0),
             happened: Happened {
                 minor_faults: faults,
                 major_faults: 1,

@@ -308,8 +308,6 @@ mod tests {
     fn executed(wall_ms: u64, user_ms: u64, system_ms: u64) -> Executed {
         let peak = PeakMemory { bytes: wall_ms, by: PeakBy::Cgroup };
         Executed {
-            ending: Ending::Exited(0),
-            wall_ns: wall_ms * MS,
             user_ns: user_ms * MS,
             system_ns: system_ms * MS,
             peak_memory: Presence::Present(peak),

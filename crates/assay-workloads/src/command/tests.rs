@@ -3,7 +3,6 @@ mod resumed;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::Better;
@@ -15,16 +14,13 @@ use assay_machine::system::{Executed, Fake, System};
 
 use super::*;
 use crate::measured::RunResult;
-use crate::place::{Area, Programs, TestMedium};
-use crate::{PlannedWork as _, WorkloadSpec as _};
+use crate::{PlannedWork as _, WorkloadSpec as _, testing};
 
 const MS: u64 = 1_000_000;
 
 /// A run of this duration, with half of it as CPU time.
 fn took(wall_ns: u64) -> Executed {
     Executed {
-        ending: Ending::Exited(0),
-        wall_ns,
         user_ns: wall_ns / 4,
         system_ns: wall_ns / 4,
         peak_memory: Presence::Present(PeakMemory { bytes: 4096, by: PeakBy::Cgroup }),
@@ -53,29 +49,13 @@ fn fake() -> Fake {
     fake
 }
 
-fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run<'_>) -> T) -> T {
-    let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    run(&Run {
-        system: fake,
-        medium: TestMedium { file: None, area, memory_alignment: 4096, law: None },
-        path: Path::new("/home/me"),
-        ramp_ns: 0,
-        time_ns,
-        seed: 7,
-        study_seed: 1,
-        caller: None,
-        bystanders: &Bystanders::now(),
-        stop,
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: Programs::NONE,
-    })
+fn run_on(fake: &Fake, time_ns: u64) -> Run<'_> {
+    let path = Path::new("/home/me");
+    Run { path, time_ns, seed: 7, ..testing::run_on(fake, testing::NO_AREA, None) }
 }
 
 fn trial(fake: &Fake, asked: &CommandSpec, time_ns: u64) -> Result<RunResult, String> {
-    let planned = asked.planned().unwrap();
-    run_on(fake, time_ns, &AtomicBool::new(false), |run| planned.run(run))
+    asked.planned().unwrap().run(&run_on(fake, time_ns))
 }
 
 fn value(ran: &RunResult, metric: &str) -> f64 {
@@ -197,7 +177,7 @@ fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
     };
     let planned = asked.planned().unwrap();
     fake.put_executions("after", [took(MS)]);
-    let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();
+    let ran = planned.run(&Run { stop: testing::stop(true), ..run_on(&fake, MS) }).unwrap();
     assert!(ran.stopped && fake.executed().is_empty());
 }
 
@@ -285,10 +265,8 @@ fn only_so_many_runs_are_kept_and_all_are_counted() {
 #[test]
 fn a_pilot_runs_it_once_and_refuses_what_is_not_there() {
     let fake = fake();
-    let stop = AtomicBool::new(false);
-    let cost = run_on(&fake, 0, &stop, |run| CommandSpec::new("work").pilot(run));
-    assert_eq!(cost, Ok(Some(11 * MS)));
-    let told = run_on(&fake, 0, &stop, |run| CommandSpec::new("nothere").pilot(run)).unwrap_err();
+    assert_eq!(CommandSpec::new("work").pilot(&run_on(&fake, 0)), Ok(Some(11 * MS)));
+    let told = CommandSpec::new("nothere").pilot(&run_on(&fake, 0)).unwrap_err();
     assert!(told.starts_with("`nothere`: "), "{told}");
     assert_eq!(fake.executed(), ["sh -c work", "sh -c nothere"]);
 }
@@ -304,15 +282,7 @@ fn the_same_by_hand_is_a_line_of_hyperfine() {
         shell: false,
         ..CommandSpec::new("tar xf a.tar")
     };
-    let line = asked.planned().unwrap().by_hand(&crate::ManualRun {
-        name: "command",
-        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-        path: "/home/me",
-        ramp_ns: 0,
-        time_ns: 1,
-        note: None,
-        background: None,
-    });
+    let line = asked.planned().unwrap().by_hand(&testing::manual_run("command", "/home/me"));
     assert_eq!(
         line.words,
         [
@@ -541,15 +511,7 @@ fn half_of_the_runs_is_rounded_up() {
 #[test]
 fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
     let how = |asked: CommandSpec| {
-        asked.planned().unwrap().by_hand(&crate::ManualRun {
-            name: "command",
-            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-            path: "/home/me",
-            ramp_ns: 0,
-            time_ns: 1,
-            note: None,
-            background: None,
-        })
+        asked.planned().unwrap().by_hand(&testing::manual_run("command", "/home/me"))
     };
     let plain = how(CommandSpec::new("work"));
     assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);

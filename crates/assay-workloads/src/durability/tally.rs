@@ -169,11 +169,10 @@ mod tests {
 
     #[test]
     fn several_are_one_sample() {
-        let mut one =
-            CutTally { acknowledged_writes: 5, read_again: [8, 0], ..CutTally::default() };
+        let mut one = CutTally { acknowledged_writes: 5, read_again: [8, 0], ..Default::default() };
         one.count(&lost(1), |_| Some(told(40)));
         let mut other =
-            CutTally { acknowledged_writes: 7, read_again: [8, 1], ..CutTally::default() };
+            CutTally { acknowledged_writes: 7, read_again: [8, 1], ..Default::default() };
         other.count(&lost(0), |_| None);
         other.lost_without_crash =
             Some(Counterexample::Place(Box::new(WriteLoss { crash_step: None, ..story(3) })));

@@ -4,7 +4,7 @@ use assay_machine::system::Fake;
 
 use super::*;
 use crate::workload::DeclaredKeys as _;
-use crate::{ManualRun, Measured, PlannedWork};
+use crate::{Measured, PlannedWork, testing};
 
 fn planned() -> FilesPlan {
     FilesSpec::default().planned()
@@ -127,28 +127,8 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
     let fake = Fake::new();
     fake.put("/dev/loop7", "");
     let run = |path: &'static str, system: &Fake| {
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-        let medium = super::super::TestMedium { file: None, area, memory_alignment: 1, law: None };
-        run::pilot(
-            &planned(),
-            &Run {
-                system,
-                medium,
-                path: std::path::Path::new(path),
-                ramp_ns: 0,
-                time_ns: 1,
-                seed: 1,
-                study_seed: 1,
-                caller: None,
-                bystanders: &assay_load::Bystanders::default(),
-                stop: &stop,
-                lookout: None,
-                keep: None,
-                limits: None,
-                programs: super::super::Programs::NONE,
-            },
-        )
+        let path = std::path::Path::new(path);
+        run::pilot(&planned(), &Run { path, ..testing::run_on(system, testing::NO_AREA, None) })
     };
     assert_eq!(run("/dev/loop7", &fake), Ok(None));
     fake.put("/home/me/notes", "");
@@ -158,16 +138,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
 
 #[test]
 fn the_line_by_hand_is_that_of_bonnie() {
-    let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    let how = ManualRun {
-        name: "small",
-        area,
-        path: "/mnt/a",
-        ramp_ns: 0,
-        time_ns: 1,
-        note: None,
-        background: None,
-    };
+    let how = testing::manual_run("small", "/mnt/a");
     let line = FilesPlan { fsync: FileSync::EachFile, threads: 2, ..planned() }.by_hand(&how);
     assert_eq!(line.words.join(" "), "bonnie++ -q -d /mnt/a -s 0 -n 10:4096:4096:100 -b");
     assert!(line.remarks.iter().any(|remark| remark.contains("10,240 files")));

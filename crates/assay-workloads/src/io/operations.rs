@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::io::Engine;
-    use crate::place::{Area, EngineUse};
+    use crate::place::EngineUse;
     use crate::workload::WorkloadSpec as _;
 
     fn io(mix: &str) -> IoSpec {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn planned(io: &IoSpec, written: bool, clears: &Clears) -> Result<(), String> {
-        let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written, fill_ns: 0 };
+        let area = crate::testing::area(1 << 30, written);
         let direct = Presence::absent("none");
         let engine = EngineUse { name: Engine::Psync, note: None };
         let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears };

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::io::planned::plan;
     use crate::io::told::Told;
-    use crate::place::{Area, DirectUse, EngineUse};
+    use crate::place::{DirectUse, EngineUse};
 
     fn polls(poll: Poll) -> IoSpec {
         IoSpec { poll: Some(poll), ..IoSpec::default() }
@@ -192,7 +192,7 @@ mod tests {
         direct: &Presence<DirectUse>,
         no_polling: Option<&str>,
     ) -> Result<(Engine, Option<String>), String> {
-        let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
+        let area = crate::testing::area(1 << 30, true);
         let engine = EngineUse { name, note: Some("io_uring is refused: on purpose".to_owned()) };
         let clears = Clears { no_polling: no_polling.map(str::to_owned), ..Clears::default() };
         let offer = Offer { area, direct, engine: &engine, between: None, clears: &clears };

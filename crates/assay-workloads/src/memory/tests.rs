@@ -1,5 +1,3 @@
-use std::sync::atomic::AtomicBool;
-
 use assay_core::presence::Presence;
 use assay_load::Bystanders;
 use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput, MemoryLimit};
@@ -8,8 +6,7 @@ use assay_machine::system::{Executed, Fake, System};
 use super::child::{ChildCounters, ChildLine, ChildResult, held};
 use super::*;
 use crate::measured::RunResult;
-use crate::place::{Area, Programs, TestMedium};
-use crate::{PlannedWork as _, WorkloadSpec as _};
+use crate::{PlannedWork as _, WorkloadSpec as _, testing};
 
 const MIB: u64 = 1 << 20;
 
@@ -54,8 +51,6 @@ fn done() -> ChildResult {
 fn executed(ending: Ending, lines: &[ChildLine], kills: Presence<u64>) -> Executed {
     let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
     Executed {
-        ending,
-        wall_ns: 2_000_000_000,
         user_ns: 3,
         system_ns: 4,
         peak_memory: Presence::absent("not asked"),
@@ -64,10 +59,10 @@ fn executed(ending: Ending, lines: &[ChildLine], kills: Presence<u64>) -> Execut
         happened: Happened::default(),
         counted: CpuCounts::absent("not asked"),
         complaint: "assay: no memory".to_owned(),
-        left_running: 0,
         // The last line of a killed process may be incomplete.
         heard: HeardOutput::from((lines.collect::<String>() + "{\"fil").as_str()),
         memory_kills: kills,
+        ..testing::executed(ending, 2_000_000_000)
     }
 }
 
@@ -78,23 +73,11 @@ fn ran(planned: &MemoryPlan, executed: Executed) -> Result<RunResult, String> {
     let own = fake.read_link(std::path::Path::new("/proc/self/exe")).unwrap();
     let line = format!("{} hold-pages {}", own.display(), serde_json::to_string(&job).unwrap());
     fake.put_executions(&line, [executed]);
-    let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    planned.run(&Run {
-        system: &fake,
-        medium: TestMedium { file: None, area, memory_alignment: 1, law: None },
-        path: std::path::Path::new("/home"),
-        ramp_ns: 1,
-        time_ns: 2,
-        seed: 3,
-        study_seed: 1,
-        caller: None,
-        bystanders: &Bystanders::default(),
-        stop: &AtomicBool::new(false),
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: Programs::NONE,
-    })
+    planned.run(&run_on(&fake))
+}
+
+fn run_on(fake: &Fake) -> Run<'_> {
+    Run { ramp_ns: 1, time_ns: 2, seed: 3, ..testing::run_on(fake, testing::NO_AREA, None) }
 }
 
 #[test]
@@ -288,11 +271,8 @@ fn others_pages_that_move_meanwhile_are_flagged() {
 fn a_set_that_holds_little_more_than_the_process_is_refused() {
     let of = |set: &str, limit: Option<u64>| {
         let set = set.parse().unwrap();
-        let asked = MemorySpec {
-            working_set: set,
-            memory_limit: limit.map(Bytes),
-            ..MemorySpec::default()
-        };
+        let asked =
+            MemorySpec { working_set: set, memory_limit: limit.map(Bytes), ..Default::default() };
         asked.planned().map(|own| own.set_bytes)
     };
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
@@ -311,7 +291,7 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
 #[test]
 fn a_trial_has_a_fifth_of_its_time_before_it() {
     let settled = |time, ramp| {
-        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..MemorySpec::default() };
+        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..Default::default() };
         own.settle();
         [own.runtime, own.ramp_time].map(|own| own.unwrap().0)
     };
@@ -319,7 +299,7 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
     assert_eq!(settled(Some(Time(50)), None), [50, 10]);
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
-        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..MemorySpec::default() };
+        let mut own = MemorySpec { runtime: time, ramp_time: ramp, ..Default::default() };
         own.hurry(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };
@@ -333,11 +313,10 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
 
 #[test]
 fn costs_are_those_of_a_process_with_a_limit_or_without() {
-    let work =
-        |memory_limit| crate::Work::from(MemorySpec { memory_limit, ..MemorySpec::default() });
+    let work = |memory_limit| crate::Work::from(MemorySpec { memory_limit, ..Default::default() });
     let own = MemorySpec::default();
     assert!(own.costs_like(&work(Some(Bytes(1)))) && !own.costs_like(&work(None)));
-    let free = MemorySpec { memory_limit: None, ..MemorySpec::default() };
+    let free = MemorySpec { memory_limit: None, ..Default::default() };
     assert!(free.costs_like(&work(None)) && !free.costs_like(&work(Some(Bytes(1)))));
 }
 
@@ -422,23 +401,7 @@ fn a_pilot_holds_a_set_that_fits() {
     let line = format!("/usr/bin/assay hold-pages {}", serde_json::to_string(&job).unwrap());
     let pilot = |executed: Executed| {
         fake.put_executions(&line, [executed]);
-        let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-        MemorySpec::default().pilot(&Run {
-            system: &fake,
-            medium: TestMedium { file: None, area, memory_alignment: 1, law: None },
-            path: std::path::Path::new("/home"),
-            ramp_ns: 1,
-            time_ns: 2,
-            seed: 3,
-            study_seed: 1,
-            caller: None,
-            bystanders: &Bystanders::default(),
-            stop: &AtomicBool::new(false),
-            lookout: None,
-            keep: None,
-            limits: None,
-            programs: Programs::NONE,
-        })
+        MemorySpec::default().pilot(&run_on(&fake))
     };
     let lines = [ChildLine::Done(Box::new(done()))];
     let well = executed(Ending::Exited(0), &lines, Presence::Present(0));

@@ -74,11 +74,7 @@ mod tests {
                 down: None,
             };
             let phases = vec![phase(Load::Idle, 0), phase(Load::Up, *lost)];
-            super::super::planned::measured(
-                NetworkDetail { phases, ..NetworkDetail::default() },
-                1,
-                1,
-            )
+            super::super::planned::measured(NetworkDetail { phases, ..Default::default() }, 1, 1)
         };
         let trials: Vec<Measured> = each.iter().map(trial).collect();
         let trials: Vec<&Measured> = trials.iter().collect();

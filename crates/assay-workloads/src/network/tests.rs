@@ -1,6 +1,4 @@
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use assay_machine::system::network::{
     BitRate, LinkRun, NetworkProbe, PhaseJob, PhaseRun, SLICE_NS, Shaper,
@@ -11,6 +9,7 @@ use super::grade::Grade;
 use super::judge::{carried, judge};
 use super::metrics::for_load;
 use super::*;
+use crate::testing;
 use crate::workload::{DeclaredKeys as _, PlannedWork, WorkloadSpec};
 
 const MS: u64 = 1_000_000;
@@ -125,25 +124,7 @@ fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
 }
 
 fn on(fake: &Fake, asked: &NetworkSpec) -> Result<super::super::RunResult, String> {
-    let stop = AtomicBool::new(false);
-    let area = super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-    let medium = super::super::TestMedium { file: None, area, memory_alignment: 1, law: None };
-    asked.planned().run(&Run {
-        system: fake,
-        medium,
-        path: Path::new("."),
-        ramp_ns: 0,
-        time_ns: 1,
-        seed: 1,
-        study_seed: 1,
-        caller: None,
-        bystanders: &assay_load::Bystanders::default(),
-        stop: &stop,
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: super::super::Programs::NONE,
-    })
+    asked.planned().run(&testing::run_on(fake, testing::NO_AREA, None))
 }
 
 #[test]
@@ -151,7 +132,7 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
     let fake = Fake::new();
     let told = on(&fake, &NetworkSpec::default()).unwrap_err();
     assert!(told.contains("assay peer --listen") && told.contains("--scratch"), "{told}");
-    let asked = NetworkSpec { peer: Some("192.0.2.1:7710".to_owned()), ..NetworkSpec::default() };
+    let asked = NetworkSpec { peer: Some("192.0.2.1:7710".to_owned()), ..Default::default() };
     assert!(on(&fake, &asked).unwrap_err().contains("ASSAY_PEER_TOKEN"));
     fake.set_variable("ASSAY_PEER_TOKEN", "short");
     assert!(on(&fake, &asked).unwrap_err().contains("too short"));
@@ -170,7 +151,7 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
 #[test]
 fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
     let mut planned =
-        NetworkSpec { shaper: "80%".parse().unwrap(), ..NetworkSpec::default() }.planned();
+        NetworkSpec { shaper: "80%".parse().unwrap(), ..Default::default() }.planned();
     assert_eq!(planned.shaping().unwrap().base, None);
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
@@ -189,11 +170,11 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 fn what_makes_no_sense_is_said() {
     let told = |own: NetworkSpec| own.obstacle().unwrap_or_default();
     assert_eq!(told(NetworkSpec::default()), "");
-    let phases = |own: &[Load]| NetworkSpec { phases: own.to_vec(), ..NetworkSpec::default() };
+    let phases = |own: &[Load]| NetworkSpec { phases: own.to_vec(), ..Default::default() };
     assert!(told(phases(&[Load::Up])).contains("idle"));
     assert!(told(phases(&[Load::Idle])).contains("added latency requires load"));
     let shaped =
-        NetworkSpec { interface: None, shaper: "95%".parse().unwrap(), ..NetworkSpec::default() };
+        NetworkSpec { interface: None, shaper: "95%".parse().unwrap(), ..Default::default() };
     assert!(told(shaped).contains("interface"));
 }
 
@@ -219,7 +200,7 @@ fn asks(own: &NetworkSpec, factors: &[(&str, &[&str])]) -> LinkNeeds {
 
 #[test]
 fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
-    let nobody = NetworkSpec { peer: None, interface: None, ..NetworkSpec::default() };
+    let nobody = NetworkSpec { peer: None, interface: None, ..Default::default() };
     let alone = asks(&nobody, &[]);
     let told = alone.to_nobody.as_deref().unwrap_or_default();
     assert!(told.contains("assay peer --listen"), "{told}");
@@ -263,7 +244,7 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
     let link = |peer: Option<&str>| NetworkSpec {
         peer: peer.map(str::to_owned),
         interface: None,
-        ..NetworkSpec::default()
+        ..Default::default()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
         let plain = asks(&link(peer), &[]);
@@ -462,18 +443,11 @@ fn counted_are_probes_that_came_back() {
 fn by_hand_a_link_is_a_line_of_flent() {
     let how = |asked: NetworkSpec, rate| {
         let planned = NetworkPlan { rate, ..asked.planned() };
-        planned.by_hand(&crate::ManualRun {
-            name: "link",
-            area: super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-            path: ".",
-            ramp_ns: 0,
-            time_ns: 1,
-            note: Some("a note"),
-            background: None,
-        })
+        let how = testing::manual_run("link", ".");
+        planned.by_hand(&crate::ManualRun { note: Some("a note"), ..how })
     };
     let peer = Some("192.168.1.2:7710".to_owned());
-    let plain = how(NetworkSpec { peer: peer.clone(), ..NetworkSpec::default() }, None);
+    let plain = how(NetworkSpec { peer: peer.clone(), ..Default::default() }, None);
     let words = "flent tcp_nup -l 6 -H 192.168.1.2 --test-parameter upload_streams=16";
     assert_eq!(plain.words.join(" "), words);
     assert_eq!(plain.remarks.len(), 3);
@@ -481,11 +455,11 @@ fn by_hand_a_link_is_a_line_of_flent() {
         plain.remarks[1],
         "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic"
     );
-    let nobody = how(NetworkSpec { phase_time: Time(MS), ..NetworkSpec::default() }, None);
+    let nobody = how(NetworkSpec { phase_time: Time(MS), ..Default::default() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
     let shaper: Shaper = "80%".parse().unwrap();
-    let shaped = NetworkSpec { peer, interface, shaper, ..NetworkSpec::default() };
+    let shaped = NetworkSpec { peer, interface, shaper, ..Default::default() };
     let unknown = how(shaped.clone(), None).remarks;
     assert!(unknown[2].contains("limit eth0 to 80% of the measured"), "{unknown:?}");
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;
@@ -499,7 +473,7 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
         peer: Some(peer.to_owned()),
         interface: Some("eth0".to_owned()),
         shaper: "2 Mbit/s".parse().unwrap(),
-        ..NetworkSpec::default()
+        ..Default::default()
     };
     let lines = asked("h:1").planned().permanent_commands();
     assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
@@ -564,17 +538,14 @@ fn peers_streams_and_interfaces_have_their_limits() {
 fn costs_are_those_of_the_same_link() {
     let work = |own: NetworkSpec| crate::Work::from(own);
     let own = NetworkSpec::default();
-    assert!(own.costs_like(&work(NetworkSpec { phase_time: Time(MS), ..NetworkSpec::default() })));
-    assert!(!own.costs_like(&work(NetworkSpec { streams: 1, ..NetworkSpec::default() })));
+    assert!(own.costs_like(&work(NetworkSpec { phase_time: Time(MS), ..Default::default() })));
+    assert!(!own.costs_like(&work(NetworkSpec { streams: 1, ..Default::default() })));
     assert!(!own.costs_like(&work(NetworkSpec {
         congestion_control: "bbr".to_owned(),
-        ..NetworkSpec::default()
+        ..Default::default()
     })));
     assert!(
-        !own.costs_like(&work(NetworkSpec {
-            peer: Some("h:1".to_owned()),
-            ..NetworkSpec::default()
-        }))
+        !own.costs_like(&work(NetworkSpec { peer: Some("h:1".to_owned()), ..Default::default() }))
     );
 }
 

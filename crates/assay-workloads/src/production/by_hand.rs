@@ -36,18 +36,13 @@ pub(super) fn line(how: &ManualRun<'_>) -> ManualCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Area;
 
     #[test]
     fn two_readings_with_the_period_between_them() {
         let how = ManualRun {
-            name: "live",
-            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-            path: "/srv/my data",
             ramp_ns: 5_000_000_000,
             time_ns: 120_000_000_000,
-            note: None,
-            background: None,
+            ..crate::testing::manual_run("live", "/srv/my data")
         };
         let line = line(&how);
         let script = &line.words[2];

@@ -111,18 +111,15 @@ impl ProductionWatch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Mutex;
-    use std::sync::atomic::AtomicBool;
 
     use assay_core::presence::Presence;
-    use assay_load::Bystanders;
     use assay_machine::system::{Fake, System};
 
     use super::super::metrics;
     use super::*;
-    use crate::place::{Area, Programs, TestMedium};
     use crate::production::{ClassRequests, DevicePressure, HarmLimits};
+    use crate::testing;
 
     /// A device with this many reads per second, with the latency of each second.
     struct Device<'a> {
@@ -162,22 +159,12 @@ mod tests {
         let fake = Fake::new();
         let (last_ns, begun) = (Mutex::new(fake.monotonic_ns()), Mutex::default());
         let device = Device { system: &fake, last_ns, begun, read_ms };
-        let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
         let ran = run(&Run {
-            system: &fake,
-            medium: TestMedium { file: None, area, memory_alignment: 4096, law: None },
-            path: Path::new("/srv"),
             ramp_ns: 5_000_000_000,
             time_ns: 10_500_000_000,
-            seed: 0,
-            study_seed: 1,
-            caller: None,
-            bystanders: &Bystanders::now(),
-            stop: &AtomicBool::new(false),
             lookout: Some(&device),
-            keep: None,
             limits,
-            programs: Programs::NONE,
+            ..testing::run_on(&fake, testing::NO_AREA, None)
         });
         let begun = device.begun.lock().unwrap().clone();
         (ran.unwrap(), begun)

@@ -1,13 +1,11 @@
 //! Artificial recordings, replayed on a simulated drive.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use assay_core::exhibit::{Levels, Subject};
 use assay_core::presence::Presence;
 use assay_core::quantity::played::CLASSES;
-use assay_load::{Bystanders, Law, LawShape, Moved};
+use assay_load::{Law, LawShape, Moved};
 use assay_machine::system::clears::Clears;
 use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 
@@ -15,8 +13,9 @@ use super::detail::ReplayCounts;
 use super::*;
 use crate::io::Engine;
 use crate::measured::{Count, Measured, RunResult};
-use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::place::{Area, DirectUse, EngineUse, Programs, Run};
 use crate::tell::{Bare, Doubt, RowView, Shows as _, Tells as _};
+use crate::testing;
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
@@ -69,7 +68,7 @@ fn asked(clock: Clock) -> ReplaySpec {
 }
 
 fn area(length: u64) -> Area {
-    Area { start: 0, length, asked: length, written: true, fill_ns: 0 }
+    testing::area(length, true)
 }
 
 fn planned_in(asked: &ReplaySpec, area: Area) -> Result<ReplayPlan, String> {
@@ -82,23 +81,11 @@ fn planned_in(asked: &ReplaySpec, area: Area) -> Result<ReplayPlan, String> {
 
 /// A replay on a drive with this parallelism and service time.
 fn ran(planned: &ReplayPlan, area: Area, drive: (u64, u32)) -> Result<RunResult, String> {
-    let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).unwrap();
-    planned.run(&Run {
-        system: &Fake::new(),
-        medium: TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) },
-        path: Path::new("/x"),
-        ramp_ns: 0,
-        time_ns: 3600 * 1000 * MS,
-        seed: 1,
-        study_seed: 1,
-        caller: None,
-        bystanders: &Bystanders::now(),
-        stop: &AtomicBool::new(false),
-        lookout: None,
-        keep: None,
-        limits: None,
-        programs: Programs { recall, ..Programs::NONE },
-    })
+    let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).ok();
+    let programs = Programs { recall, ..Programs::NONE };
+    let fake = Fake::new();
+    let on = testing::run_on(&fake, area, law);
+    planned.run(&Run { time_ns: 3600 * 1000 * MS, programs, ..on })
 }
 
 const FAST: (u64, u32) = (MS / 4, 32);

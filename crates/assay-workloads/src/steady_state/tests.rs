@@ -1,23 +1,21 @@
 //! Rounds on a simulated drive, and their sentences.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 use assay_core::exhibit::{Levels, Subject};
 use assay_core::presence::Presence;
-use assay_load::{Bystanders, Law, LawShape};
+use assay_load::{Law, LawShape};
 use assay_machine::system::Fake;
 use assay_machine::system::clears::Clears;
 
 use super::*;
-use crate::Counts as _;
 use crate::io::Engine;
 use crate::measured::{Measured, RunResult};
-use crate::place::{Area, DirectUse, EngineUse, Programs, Run, TestMedium};
+use crate::place::{DirectUse, EngineUse, Run};
 use crate::tell::{Bare, RowView as SeenRow, Shows as _, Tells as _};
 use crate::workload::{PlannedWork as _, WorkloadSpec as _};
+use crate::{Counts as _, testing};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -220,8 +218,7 @@ fn its_numbers_are_those_of_the_window_and_of_its_own_test() {
 static ABLE: Clears = Clears { no_trim: None, no_zeroing: None, no_polling: None };
 
 fn offer_of<'a>(direct: &'a Presence<DirectUse>, engine: &'a EngineUse, bytes: u64) -> Offer<'a> {
-    let area = Area { start: 0, length: bytes, asked: bytes, written: true, fill_ns: 0 };
-    Offer { area, direct, engine, between: None, clears: &ABLE }
+    Offer { area: testing::area(bytes, true), direct, engine, between: None, clears: &ABLE }
 }
 
 #[test]
@@ -255,30 +252,9 @@ fn ran(
     let engine = EngineUse { name: Engine::Simulated, note: None };
     let offer = offer_of(&direct, &engine, 64 * MIB);
     let (planned, _) = asked.plan(&offer).unwrap();
-    let law = Law::new(LawShape::Fixed { ns: 100_000 }, 1).unwrap();
-    planned
-        .run(&Run {
-            system: &Fake::new(),
-            medium: TestMedium {
-                file: None,
-                area: offer.area,
-                memory_alignment: 4096,
-                law: Some(law),
-            },
-            path: Path::new("/x"),
-            ramp_ns: 0,
-            time_ns,
-            seed: 1,
-            study_seed: 1,
-            caller: None,
-            bystanders: &Bystanders::now(),
-            stop: &AtomicBool::new(false),
-            lookout: None,
-            keep,
-            limits: None,
-            programs: Programs::NONE,
-        })
-        .unwrap()
+    let law = Law::new(LawShape::Fixed { ns: 100_000 }, 1).ok();
+    let fake = Fake::new();
+    planned.run(&Run { time_ns, keep, ..testing::run_on(&fake, offer.area, law) }).unwrap()
 }
 
 #[test]

@@ -43,18 +43,13 @@ fn a_course_lies_within_its_intervals_in_facts_and_in_words() {
             at_once_ns: slices(&mut draws),
             rest_ns: 1_000_000_000,
             rested_ns: slices(&mut draws),
-            ..Retried::default()
+            ..Default::default()
         });
         let slice_bytes = 64 * MIB;
         let fortieth_ns = slices_ns.iter().sum::<u64>() / 40;
         let rests_ns = (draws.below(3) > 0).then(|| draws.below(20) * fortieth_ns);
-        let detail = SustainedDetail {
-            slice_bytes,
-            slices_ns,
-            rests_ns,
-            retried,
-            ..SustainedDetail::default()
-        };
+        let detail =
+            SustainedDetail { slice_bytes, slices_ns, rests_ns, retried, ..Default::default() };
         let found = course(&detail).unwrap();
         let text = words(&found, None);
         // As in a document.

@@ -83,7 +83,7 @@ mod tests {
             slice_bytes: 8 * MIB,
             slices_ns: vec![4_000_000; 100],
             rests_ns,
-            ..SustainedDetail::default()
+            ..Default::default()
         }
     }
 
@@ -105,10 +105,7 @@ mod tests {
             assert_eq!(rests(&detail(rests_ns)), None, "{rests_ns:?}");
         }
         assert!(rests(&detail(Some(22_000_000))).is_some());
-        assert_eq!(
-            rests(&SustainedDetail { rests_ns: Some(0), ..SustainedDetail::default() }),
-            None
-        );
+        assert_eq!(rests(&SustainedDetail { rests_ns: Some(0), ..Default::default() }), None);
         assert_eq!(
             rests(&SustainedDetail { slices_ns: vec![u64::MAX; 2], ..detail(Some(u64::MAX / 99)) }),
             None

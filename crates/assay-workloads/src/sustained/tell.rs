@@ -156,7 +156,7 @@ impl Shows for SustainedFacts {
             tables: vec![table],
             beside: Some("series"),
             sentences: all.iter().map(sentence).collect(),
-            ..Exhibit::default()
+            ..Default::default()
         }
     }
 }
@@ -495,11 +495,7 @@ mod tests {
             (0..100).map(move |at| slice(rate, at))
         };
         let slices_ns: Vec<u64> = rates.iter().flat_map(slices).collect();
-        measured_of(SustainedDetail {
-            slice_bytes: 64 * MIB,
-            slices_ns,
-            ..SustainedDetail::default()
-        })
+        measured_of(SustainedDetail { slice_bytes: 64 * MIB, slices_ns, ..Default::default() })
     }
 
     /// The same, with this share of the time between slices.

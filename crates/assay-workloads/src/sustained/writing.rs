@@ -309,17 +309,13 @@ impl SustainedWriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::atomic::AtomicBool;
-
-    use assay_load::{Bystanders, Law, LawShape};
+    use assay_load::{Law, LawShape};
     use assay_machine::system::Fake;
 
     use super::*;
-    use crate::Counts as _;
     use crate::io::Engine;
     use crate::measured::Measured;
-    use crate::place::{Area, Programs, TestMedium};
+    use crate::{Counts as _, testing};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -334,30 +330,12 @@ mod tests {
         stop: bool,
         keep: Option<&(dyn Fn(&Measured) + Sync)>,
     ) -> RunResult {
-        let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
-        let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
-        let medium = TestMedium { file: None, area, memory_alignment: 4096, law: Some(law) };
+        let law = Law::new(LawShape::Fixed { ns }, 1).ok();
         let planned = SustainedPlan { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
-        run(
-            &planned,
-            &Run {
-                system: &Fake::new(),
-                medium,
-                path: Path::new("/dev/x"),
-                ramp_ns: 0,
-                time_ns: seconds * SECOND,
-                seed: 1,
-                study_seed: 1,
-                caller: None,
-                bystanders: &Bystanders::now(),
-                stop: &AtomicBool::new(stop),
-                lookout: None,
-                keep,
-                limits: None,
-                programs: Programs::NONE,
-            },
-        )
-        .unwrap()
+        let time_ns = seconds * SECOND;
+        let fake = Fake::new();
+        let on = testing::run_on(&fake, testing::area(64 * MIB, true), law);
+        run(&planned, &Run { time_ns, stop: testing::stop(stop), keep, ..on }).unwrap()
     }
 
     fn detail(ran: &RunResult) -> &SustainedDetail {

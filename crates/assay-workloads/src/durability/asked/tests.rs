@@ -55,7 +55,7 @@ fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
             crash_points: cuts,
             method: grade,
             write_to: on,
-            ..DurabilitySpec::default()
+            ..Default::default()
         }
         .planned(1 << 30)
         .unwrap();
@@ -82,27 +82,24 @@ fn sizes_are_whole_sectors() {
         let told = set(&mut DurabilitySpec::default(), name, wrong).unwrap_err();
         assert!(told.contains("multiple of 512 bytes"), "{told}");
     }
-    let odd = DurabilitySpec { record_size: Bytes(700), ..DurabilitySpec::default() };
+    let odd = DurabilitySpec { record_size: Bytes(700), ..Default::default() };
     assert!(odd.planned(1 << 30).is_err() && DurabilitySpec::default().planned(1 << 30).is_ok());
     assert!(DurabilitySpec::default().planned(4096).unwrap_err().contains("4 blocks"));
 }
 
 #[test]
 fn a_plan_says_how_many_cuts_give_which_bound() {
-    let words = DurabilitySpec { crash_points: 60, ..DurabilitySpec::default() }
-        .planned(1 << 30)
-        .unwrap()
-        .words();
+    let words =
+        DurabilitySpec { crash_points: 60, ..Default::default() }.planned(1 << 30).unwrap().words();
     assert!(words.contains("4.88% with 60") && words.contains("method replay"), "{words}");
-    let none =
-        DurabilitySpec { sync: Sync::None, ..DurabilitySpec::default() }.planned(1 << 30).unwrap();
+    let none = DurabilitySpec { sync: Sync::None, ..Default::default() }.planned(1 << 30).unwrap();
     assert!(none.words().contains("no write is acknowledged") && !none.words().contains('%'));
 }
 
 #[test]
 fn files_and_commands_need_a_file_system_and_a_command_its_check() {
     let planned = |own: &DurabilitySpec| own.planned(1 << 30);
-    let files = DurabilitySpec { writer: Pattern::Files, ..DurabilitySpec::default() };
+    let files = DurabilitySpec { writer: Pattern::Files, ..Default::default() };
     assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
     for on in [On::Ext4, On::Xfs, On::Btrfs] {
         assert_eq!(
@@ -117,7 +114,7 @@ fn files_and_commands_need_a_file_system_and_a_command_its_check() {
         write_to: On::Xfs,
         writer_command: line("my-db"),
         needs: vec!["my-db".to_owned()],
-        ..DurabilitySpec::default()
+        ..Default::default()
     };
     assert_eq!(own.unfit().unwrap().0, "check_command");
     assert_eq!(
