@@ -18,7 +18,7 @@ pub(super) struct CheckCounts {
     run: usize,
     repeats: usize,
     /// Trials that repeat no other one, including warm-ups.
-    first: usize,
+    pub first: usize,
     disturbed: usize,
     /// The disturbance of the first of them.
     disturbance: Option<String>,
@@ -38,10 +38,6 @@ impl CheckCounts {
         }
         self.failed += usize::from(trial.status == Status::Failed);
         self.time.add(trial);
-    }
-
-    pub fn is_unfinished(&self, plan: &Plan) -> bool {
-        self.first < plan.trials.len()
     }
 }
 

@@ -163,13 +163,9 @@ fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
-    let is_idle = is_looked_at(row) && idle(spans);
+    let work = &row.workload.work;
+    let is_idle = (work.is_only_watched() || work.is_others()) && idle(spans);
     is_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
-}
-
-/// Whether the work is observed only: then the classes are all of its numbers.
-fn is_looked_at(row: &WorkloadTrials<'_>) -> bool {
-    row.workload.work.is_only_watched() || row.workload.work.is_others()
 }
 
 /// Series of every class with requests in any trial of a workload, and the missing numbers.

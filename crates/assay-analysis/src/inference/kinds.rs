@@ -93,7 +93,8 @@ pub(super) fn settle(found: &mut Findings) {
         if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
             instead.clone_into(text);
         }
-        *text += &doubt_words(because);
+        let why = because.text.trim_end_matches('.');
+        *text += &format!(" The numbers are {}: {why}.", because.trust.word());
     }
 }
 
@@ -112,11 +113,6 @@ fn worst<'a>(cells: &'a [Measurement], subject: &Subject) -> Option<&'a Because>
 /// Whether a number belongs to the row itself, not to its A/A control.
 fn is_of(cell: &Measurement, subject: &Subject) -> bool {
     cell.workload == subject.workload && cell.configuration == subject.arm && !cell.control
-}
-
-fn doubt_words(because: &Because) -> String {
-    let (word, text) = (because.trust.word(), because.text.trim_end_matches('.'));
-    format!(" The numbers are {word}: {text}.")
 }
 
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {

@@ -18,7 +18,7 @@ use assay_workloads::metrics::{is_told, nature, side};
 use assay_workloads::{OwnMetric, io};
 
 use super::series::cell_trial;
-use super::{cells, distinct, hosts};
+use super::{cells, hosts};
 use crate::rules::{self, Case, RuleRemark, Unquiet};
 
 pub(super) struct WorkloadTrials<'a> {
@@ -243,10 +243,6 @@ fn judged(
     let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
     Some((rules::remarks(&case), rules::unquiet(&case)))
-}
-
-pub(super) fn workload_names<'r>(rows: &'r [WorkloadTrials<'_>]) -> Vec<&'r str> {
-    distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }
 
 pub(super) fn arm(plan: &Plan, target: usize) -> Arm {

@@ -157,7 +157,10 @@ fn of_a_check(story: &Summary<'_>) -> Vec<Sentence> {
         let all = &story.found.comparisons;
         let targets = distinct(all.iter().filter_map(|found| found.configuration.get("target")));
         told.extend(targets.iter().filter_map(|target| faster(story, target)));
-        told.extend(story.rows.iter().filter_map(acknowledged_on));
+        told.extend(story.rows.iter().filter_map(|row| {
+            let text = acknowledged::of_row(row)?;
+            Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
+        }));
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());
@@ -396,12 +399,6 @@ fn usable(story: &Summary<'_>, found: &Comparison) -> Option<(f64, Trust)> {
 /// Whether the CI of a comparison excludes 1.
 fn differs(found: &Comparison) -> bool {
     found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
-}
-
-/// The remark on a row's syncs, with its target.
-fn acknowledged_on(row: &WorkloadTrials<'_>) -> Option<Sentence> {
-    let text = acknowledged::of_row(row)?;
-    Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
 
 /// Prefix of a number: `about ` if it is suspect; `None` if it is invalid.

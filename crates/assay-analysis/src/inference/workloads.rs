@@ -21,9 +21,9 @@ use assay_workloads::WorkFacts;
 use super::rows::{self, WorkloadTrials};
 use super::verdicts::{add_note, explain};
 use super::{
-    acknowledged, borrowed, card, checks, classes, decide, design, different, facts, gated, hosts,
-    judged, kinds, layers, memory, played, published, race, sentences, series, surfaces,
-    surroundings, watched,
+    acknowledged, borrowed, card, checks, classes, decide, design, different, distinct, facts,
+    gated, hosts, judged, kinds, layers, memory, played, published, race, sentences, series,
+    surfaces, surroundings, watched,
 };
 
 /// Findings of a study whose workloads are added one after the other.
@@ -123,7 +123,8 @@ impl<'a> Analysis<'a> {
         if let Some(place) = &mut found.environment.platform {
             place.steal_share = trials.ticks.steal_share();
         }
-        let unfinished = found.study.stopped_by.is_none() && trials.counts.is_unfinished(plan);
+        let unfinished =
+            found.study.stopped_by.is_none() && trials.counts.first < plan.trials.len();
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
@@ -156,7 +157,7 @@ impl<'a> Analysis<'a> {
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
         told.extend(own.rollbacks);
         told.extend(classes::sentences(&found));
-        let names = rows::workload_names(&rows);
+        let names = distinct(rows.iter().map(|row| row.workload.name.as_str()));
         told.extend(names.iter().filter_map(|name| memory::stacks_sentence(name, &found, &rows)));
         told.extend(layers::encryption(&own.conversions));
         told.extend(layers::resyncs(&found));

@@ -61,13 +61,12 @@ fn judge(case: &Case<'_>) -> Option<RuleRemark> {
     })
 }
 
-fn is_cached(case: &Case<'_>) -> bool {
-    cached::RULE.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
-}
-
 fn short_reads(case: &Case<'_>, trials: &[CountedTrial]) -> Option<RuleRemark> {
     // For data from memory, `cached` is more precise; for trimmed blocks, `trimmed-area`.
-    if compression(case).is_some() || emptied::clears(case) || is_cached(case) {
+    if compression(case).is_some()
+        || emptied::clears(case)
+        || cached::RULE.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
+    {
         return None;
     }
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));

@@ -121,7 +121,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         }
         rows.heading(heading);
         for (card, number) in numbers {
-            let name = called(card);
+            let name = short(if card.target.is_empty() { &card.device } else { &card.target });
             points.push((false, here(rows.add(&name), &name, number)));
         }
         let mut others: Vec<&FlashRow> =
@@ -129,7 +129,9 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
         for one in others.into_iter().filter(|one| is_positive(one.iops)) {
             let name = short(&one.item);
-            points.push((true, elsewhere(rows.add(&name), &name, one)));
+            let told = Point::new(rows.add(&name), Unit::Iops, &name, one.iops, None);
+            let note = format!("published: {}", short(&one.kind));
+            points.push((true, told.marked(Look::Hollow, &note)));
         }
     }
     if points.is_empty() {
@@ -158,17 +160,8 @@ fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-fn called(card: &CardRow) -> String {
-    if card.target.is_empty() { short(&card.device) } else { short(&card.target) }
-}
-
 fn here(at: f64, name: &str, number: &CardNumber) -> Point {
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
     let told = mark_trust(Point::new(at, Unit::Iops, name, number.value, ends), number.trust);
     if ends.is_none() { told.marked(Look::Hollow, "no CI") } else { told }
-}
-
-fn elsewhere(at: f64, name: &str, one: &FlashRow) -> Point {
-    let told = Point::new(at, Unit::Iops, name, one.iops, None);
-    told.marked(Look::Hollow, &format!("published: {}", short(&one.kind)))
 }

@@ -548,7 +548,9 @@ fn arm_of(design: &Design, ask: &Ask, place: &ClaimTest<'_, '_>) -> Option<Arm> 
 /// Levels that are shares or numbers, in ascending order, with their trials.
 fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> {
     let levels = curve.iter();
-    let levels = levels.filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)));
+    let number =
+        |level: &str| level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok());
+    let levels = levels.filter_map(|(level, runs)| Some((number(level)?, *level, *runs)));
     let mut levels: Vec<_> = levels.collect();
     levels.sort_by(|one, other| one.0.total_cmp(&other.0));
     levels
@@ -622,10 +624,6 @@ fn enough(check: &PlaceCheck<'_, '_, '_>) -> ClaimVerdict {
     let told = words::SaturationLevel { from, best: best_level, claimed, is_smallest, margin };
     let shown = sample.filter(|_| own != best).zip(ends);
     ClaimVerdict::new(claim, check.enough(&told, shown))
-}
-
-fn share_or_number(level: &str) -> Option<f64> {
-    level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
 }
 
 /// The median over replicates with an undisturbed run: robust against single outliers.

@@ -168,8 +168,8 @@ impl<'q, 'a> Curve<'q, 'a> {
             let to = (best..=last).take_while(|at| does(&levels[*at])).last();
             [from.unwrap_or(best), to.unwrap_or(best)]
         };
-        let [from, to] = reach(&|level| level.does_as_much(margin));
-        let surely = reach(&|level| level.surely_does(margin));
+        let [from, to] = reach(&|level| level.mean.is_some_and(|mean| mean >= -margin));
+        let surely = reach(&|level| level.ends.is_some_and(|[low, _]| low >= -margin));
         let could = reach(&|level| !level.is_surely_behind(margin));
         trend.near = Some([from, to].map(|at| self.levels[at]));
         let (shape, knee, ends) = match (from == 0, to == last) {
@@ -190,14 +190,6 @@ struct TrendLevel {
 }
 
 impl TrendLevel {
-    fn does_as_much(&self, margin: f64) -> bool {
-        self.mean.is_some_and(|mean| mean >= -margin)
-    }
-
-    fn surely_does(&self, margin: f64) -> bool {
-        self.ends.is_some_and(|[low, _]| low >= -margin)
-    }
-
     fn is_surely_behind(&self, margin: f64) -> bool {
         self.ends.is_some_and(|[_, high]| high < -margin)
     }
