@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_core::presence::Presence;
 use assay_load::{Bystanders, Law};
-use assay_machine::system::execute::{Counted, Ending, Happened, Heard};
+use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput};
 use assay_machine::system::{Executed, System};
 
 use crate::ManualRun;
@@ -61,10 +61,10 @@ pub(crate) fn executed(ending: Ending, wall_ns: u64) -> Executed {
         read_bytes: absent(),
         write_bytes: absent(),
         happened: Happened::default(),
-        counted: Counted::absent("no counters"),
+        counted: CpuCounts::absent("no counters"),
         complaint: String::new(),
         left_running: 0,
-        heard: Heard::default(),
+        heard: HeardOutput::default(),
         memory_kills: absent(),
     }
 }

@@ -140,7 +140,7 @@ pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str>
 
 #[cfg(test)]
 mod tests {
-    use assay_machine::system::execute::{CpuCounts, Ending, HeardOutput};
+    use assay_machine::system::execute::{CpuCounts, Ending};
 
     use super::*;
 
@@ -164,10 +164,7 @@ mod tests {
                 cache_misses: counted(3),
                 how,
             },
-            complaint: String::new(),
-            left_running: 0,
-            heard: HeardOutput::default(),
-            memory_kills: Presence::absent("no limit"),
+            ..crate::testing::executed(Ending::Exited(0), 1)
         }
     }
 

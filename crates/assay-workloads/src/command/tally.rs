@@ -299,7 +299,7 @@ fn ending(ending: Ending) -> String {
 #[cfg(test)]
 mod tests {
     use assay_core::quantity::Better;
-    use assay_machine::system::execute::{CpuCounts, Happened, HeardOutput};
+    use assay_machine::system::execute::Happened;
 
     use super::*;
 
@@ -314,11 +314,7 @@ mod tests {
             read_bytes: Presence::Present(wall_ms * 10),
             write_bytes: Presence::Present(wall_ms * 100),
             happened: Happened { minor_faults: wall_ms, ..Happened::default() },
-            counted: CpuCounts::absent("no counters"),
-            complaint: String::new(),
-            left_running: 0,
-            heard: HeardOutput::default(),
-            memory_kills: Presence::absent("no limit"),
+            ..crate::testing::executed(Ending::Exited(0), wall_ms * MS)
         }
     }
 

@@ -6,10 +6,7 @@ use std::path::Path;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::Better;
-use assay_load::Bystanders;
-use assay_machine::system::execute::{
-    CpuCounts, Ending, Happened, HeardOutput, PeakBy, PeakMemory,
-};
+use assay_machine::system::execute::{Ending, HeardOutput, PeakBy, PeakMemory};
 use assay_machine::system::{Executed, Fake, System};
 
 use super::*;
@@ -26,12 +23,7 @@ fn took(wall_ns: u64) -> Executed {
         peak_memory: Presence::Present(PeakMemory { bytes: 4096, by: PeakBy::Cgroup }),
         read_bytes: Presence::Present(0),
         write_bytes: Presence::Present(512),
-        happened: Happened::default(),
-        counted: CpuCounts::absent("no counters"),
-        complaint: String::new(),
-        left_running: 0,
-        heard: HeardOutput::default(),
-        memory_kills: Presence::absent("no limit"),
+        ..testing::executed(Ending::Exited(0), wall_ns)
     }
 }
 

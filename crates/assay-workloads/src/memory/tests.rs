@@ -1,6 +1,5 @@
 use assay_core::presence::Presence;
-use assay_load::Bystanders;
-use assay_machine::system::execute::{CpuCounts, Ending, Happened, HeardOutput, MemoryLimit};
+use assay_machine::system::execute::{Ending, HeardOutput, MemoryLimit};
 use assay_machine::system::{Executed, Fake, System};
 
 use super::child::{ChildCounters, ChildLine, ChildResult, held};
@@ -53,11 +52,6 @@ fn executed(ending: Ending, lines: &[ChildLine], kills: Presence<u64>) -> Execut
     Executed {
         user_ns: 3,
         system_ns: 4,
-        peak_memory: Presence::absent("not asked"),
-        read_bytes: Presence::absent("not asked"),
-        write_bytes: Presence::absent("not asked"),
-        happened: Happened::default(),
-        counted: CpuCounts::absent("not asked"),
         complaint: "assay: no memory".to_owned(),
         // The last line of a killed process may be incomplete.
         heard: HeardOutput::from((lines.collect::<String>() + "{\"fil").as_str()),

@@ -1,6 +1,6 @@
 //! Counters of runs besides their times.
 
-use assay_machine::system::execute::{Counted, Counting, Happened};
+use assay_machine::system::execute::{Counting, CpuCounts, Happened};
 
 use super::*;
 
