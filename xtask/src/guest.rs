@@ -177,7 +177,6 @@ fn leftovers(id: u32) -> Done<Vec<String>> {
     Ok(left)
 }
 
-/// Checks the results of the guest.
 fn check_results(ended: &FinishedJob, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
     let names = vm::unpack(ended, scratch.path())?;

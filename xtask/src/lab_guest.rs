@@ -39,12 +39,6 @@ pub struct LabOptions {
     /// Use this program instead of building one
     #[arg(long, value_name = "FILE")]
     program: Option<String>,
-    /// Boot a Debian root disk with systemd
-    #[arg(long)]
-    systemd: bool,
-    /// Debian release of the root disk
-    #[arg(long, default_value = "bookworm")]
-    release: String,
     /// Shell script to run, with the command as its arguments
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -89,7 +83,7 @@ fn parse_accelerator(name: &str) -> Done<Accelerator> {
     Accelerator::named(name).ok_or_else(|| "use kvm or tcg".to_owned())
 }
 
-/// Directory of kernels, root disks and results.
+/// Directory of kernels and results.
 fn lab_folder() -> PathBuf {
     root().join("target/lab")
 }
@@ -140,13 +134,8 @@ fn ask(options: LabOptions) -> Done<Asked> {
     let script = options.script.as_ref().map(read).transpose()?;
     let programs = options.carry.iter().map(|name| find(name)).collect::<Done<_>>()?;
     let kernel = kernel(&options.modules.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let root = options
-        .systemd
-        .then(|| vm::root::cached(&lab_folder().join("roots"), &options.release, &kernel))
-        .transpose()?;
     let program = program(&options)?;
     Ok(Asked {
-        root,
         accelerator: options.accel,
         memory_bytes: options.memory,
         cpus: options.cpus,

@@ -40,7 +40,6 @@ impl Splitter {
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 
-    /// Splits a nonblank line.
     pub fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
         self.reader.reset();
         // A field is at most as long as the line, and a line has at most as many fields as bytes.

@@ -22,7 +22,6 @@ impl<T> Presence<T> {
         }
     }
 
-    /// The reason, if it is absent.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Present(_) => None,

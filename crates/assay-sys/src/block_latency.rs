@@ -47,7 +47,6 @@ const PER_OCTAVE: u64 = 32;
 const LOWEST_NS: u64 = 256;
 /// Number of resolved powers of two above it: up to 137 seconds.
 const OCTAVES: u64 = 29;
-/// Buckets of a latency.
 pub const LATENCY_BUCKETS: usize = (OCTAVES * PER_OCTAVE) as usize + 2;
 
 /// The bucket of a latency in nanoseconds: 0 below 256 ns, then 32 to each doubling, and a last one.

@@ -5,7 +5,6 @@ use std::os::fd::BorrowedFd;
 
 use rustix::ioctl::{self, Opcode, Updater};
 
-/// Bytes of a master key.
 pub const FSCRYPT_KEY_BYTES: usize = 64;
 /// Length of the kernel's identifier of a key.
 const IDENTIFIER_BYTES: usize = 16;

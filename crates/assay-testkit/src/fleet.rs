@@ -30,7 +30,6 @@ pub struct Ranks {
     all: Vec<Rank>,
 }
 
-/// A free local address.
 pub fn free_address() -> Done<String> {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|own| own.local_addr());
     listener.map(|own| own.to_string()).map_err(|error| error.to_string())

@@ -87,7 +87,6 @@ pub struct Kills {
     pub ended: u32,
     /// Kills after which something had to be restored.
     pub restored: u32,
-    /// Restored items.
     pub items: u32,
     /// Finished trials, all of which were still stored.
     pub trials: u32,

@@ -20,7 +20,6 @@ pub struct Crate {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// From the top.
     pub layers: Vec<Vec<Room>>,
     /// Modules that all may use, and that use none.
     pub leaves: Vec<Room>,

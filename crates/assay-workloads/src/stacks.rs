@@ -201,13 +201,11 @@ pub struct StackMemory {
 /// Memory of a process, and memory committed to all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessBytes {
-    /// Reserved (VmSize).
     pub reserved: Presence<u64>,
     /// Used (Rss, else VmRSS).
     pub resident: Presence<u64>,
     /// Used, with shared pages divided (Pss).
     pub proportional: Presence<u64>,
-    /// Page tables (VmPTE).
     pub page_tables: Presence<u64>,
     /// Committed by the kernel to all processes (Committed_AS).
     pub committed: Presence<u64>,

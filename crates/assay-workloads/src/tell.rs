@@ -56,7 +56,6 @@ pub struct Failed<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriggeredRule<'a> {
     pub rule: &'a str,
-    /// Whether it invalidates the numbers.
     pub invalid: bool,
     pub text: &'a str,
 }
@@ -171,7 +170,6 @@ pub struct PhaseFigure {
     pub values: &'static str,
     /// Bits per second are the transferred bits; otherwise it shows the mean latency.
     pub metric: &'static str,
-    /// In the order of trials.
     pub phases: &'static [TrialPhase],
 }
 

@@ -38,7 +38,6 @@ impl Chance {
         ((self.draws.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Standard normal.
     pub fn normal(&mut self) -> f64 {
         let uniform = self.uniform();
         self.normal.inverse_cdf(uniform)

@@ -60,7 +60,6 @@ pub fn experiments() -> Vec<Experiment> {
     cases.map(experiment).collect()
 }
 
-/// A trial at a rate.
 struct SearchTrial {
     replicate: u32,
     order: u32,

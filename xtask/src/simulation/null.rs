@@ -12,7 +12,6 @@ const DRIFT: f64 = 0.05;
 const CARRY_OVER: f64 = 0.03;
 const LASTING: f64 = 0.05;
 
-/// Counts studies with a false verdict.
 pub const fn false_verdict(bound: Bound) -> Count {
     count("any better or worse", bound)
 }

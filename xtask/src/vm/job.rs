@@ -1,4 +1,4 @@
-//! One job in a guest: boots the guest, passes on its output, restarts it if the job orders that, and reads its end.
+//! One job in a guest: boots the guest, passes on its output and reads its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::lab::Done;
 use assay_runner::vm::files::Files;
-use assay_runner::vm::machine::{Accelerator, QemuMachine, Setup};
+use assay_runner::vm::machine::{Accelerator, QemuMachine};
 use assay_runner::vm::{Asked, last_of, setup};
 
 const PAUSE: Duration = Duration::from_millis(25);
@@ -33,17 +33,14 @@ pub struct FinishedJob {
 
 struct RunningJob<'a> {
     asked: &'a Asked,
-    setup: Setup,
+    accelerator: Accelerator,
     files: Files,
-    complaint: std::fs::File,
     machine: QemuMachine,
-    /// Executed orders of the job.
-    orders: usize,
     /// Output files, with the bytes that were passed on.
     outputs: [(Stream, &'static str, u64); 2],
     booted: Option<Duration>,
-    /// Time in which earlier machines of this guest, and the current one, waited for a processor.
-    waited: [Duration; 2],
+    /// Time in which the machine waited for a processor.
+    waited: Duration,
 }
 
 /// Boots a guest, runs its job and passes on its output. `stop` ends it at once, without results.
@@ -56,16 +53,13 @@ pub fn run(
     loop {
         let over = running.machine.has_ended();
         running.pass_on(print);
-        if running.restart_if_ordered(over)? {
-            continue;
-        }
         if over {
             return running.finish();
         }
         if stop.load(Ordering::Relaxed) {
             return Err("interrupted".to_owned());
         }
-        running.waited[1] = running.machine.waited();
+        running.waited = running.machine.waited();
         running.check_limit()?;
         thread::sleep(PAUSE);
     }
@@ -81,8 +75,8 @@ impl<'a> RunningJob<'a> {
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
         let machine = QemuMachine::start(&setup, &complaint)?;
         let outputs = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
-        let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
-        Ok(Self { asked, setup, files, complaint, machine, orders, outputs, booted, waited })
+        let (booted, waited) = (None, Duration::ZERO);
+        Ok(Self { asked, accelerator, files, machine, outputs, booted, waited })
     }
 
     fn pass_on(&mut self, print: &mut dyn FnMut(Stream, &[u8])) {
@@ -98,22 +92,9 @@ impl<'a> RunningJob<'a> {
         }
     }
 
-    /// Starts the machine again if its job has ordered that.
-    fn restart_if_ordered(&mut self, over: bool) -> Done<bool> {
-        let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
-        let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
-        self.machine.cut();
-        self.waited = [self.waited.iter().sum(), Duration::ZERO];
-        self.orders += 1;
-        self.setup.clock = order.clock;
-        let age = self.machine.age();
-        self.machine = QemuMachine::start(&self.setup, &self.complaint)?.aged(age);
-        Ok(true)
-    }
-
     fn check_limit(&self) -> Done<()> {
         // A machine that waits for processors does less in the same time.
-        let own = self.machine.age().saturating_sub(self.waited.iter().sum());
+        let own = self.machine.age().saturating_sub(self.waited);
         let Some(limit) = self.asked.limit.filter(|limit| own > *limit) else { return Ok(()) };
         Err(format!("still running after {} s:\n{}", limit.as_secs(), self.last_words()))
     }
@@ -127,10 +108,14 @@ impl<'a> RunningJob<'a> {
         if results.len() as u64 != bytes {
             return Err(format!("received {} of {bytes} bytes of results", results.len()));
         }
-        let accelerator = self.setup.accelerator;
-        let booted = self.booted.unwrap_or_default();
-        let (time, waited) = (self.machine.age(), self.waited.iter().sum());
-        Ok(FinishedJob { code, accelerator, time, booted, waited, results })
+        Ok(FinishedJob {
+            code,
+            accelerator: self.accelerator,
+            time: self.machine.age(),
+            booted: self.booted.unwrap_or_default(),
+            waited: self.waited,
+            results,
+        })
     }
 
     /// Returns the last lines of the console and of the errors of QEMU.
@@ -148,27 +133,6 @@ fn parse_end(text: &str) -> Option<(u8, u64)> {
     text.lines().find_map(numbers)
 }
 
-/// An order of a job to start the machine again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Order {
-    /// At once, like a power cut; otherwise after the machine turned itself off.
-    is_cut: bool,
-    /// Time of its clock; none for the current time.
-    clock: Option<String>,
-}
-
-/// Parses the orders so far, in whole lines: `cut`, `off 2020-01-01`.
-fn orders(end: &[u8]) -> Vec<Order> {
-    let text = String::from_utf8_lossy(end);
-    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let order = |line: &str| {
-        let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
-        let clock = Some(clock.trim().to_owned()).filter(|clock| !clock.is_empty());
-        ["cut", "off"].contains(&word).then(|| Order { is_cut: word == "cut", clock })
-    };
-    whole.lines().filter_map(order).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,21 +143,5 @@ mod tests {
         assert_eq!(parse_end("up\n"), None);
         assert_eq!(parse_end("up\n300 5\n"), None);
         assert_eq!(parse_end(""), None);
-    }
-
-    #[test]
-    fn orders_of_a_job_are_its_whole_lines() {
-        let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
-        let clock = |text: &str| Some(text.to_owned());
-        assert_eq!(
-            orders(told),
-            [
-                Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
-                Order { is_cut: true, clock: None },
-                Order { is_cut: false, clock: None },
-            ]
-        );
-        assert!(orders(b"up\n0 10240\n").is_empty());
-        assert_eq!(parse_end("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
     }
 }

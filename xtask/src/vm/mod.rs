@@ -1,8 +1,7 @@
-//! Virtual machines for tests (`assay_runner::vm`): the program as built here, also on a root disk with a real systemd,
-//! and the files that a guest returns.
+//! Virtual machines for tests (`assay_runner::vm`): the program as built here, and the files that a guest
+//! returns.
 
 mod job;
-pub mod root;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +9,10 @@ use std::sync::atomic::AtomicBool;
 
 use crate::lab::{Done, Scratch, call, has};
 
-pub use assay_runner::vm::{Asked, Link, MODULES, found, kernel, machine, missing};
+pub use assay_runner::vm::{Asked, Link, found, kernel, machine, missing};
 pub use job::{FinishedJob, Stream};
 
-/// Boots a guest, runs its job and passes on its output. `stop` ends it early. A root disk is copied, and the program
-/// and the job are written to the copy.
+/// Boots a guest, runs its job and passes on its output. `stop` ends it early.
 pub fn run(
     asked: &Asked,
     stop: &AtomicBool,
@@ -25,9 +23,6 @@ pub fn run(
     let mut asked = asked.clone();
     folder.clone_into(&mut asked.place);
     asked.assay = stripped(&asked.assay, folder)?;
-    if let Some(image) = &asked.root {
-        asked.root = Some(on_disk(&asked, folder, image)?);
-    }
     job::run(&asked, stop, print)
 }
 
@@ -37,17 +32,6 @@ pub fn run_to_end(asked: &Asked) -> Done<(FinishedJob, String)> {
     let mut print = |_, bytes: &[u8]| printed.extend_from_slice(bytes);
     let finished = run(asked, &AtomicBool::new(false), &mut print)?;
     Ok((finished, String::from_utf8_lossy(&printed).into_owned()))
-}
-
-/// Copies a root disk and writes the program and the job to the copy.
-fn on_disk(asked: &Asked, folder: &Path, image: &Path) -> Done<PathBuf> {
-    let job = folder.join("job");
-    let script = asked.script.as_deref();
-    let text = script.map_or_else(|| asked.line().into_bytes(), <[u8]>::to_vec);
-    fs::write(&job, text).map_err(|error| format!("{}: {error}", job.display()))?;
-    let files =
-        [("/usr/bin/assay", "0100755", asked.assay.as_path()), ("/lab/job", "0100644", &job)];
-    root::copy(image, folder, &files)
 }
 
 /// Returns a copy of a program without debug symbols, or the program itself if `strip` is missing.
@@ -73,19 +57,4 @@ pub fn unpack(finished: &FinishedJob, into: &Path) -> Done<Vec<String>> {
     let unpacked = call("tar", &["-xvf", &from, "-C", &to, "--no-same-owner"])?;
     let bundles = unpacked.lines().filter_map(|path| path.strip_suffix("/plan.json"));
     Ok(bundles.filter_map(|path| path.rsplit('/').next()).map(str::to_owned).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn start_script_of_a_root_disk_is_valid() {
-        let checked = Scratch::new("start").and_then(|scratch| {
-            let file = scratch.path().join("start");
-            fs::write(&file, root::START).map_err(|error| error.to_string())?;
-            call("sh", &["-n", &file.display().to_string()])
-        });
-        assert_eq!(checked, Ok(String::new()));
-    }
 }

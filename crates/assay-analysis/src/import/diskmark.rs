@@ -33,7 +33,6 @@ pub const K: Importer = Importer {
     unused: &[],
 };
 
-/// Lines with settings of all tests.
 const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
 /// The first KDiskMark version without the bug.
 const SOUND: [u32; 2] = [3, 3];

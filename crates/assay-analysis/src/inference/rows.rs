@@ -51,7 +51,6 @@ pub(super) struct MeasuredTrial<'a> {
 }
 
 impl<'a> MeasuredTrial<'a> {
-    /// A trial with its record only.
     pub fn without_times(record: &'a Trial) -> Self {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }

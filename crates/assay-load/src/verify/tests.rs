@@ -272,7 +272,6 @@ fn rates_rests_and_laws_leave_nothing_wrong() {
     }
 }
 
-/// Rows in a record.
 fn rows(written: &Written) -> usize {
     written.threads.iter().map(|thread| thread.rows.len()).sum()
 }
@@ -377,7 +376,6 @@ fn interleaved(seed: u64) -> Job {
     Job { pattern, mix, size_bytes: size as u32, threads, depth, area, seed, ..twice() }
 }
 
-/// Judges an image block by block.
 fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
     let standing = ExpectedData::after(job, written, &job.area, &AtomicBool::new(false));
     let judge = Judge { written, seed: job.seed, standing: &standing };

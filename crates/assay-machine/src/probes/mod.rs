@@ -94,7 +94,6 @@ fn unused_name<T>(found: &BTreeMap<String, T>, name: &str) -> String {
     unused
 }
 
-/// Parses a file of the kernel.
 fn parsed_file<T>(
     system: &dyn System,
     path: &str,

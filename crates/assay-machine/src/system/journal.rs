@@ -28,7 +28,6 @@ const ENDING: &str = ".jsonl";
 /// Tries to lock a new journal: others briefly lock it, too, to see who has it.
 const ATTEMPTS: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
-/// The kernel's ID of this boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Proof that the journal contains the undo entry of a change. Only this module creates one.

@@ -26,7 +26,6 @@ pub static SWEEP: Drawing = Drawing {
     draw,
 };
 
-/// Fewest levels for a curve.
 const FEWEST_LEVELS: usize = 3;
 const MOST_LINES: usize = 8;
 /// Up to this number of lines, the median is drawn with the tail.

@@ -10,7 +10,6 @@ use assay_machine::system::Watchdog;
 
 const OWN: &str = "/proc/self/exe";
 pub const COMMAND: &str = "watchdog";
-/// Byte that dismisses it.
 const DISMISSED: u8 = b'.';
 /// The OOM killer selects it last.
 const LAST: &str = "-1000";

@@ -66,18 +66,9 @@ pub fn missing() -> Option<String> {
     Some(format!("{missing} is not installed; install the package {package}"))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bus {
-    /// `/dev/vda`, by a module.
-    Virtio,
-    /// `/dev/nvme0n1`: built into kernels, so it can contain the root.
-    Nvme,
-}
-
 #[derive(Clone, Debug)]
 pub struct VmDrive {
     pub image: PathBuf,
-    pub bus: Bus,
     /// QEMU's cache mode (`none`, `writeback`, ...); `None` uses its default.
     pub cache: Option<String>,
 }
@@ -88,13 +79,11 @@ pub struct Setup {
     pub memory_bytes: u64,
     pub cpus: usize,
     pub kernel: PathBuf,
-    pub first: Option<PathBuf>,
+    pub first: PathBuf,
     pub append: String,
     pub drives: Vec<VmDrive>,
     pub console: PathBuf,
     pub ports: Vec<(&'static str, PathBuf)>,
-    /// Initial time of its clock in QEMU's format; `None` is the current time.
-    pub clock: Option<String>,
     pub more: Vec<String>,
 }
 
@@ -147,13 +136,6 @@ impl QemuMachine {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// The same, as if it had started this long ago.
-    #[must_use]
-    pub fn aged(mut self, by: Duration) -> Self {
-        self.started = self.started.checked_sub(by).unwrap_or(self.started);
-        self
-    }
-
     pub fn cut(&mut self) {
         // A child of this process: its ID cannot be reused before the wait.
         let _ = self.child.kill();
@@ -197,19 +179,11 @@ fn words(setup: &Setup) -> Vec<String> {
                 "if=none,id=drive{at},format=raw,discard=unmap,{cache}werror=report,rerror=report,file={image}"
             ),
             "-device",
-            &match drive.bus {
-                Bus::Virtio => format!("virtio-blk-pci,drive=drive{at},serial=virtual{at}"),
-                Bus::Nvme => format!("nvme,drive=drive{at},serial=lab{at}"),
-            },
+            &format!("virtio-blk-pci,drive=drive{at},serial=virtual{at}"),
         ]);
     }
     add(&["-kernel", &setup.kernel.display().to_string(), "-append", &setup.append]);
-    if let Some(first) = &setup.first {
-        add(&["-initrd", &first.display().to_string()]);
-    }
-    if let Some(clock) = &setup.clock {
-        add(&["-rtc", &format!("base={clock}")]);
-    }
+    add(&["-initrd", &setup.first.display().to_string()]);
     words.extend(setup.more.iter().cloned());
     words
 }
@@ -236,12 +210,11 @@ mod tests {
             memory_bytes: 512 << 20,
             cpus: 2,
             kernel: "/k".into(),
-            first: None,
+            first: "/first".into(),
             append: "quiet".to_owned(),
-            drives: vec![VmDrive { image: "/a,b".into(), bus: Bus::Virtio, cache: None }],
+            drives: vec![VmDrive { image: "/a,b".into(), cache: None }],
             console: "/run/console".into(),
             ports: vec![("out", "/run/out".into())],
-            clock: None,
             more: vec!["-no-reboot".to_owned()],
         };
         let words = words(&setup);
@@ -251,7 +224,7 @@ mod tests {
             "-m 524288K",
             "file=/a,,b -device virtio-blk-pci,drive=drive0,serial=virtual0",
             "-chardev file,id=out,append=on,path=/run/out -device virtserialport,chardev=out,name=out",
-            "-kernel /k -append quiet -no-reboot",
+            "-kernel /k -append quiet -initrd /first -no-reboot",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use files::Files;
 use kernel::Kernel;
-use machine::{Accelerator, Bus, Setup, VmDrive};
+use machine::{Accelerator, Setup, VmDrive};
 use tree::CpioTree;
 
 pub use host::{Done, found};
@@ -44,7 +44,6 @@ const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
 /// Host programs for every guest; `busybox` provides the rest, but not all module formats.
 const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", "blkid"];
 
-/// Names of `kmod`.
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
 
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
@@ -79,8 +78,6 @@ pub struct Asked {
     /// A shell script as the job; the words are its arguments. Without one, the words are the command.
     pub script: Option<Vec<u8>>,
     pub words: Vec<String>,
-    /// A root disk with systemd that runs the job after each boot; otherwise the root is in memory.
-    pub root: Option<PathBuf>,
     pub place: PathBuf,
     pub limit: Option<Duration>,
 }
@@ -121,24 +118,15 @@ pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
 
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
-    let (first, root, mut more) = if let Some(image) = &asked.root {
-        drives.push(VmDrive { image: image.clone(), bus: Bus::Nvme, cache: None });
-        (None, "root=/dev/nvme0n1 rw ", Vec::new())
-    } else {
-        let first = files.filled("first", &tree(asked)?.pack()?)?;
-        (Some(first), "", vec!["-no-reboot".to_owned()])
-    };
+    let first = files.filled("first", &tree(asked)?.pack()?)?;
+    let mut more = vec!["-no-reboot".to_owned()];
     more.extend(asked.link.into_iter().flat_map(Link::words));
     for (at, bytes) in asked.drives.iter().enumerate() {
         let image = files.sparse(&format!("drive{at}"), *bytes)?;
-        drives.push(VmDrive { image, bus: Bus::Virtio, cache: None });
+        drives.push(VmDrive { image, cache: None });
     }
     let lent = asked.lent.iter().cloned();
-    drives.extend(lent.map(|(image, cache)| VmDrive {
-        image,
-        bus: Bus::Virtio,
-        cache: Some(cache),
-    }));
+    drives.extend(lent.map(|(image, cache)| VmDrive { image, cache: Some(cache) }));
     let ports = PORTS.into_iter().map(|name| Ok((name, files.make(name)?)));
     let ports = ports.collect::<Done<_>>()?;
     Ok(Setup {
@@ -147,19 +135,17 @@ pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done
         cpus: asked.cpus,
         kernel: asked.kernel.image.clone(),
         first,
-        append: format!("{APPEND} {root}{}", asked.append).trim_end().to_owned(),
+        append: format!("{APPEND} {}", asked.append).trim_end().to_owned(),
         drives,
         console: files.make("console")?,
         ports,
-        clock: None,
         more,
     })
 }
 
 /// Maximum bytes of its files, if all drives are written: required free space.
 pub fn bytes_of(asked: &Asked) -> Done<u64> {
-    let first = if asked.root.is_some() { 0 } else { tree(asked)?.bytes()? };
-    Ok(first + asked.drives.iter().sum::<u64>())
+    Ok(tree(asked)?.bytes()? + asked.drives.iter().sum::<u64>())
 }
 
 fn tree(asked: &Asked) -> Done<CpioTree> {

@@ -71,7 +71,6 @@ impl<'a> Trials<'a> {
         self.directory.join("trials.jsonl")
     }
 
-    /// The file and its bytes.
     fn opened(&self) -> io::Result<Option<(File, u64)>> {
         let path = self.path();
         let bytes = match size_bytes(self.system, &path) {

@@ -268,7 +268,6 @@ fn a_program_hands_out_every_request_with_its_place() {
     assert!(plain.requests(&mut |_| {}).is_err());
 }
 
-/// The trace of a tracefs reader.
 fn read(trace: &BlockTrace) -> &tracefs::Trace {
     match &trace.0 {
         TracerKind::Tracefs(inner) => inner,
@@ -291,7 +290,6 @@ fn the_trace_counts_what_was_done_to_a_loop_device() {
     assert!(!place.exists());
 }
 
-/// A zram device.
 struct Zram {
     number: String,
     device: Option<File>,

@@ -49,7 +49,6 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// The running boot.
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
     let found = own(system, 1, until)?;

@@ -46,7 +46,6 @@ pub const JOBS: &str = "jobs";
 /// A quick check compiles this fraction of the files of a generated tree.
 const QUICK_SHARE: u64 = 6;
 
-/// Default time of a trial.
 const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(200_000_000);
 /// Time limit if runs are counted: a day.

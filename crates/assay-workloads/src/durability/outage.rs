@@ -296,7 +296,6 @@ fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut DurabilityD
     detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
 }
 
-/// Describes an unexpected answer.
 pub(crate) fn describe(answer: &Answer) -> String {
     match answer {
         Answer::Failed(text) | Answer::Unreachable(text) => {

@@ -46,7 +46,6 @@ pub use run::{claims, of_response, run_job};
 pub(crate) use run::{class_counts, ran, series};
 pub use size::Size;
 
-/// Default time of a trial.
 const TRIAL: Time = Time(5_000_000_000);
 const RAMP: Time = Time(1_000_000_000);
 /// Time of a trial in a quick check, before the pilot determines it.

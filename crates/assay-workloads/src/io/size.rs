@@ -23,7 +23,6 @@ struct SizeFraction {
 pub struct Size {
     /// For all operations, or only for reads if writes differ. Never empty.
     reads: Vec<SizeFraction>,
-    /// For writes, if different.
     writes: Vec<SizeFraction>,
 }
 

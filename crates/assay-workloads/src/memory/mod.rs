@@ -30,7 +30,6 @@ pub use planned::MemoryPlan;
 pub const SWAP: &str = "swap";
 pub const NO_SWAP: &str = "none";
 
-/// Default time of a trial.
 const TRIAL: Time = Time(3_000_000_000);
 const QUICK: Time = Time(600_000_000);
 /// Divisor: this share of it is an uncounted ramp.

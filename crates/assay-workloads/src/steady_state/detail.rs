@@ -28,7 +28,6 @@ pub struct Prepared {
     /// Why it was not purged; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_purged: Option<String>,
-    /// Bytes of the rounds' range.
     pub range_bytes: u64,
     /// Requested bytes of that range.
     pub wanted_bytes: u64,

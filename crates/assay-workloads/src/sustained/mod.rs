@@ -33,7 +33,6 @@ pub use rests::Rests;
 pub(crate) use tell::words;
 pub use tell::{Several, SustainedFacts};
 
-/// Default time of a trial.
 const TRIAL: Time = Time(300_000_000_000);
 const QUICK: Time = Time(30_000_000_000);
 

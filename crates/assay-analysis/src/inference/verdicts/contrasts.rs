@@ -104,7 +104,6 @@ impl ContrastScale<'_, '_> {
         })
     }
 
-    /// The varied levels of an arm.
     fn varied(&self, arm: &Arm) -> Arm {
         let varied = arm.iter().filter(|(name, _)| self.design.tells(name));
         varied.map(|(name, level)| (name.clone(), level.clone())).collect()

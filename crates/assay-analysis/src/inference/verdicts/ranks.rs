@@ -12,7 +12,6 @@ use super::pairs::{pairs, signed};
 use super::words;
 use crate::inference::cells;
 
-/// Fewest arms for a ranking.
 const FEWEST_ARMS: usize = 3;
 
 /// The ranks of a workload. `all` includes invalid arms; the sentence must agree with `compared`.

@@ -15,7 +15,6 @@ use super::pairs::{pairs, signed, together};
 use super::ranks::{best_within, mean, pairs_of};
 use super::words;
 
-/// Fewest levels for a curve.
 const FEWEST_LEVELS: usize = 3;
 
 /// The trends of one workload over every numeric factor, at each combination of the others.

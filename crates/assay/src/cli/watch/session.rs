@@ -38,7 +38,6 @@ pub struct WatchSession<'a, 'b> {
     /// Returns whether to end, for example after a signal.
     pub stop: &'b dyn Fn() -> bool,
     pub rows: Option<&'b mut Rows>,
-    /// Recording of each request, if requested.
     pub requests: Option<&'b mut Recording<'a>>,
 }
 
