@@ -96,13 +96,11 @@ pub struct Kills {
 
 /// Kills runs of a suite.
 pub fn kill(suite: &str, plan: KillPlan<'_>) -> Done<Kills> {
-    match SUITES.iter().find(|(name, _)| *name == suite) {
-        Some((_, kill)) => kill(plan),
-        None => {
-            let names = SUITES.map(|(name, _)| name).join(", ");
-            Err(format!("{suite}: unknown suite; use one of {names}"))
-        }
-    }
+    let Some((_, kill)) = SUITES.iter().find(|(name, _)| *name == suite) else {
+        let names = SUITES.map(|(name, _)| name).join(", ");
+        return Err(format!("{suite}: unknown suite; use one of {names}"));
+    };
+    kill(plan)
 }
 
 /// A loop device whose settings are not the defaults, and a home for the program.

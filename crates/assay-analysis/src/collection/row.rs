@@ -120,7 +120,7 @@ mod tests {
         ];
         for (price, capacity_bytes, expected) in cases {
             let price = price.map(str::to_owned);
-            let row = CollectionRow { price, capacity_bytes, ..CollectionRow::default() };
+            let row = CollectionRow { capacity_bytes, price, ..CollectionRow::default() };
             let expected = expected.map(|(per, currency)| (per, currency.to_owned()));
             assert_eq!(row.price_per_gb(), expected, "{row:?}");
             let flat = Flat::new("file", &row);

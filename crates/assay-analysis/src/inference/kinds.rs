@@ -94,7 +94,7 @@ pub(super) fn settle(found: &mut Findings) {
             instead.clone_into(text);
         }
         let why = because.text.trim_end_matches('.');
-        *text += &format!(" The numbers are {}: {why}.", because.trust.word());
+        *text = format!("{text} The numbers are {}: {why}.", because.trust.word());
     }
 }
 

@@ -56,7 +56,7 @@ impl Log {
         for step in self.steps[..steps].iter().rev() {
             match step {
                 DriveStep::Write(number) if !is_begun => {
-                    (known.begun, is_begun) = (number + 1, true)
+                    (known.begun, is_begun) = (number + 1, true);
                 }
                 DriveStep::Promise(below) => {
                     known.promised = *below;

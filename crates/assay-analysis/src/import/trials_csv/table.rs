@@ -163,7 +163,8 @@ impl TrialTable {
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
-        let reason = reason.map(|column| splitter.field(column).into());
+        let reason =
+            reason.map(|column| splitter.field(column)).filter(|reason| !reason.is_empty());
         Some(TrialLine {
             line: line as u32,
             replicate: replicate?,
@@ -173,7 +174,7 @@ impl TrialTable {
             metric: metric? as u32,
             value: value?,
             status,
-            reason: reason.filter(|reason: &Box<str>| !reason.is_empty()),
+            reason: reason.map(Into::into),
         })
     }
 
