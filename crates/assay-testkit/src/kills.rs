@@ -49,7 +49,7 @@ const SUITES: [(&str, Kill); 8] = [
 const SETTINGS_STUDY: &str = r#"
 replicates = 2
 [factors]
-filesystem    = ["ext4", "ext2"]
+filesystem    = ["ext4"]
 mount_options = ["defaults", "noatime"]
 scheduler     = ["none", "bfq"]
 [[workload]]

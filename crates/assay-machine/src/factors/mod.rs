@@ -262,8 +262,8 @@ pub fn permitted<'n>(
     foreign.next().map_or(Ok(()), |path| {
         let path = path.display();
         Err(format!(
-            "{path} is not a standard setting (vm, block device queues, zswap, zram, control group limits); add \
-             `--allow-tunable {path}` to allow it"
+            "{path} is not a standard setting (vm, block device queues, zswap, zram, control group limits); see `assay \
+             run --help` for how to allow it"
         ))
     })
 }

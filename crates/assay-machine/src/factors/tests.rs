@@ -432,7 +432,7 @@ fn only_what_is_safe_under_a_mounted_device_at_work_is_taken_there() {
     }
     let zfs = "/sys/module/zfs/parameters/zfs_vdev_async_write_max_active";
     let name = format!("tunable:{zfs}");
-    assert!(super::live([name.as_str()], &[]).unwrap_err().contains("--allow-tunable"));
+    assert!(super::live([name.as_str()], &[]).unwrap_err().contains("to allow it"));
     assert_eq!(super::live([name.as_str()], &[zfs.into()]), Ok(()));
     // Every layer on a device destroys its data.
     for factor in all().filter(|factor| factor.role() == Role::Layer) {

@@ -135,7 +135,7 @@ impl Factor for Tunable {
 
     fn not_live(&self, name: &str) -> Option<&'static str> {
         let live = path_of(name).is_some_and(|path| is_listed(&path) && is_among(LIVE, &path));
-        (!live).then_some("it may be unsafe there; `--allow-tunable` with its path allows it")
+        (!live).then_some("it may be unsafe there; see `assay run --help` for how to allow it")
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
