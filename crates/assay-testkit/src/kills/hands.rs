@@ -1,6 +1,5 @@
-//! Impatient hands: every study that changes the machine, ended by one to three signals, half of them
-//! within a tenth of a second, others up to two seconds apart, `kill -9` among them. What the program
-//! promises of each ending must be so.
+//! Impatient users: every study that changes the machine, ended by one to three signals, half of them within a tenth of
+//! a second, others up to two seconds apart, including `kill -9`. Each ending must have the documented effect.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use super::{Draws, LIMIT, Site, rounds};
 use crate::process::{Assay, Running};
 use crate::{Done, turn};
 
-/// The shipped studies that change something, each as it is shortened.
+/// The shipped studies that change something, with options that shorten them.
 const STUDIES: [(&str, &[&str]); 11] = [
     ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
     ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
@@ -27,7 +26,7 @@ const STUDIES: [(&str, &[&str]); 11] = [
 /// What asks a study to end.
 const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
 const FIRST: Duration = Duration::from_secs(6);
-/// The next one comes within one of these: while the trial ends, or while things are put back.
+/// Maximum delay of the next signal: during the end of a trial, or during the restore.
 const NEXT: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 
 /// Exit codes that a signal leads to.
@@ -41,11 +40,11 @@ pub struct Endings {
     pub by_itself: u32,
     /// Whose last trial had ended when the signal came: its result is complete.
     pub too_late: u32,
-    /// Asked to end, and everything was put back by then.
+    /// One signal: the study restored everything before it ended.
     pub asked: u32,
-    /// Ended at once by a third signal: exit code 4 and the command that puts back.
+    /// A third signal ended it at once: exit code 4, with the command that restores.
     pub at_once: u32,
-    /// By `kill -9`.
+    /// Ended by `kill -9`.
     pub killed: u32,
     /// After which `assay restore` had something to do.
     pub restored: u32,
@@ -54,7 +53,7 @@ pub struct Endings {
 /// One signal: how long after the one before, and its name.
 type Signal = (Duration, &'static str);
 
-/// Ends `count` studies at moments drawn from `seed`; an error says what was left. Takes a [`turn`] each.
+/// Ends `count` studies at moments drawn from `seed`; an error names the leftovers. Takes a [`turn`] each.
 pub fn impatient(
     program: &Path,
     count: u32,
@@ -85,7 +84,7 @@ fn ended(site: &Site, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done
     Ok(endings)
 }
 
-/// One to three of them; each fourth last one is `kill -9`.
+/// One to three signals; every fourth last one is `kill -9`.
 fn signals(draws: &mut Draws) -> Vec<Signal> {
     let count = 1 + draws.below(3);
     let is_killed = draws.below(4) == 0;
@@ -150,7 +149,7 @@ fn is_complete(assay: &Assay, known: &[PathBuf]) -> Done<bool> {
     Ok(plan["trials"].as_array().is_some_and(|planned| trials as usize >= planned.len()))
 }
 
-/// Sends what is still of use: the program may have ended before. Gives what was sent.
+/// Sends the signals while the program runs; returns the sent ones.
 fn send(running: &mut Running, signals: &[Signal]) -> Done<Vec<&'static str>> {
     let mut sent = Vec::new();
     for (after, name) in signals {

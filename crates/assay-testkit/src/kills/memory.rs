@@ -10,12 +10,12 @@ use crate::process::Assay;
 use crate::{Done, Scratch};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
-/// Where groups with the memory controller lie, of either version.
+/// Directories of control groups with the memory controller, both versions.
 const GROUPS: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
-/// What names a group, or a file, as the program's own.
+/// Name prefixes of the program's groups and files.
 const OWN: [&str; 2] = ["assay-", ".assay-"];
 
-/// All kinds of swap, and a setting; sets of which each swaps, small so that nobody else suffers.
+/// All kinds of swap, and a setting; each working set swaps, but is small to spare other processes.
 const STUDY: &str = r#"
 replicates = 2
 baseline   = { swap = "file" }
@@ -64,13 +64,13 @@ fn condition(target: &Path, home: &Path) -> String {
     lines.join("\n")
 }
 
-/// Whose a group of this name is: the program's, or that of a test beside (`assay_testkit::slow`).
+/// Returns the process ID in a group name of the program, or of a concurrent test (`assay_testkit::slow`).
 fn process_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("assay-")?;
     rest.strip_prefix("lab-").unwrap_or(rest).split('-').next()
 }
 
-/// Groups of the program's own that have nobody in them: those of others who measure now are not ours.
+/// Groups of the program without processes, except those of other running programs.
 fn groups_below(folder: &Path, own: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

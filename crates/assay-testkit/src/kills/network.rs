@@ -1,12 +1,12 @@
-//! A study of a link in name spaces of its own, killed at random moments: afterwards `assay restore` must
-//! leave no name space, no discipline and no process.
+//! A network study in namespaces, killed at random moments: afterwards `assay restore` must leave no namespace,
+//! discipline or process.
 
 use super::rounds::{self, Victim};
 use super::{KillPlan, Kills, write_study};
 use crate::process::Assay;
 use crate::{Done, Scratch, call};
 
-/// A link, shaped and not: short, because what is killed need not be long.
+/// A link with and without shaping; short trials are enough.
 const STUDY: &str = r#"
 replicates = 3
 [factors]
