@@ -13,7 +13,7 @@ use assay_testkit::volume::Volume;
 /// Far above the time of any check; only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
 
-/// The turn of a test below `alone`, among all tests on this machine.
+/// The turn of a test that changes the machine, among all tests on this machine.
 pub struct Turn {
     _machine: File,
 }

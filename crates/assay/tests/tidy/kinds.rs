@@ -48,7 +48,7 @@ const ELSEWHERE: &[Elsewhere] = &[
         REGISTRY,
     ),
     ("network", "crates/assay-study/src/file/presets.rs", &["bufferbloat"], SHIPPED),
-    ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
+    ("network", "crates/assay/tests/machine/network.rs", &[], TESTS),
 ];
 
 fn words(kind: &KindEntry) -> Vec<&'static str> {

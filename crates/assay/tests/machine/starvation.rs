@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::findings::{of, processors_taken};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
-const SHIPPED: &str = include_str!("../../../../../studies/starvation.toml");
+const SHIPPED: &str = include_str!("../../../../studies/starvation.toml");
 const READS: &str = "reads-during-writes, reads";
 const WRITES: &str = "reads-during-writes, writes";
 

@@ -9,7 +9,7 @@ use assay_testkit::process::Assay;
 use assay_testkit::{Scratch, call};
 use serde_json::Value;
 
-use super::presets;
+use crate::presets;
 use crate::turn::{LIMIT, Need, require, skip};
 
 const NEEDS: [Need; 2] = [Need::Program("ip"), Need::Program("tc")];

@@ -16,7 +16,7 @@ const NEEDS: [Need; 4] = [
 ];
 
 fn guide_line() -> &'static str {
-    let guide = include_str!("../../../../../docs/howto/live.md");
+    let guide = include_str!("../../../../docs/howto/live.md");
     guide.lines().find_map(|line| line.strip_prefix("sudo ")).unwrap()
 }
 
