@@ -158,7 +158,9 @@ fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
     let busy = *cpu.busy_ns.value()?;
     let kernel = cpu.kernel_threads_ns.value().copied().unwrap_or(0);
     let others = busy.saturating_sub(kernel).saturating_sub(trial.all_cpu_ns());
-    Some(seconds(others) / seconds(measured.elapsed_ns))
+    // Results of older versions lack the span.
+    let span_ns = cpu.span_ns.value().copied().filter(|span_ns| *span_ns > 0);
+    Some(seconds(others) / seconds(span_ns.unwrap_or(measured.elapsed_ns)))
 }
 
 fn most(waits: &[WaitShare], of: impl Fn(&WaitShare) -> f64) -> Option<f64> {
@@ -193,6 +195,10 @@ mod tests {
         assert_eq!(remark.trust, Trust::Suspect);
         let said = "the tool waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs";
         assert_eq!(remark.text, format!("{said}, in 2 of 3 trials"));
+        let read_late = bench(1_950, Some(790))
+            .each(|trial| cpu(trial).span_ns = Presence::Present(2_000 * MS));
+        let remark = read_late.judge(&RULE).unwrap();
+        assert!(remark.text.contains("used up to 0.925 CPUs"), "{}", remark.text);
     }
 
     #[test]

@@ -197,7 +197,8 @@ pub fn pages(trial: &mut Trial) -> &mut page_cache::CacheObservation {
 pub fn cpu(trial: &mut Trial) -> &mut cpu::CpuObservation {
     let none = || Presence::absent("a test");
     if trial.evidence.cpu.value().is_none() {
-        let observed = cpu::CpuObservation { kernel_threads_ns: none(), busy_ns: none() };
+        let observed =
+            cpu::CpuObservation { kernel_threads_ns: none(), busy_ns: none(), span_ns: none() };
         trial.evidence.cpu = Presence::Present(observed);
     }
     match &mut trial.evidence.cpu {

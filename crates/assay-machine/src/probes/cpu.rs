@@ -34,6 +34,7 @@ pub static PROBE: Entry = Entry {
             "run time of all kernel threads, for all programs",
         ),
         field("busy_ns", Unit::Nanoseconds, "busy time, summed over all CPUs"),
+        field("span_ns", Unit::Nanoseconds, "time between the two readings"),
     ],
     rules: &["cpu-starved"],
     presentation: Presentation::Tailored,
@@ -56,7 +57,15 @@ type Thread = (u32, u64);
 #[derive(Clone, Debug)]
 pub struct CpuReading {
     kernel: Presence<BTreeMap<Thread, u64>>,
-    busy_ns: Presence<u64>,
+    clocks: Presence<MachineClocks>,
+}
+
+/// CPU clocks of the whole machine since its start.
+#[derive(Clone, Copy, Debug)]
+struct MachineClocks {
+    busy_ns: u64,
+    /// Busy and idle time per CPU, so elapsed time.
+    uptime_ns: u64,
 }
 
 /// Processor time from before the run until everything written was on the device.
@@ -66,6 +75,9 @@ pub struct CpuObservation {
     pub kernel_threads_ns: Presence<u64>,
     #[serde(default = "not_recorded")]
     pub busy_ns: Presence<u64>,
+    /// From the first to the second reading: longer than the run.
+    #[serde(default = "not_recorded")]
+    pub span_ns: Presence<u64>,
 }
 
 pub struct Cpu;
@@ -77,8 +89,8 @@ impl Pair for Cpu {
     const GIVES_REASON: bool = true;
 
     fn read(system: &dyn System) -> CpuReading {
-        let all = parsed_file(system, "/proc/stat", ticks::of_all);
-        CpuReading { kernel: kernel_threads(system), busy_ns: all.map(|all| all.busy() * TICK_NS) }
+        let clocks = parsed_file(system, "/proc/stat", machine_clocks);
+        CpuReading { kernel: kernel_threads(system), clocks }
     }
 
     fn between(before: &CpuReading, after: &CpuReading) -> Presence<CpuObservation> {
@@ -88,9 +100,17 @@ impl Pair for Cpu {
             });
             ran.sum()
         });
-        let busy_ns = before.busy_ns.both(&after.busy_ns, |old, new| new.saturating_sub(*old));
-        Presence::Present(CpuObservation { kernel_threads_ns, busy_ns })
+        let (old, new) = (&before.clocks, &after.clocks);
+        let busy_ns = old.both(new, |old, new| new.busy_ns.saturating_sub(old.busy_ns));
+        let span_ns = old.both(new, |old, new| new.uptime_ns.saturating_sub(old.uptime_ns));
+        Presence::Present(CpuObservation { kernel_threads_ns, busy_ns, span_ns })
     }
+}
+
+fn machine_clocks(stat: &str) -> Option<MachineClocks> {
+    let all = ticks::of_all(stat)?;
+    let cpus = ticks::of_each(stat)?.len() as u64;
+    Some(MachineClocks { busy_ns: all.busy() * TICK_NS, uptime_ns: all.total() * TICK_NS / cpus })
 }
 
 fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
@@ -196,6 +216,7 @@ mod tests {
         let change = ran(&before, &Cpu::read(&fake));
         assert_eq!(change.kernel_threads_ns, Presence::Present(300));
         assert_eq!(change.busy_ns, Presence::Present(3 * TICK_NS));
+        assert_eq!(change.span_ns, Presence::Present(303 * TICK_NS));
     }
 
     #[test]
