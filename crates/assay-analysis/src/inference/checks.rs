@@ -23,6 +23,8 @@ pub(super) struct CheckCounts {
     /// The disturbance of the first of them.
     disturbance: Option<String>,
     failed: usize,
+    /// Trials that did not run because the time budget ended.
+    out_of_time: usize,
     time: TrialTime,
 }
 
@@ -36,7 +38,8 @@ impl CheckCounts {
             self.disturbed += 1;
             self.disturbance = self.disturbance.take().or_else(|| trial.reason.clone());
         }
-        self.failed += usize::from(trial.status == Status::Failed);
+        self.out_of_time += usize::from(trial.is_out_of_time());
+        self.failed += usize::from(trial.status == Status::Failed && !trial.is_out_of_time());
         self.time.add(trial);
     }
 }
@@ -73,6 +76,11 @@ pub(super) fn checks(plan: &Plan, counts: &CheckCounts, ended: Option<&str>) -> 
     found.extend(run_again(repeats, is_race));
     found.extend(disturbed(counts, judged, is_race));
     found.extend(failed(counts, recorded));
+    if counts.out_of_time > 0 {
+        let text =
+            format!("{} of {run} trials did not run: the time budget ended", counts.out_of_time);
+        found.push(Check::new("time-budget", text));
+    }
     found
 }
 

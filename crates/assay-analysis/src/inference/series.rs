@@ -5,7 +5,7 @@ use assay_core::quantity::{Better, Metric, Scale};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, TrialValue};
 use assay_study::results::design::Design;
-use assay_study::results::record::Status;
+use assay_study::results::record::{OUT_OF_TIME, Status};
 use assay_workloads::OwnMetric;
 use assay_workloads::metrics::{nature, of_work, side};
 
@@ -66,6 +66,7 @@ fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
     }
     let failed = row.trials.iter().find(|trial| trial.record.status == Status::Failed);
     let reason = match failed.map(|trial| trial.record.reason.as_deref()) {
+        Some(Some(OUT_OF_TIME)) => OUT_OF_TIME.to_owned(),
         Some(Some(reason)) => format!("every trial failed: {reason}"),
         Some(None) => "every trial failed".to_owned(),
         None if row.trials.is_empty() => "no trial ran".to_owned(),

@@ -27,7 +27,7 @@ use assay_study::results::course;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::ENDED;
 use assay_study::results::plan::{Plan, PlannedTrial};
-use assay_study::results::record::{Trial, TrialTimes};
+use assay_study::results::record::{OUT_OF_TIME, Trial, TrialTimes};
 
 pub struct Conductor<'a> {
     pub system: &'a dyn System,
@@ -161,7 +161,7 @@ impl Conductor<'_> {
 
     fn run_trial(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() && !self.follows() {
-            let trial = trial::not_run(self.system, planned, trial::OUT_OF_TIME);
+            let trial = trial::not_run(self.system, planned, OUT_OF_TIME);
             return trial::Done::without_numbers(trial, false);
         }
         if let Some(reason) = self.progress.others.dropped(&planned.arm) {

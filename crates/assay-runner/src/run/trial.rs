@@ -230,9 +230,6 @@ fn background<'a>(
     Ok(Some(background::BackgroundLoad { work, file, area }))
 }
 
-/// Why a trial after the time budget does not run.
-pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
-
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
     let evidence = Evidence::absent(reason);
     let (status, reason) = failed(planned, reason);

@@ -13,6 +13,9 @@ pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 pub use assay_machine::probes::own_traffic::OwnTraffic;
 pub use assay_machine::probes::processors::ProcessorTicks;
 
+/// Reason of a trial that was planned after the time budget; its status is `Failed`.
+pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -113,6 +116,11 @@ impl Trial {
             together: None,
             latency_ns: BTreeMap::new(),
         }
+    }
+
+    /// Whether it did not run because the time budget ended.
+    pub fn is_out_of_time(&self) -> bool {
+        self.reason.as_deref() == Some(OUT_OF_TIME)
     }
 
     /// Reported traffic, including ramp, drain and background load; zero if the trial failed.

@@ -11,7 +11,7 @@ use assay_core::outside;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 use assay_runner::run::Event;
-use assay_runner::run::trial::OUT_OF_TIME;
+use assay_study::results::record::OUT_OF_TIME;
 
 const STEPS: u64 = 1000;
 const MINUTE_NS: u64 = 60_000_000_000;

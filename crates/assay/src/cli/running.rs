@@ -355,7 +355,7 @@ fn is_spared(finished: &Finished, trial: &Trial) -> bool {
     // Counts as rows do: disturbed trials have numbers, too.
     let counts = |own: &&Trial| own.status.counts();
     let mut others = finished.trials.iter().filter(counts);
-    trial.reason.as_deref() == Some(trial::OUT_OF_TIME) && others.any(|own| row(own) == row(trial))
+    trial.is_out_of_time() && others.any(|own| row(own) == row(trial))
 }
 
 /// Returns how a study ends if its device is missing: with the stored result and how to continue.
@@ -495,6 +495,7 @@ mod tests {
     use assay_machine::system::Fake;
     use assay_runner::run::Unkept;
     use assay_study::file::text;
+    use assay_study::results::record::OUT_OF_TIME;
 
     fn finished() -> Finished {
         let study = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 5\nseed = 1\n\
@@ -534,12 +535,12 @@ mod tests {
         let left_out_beside = |status: Status, trials| {
             let mut finished = finished();
             finished.trials.iter_mut().for_each(|trial| trial.status = status);
-            without(finished, trials, trial::OUT_OF_TIME)
+            without(finished, trials, OUT_OF_TIME)
         };
-        assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
+        assert_eq!(left_out(2..6, OUT_OF_TIME), None);
         assert_eq!(left_out_beside(Status::Disturbed, 2..6), None);
         assert_eq!(left_out_beside(Status::Warmup, 2..6), Some(Kind::Partial));
-        assert_eq!(left_out(0..6, trial::OUT_OF_TIME), Some(Kind::Partial));
+        assert_eq!(left_out(0..6, OUT_OF_TIME), Some(Kind::Partial));
         assert_eq!(left_out(5..6, "input/output error"), Some(Kind::Partial));
     }
 

@@ -8,7 +8,6 @@ use crate::fleet::message::{Message, TrialPart};
 use crate::fleet::together::{FleetRecord, OneHost, merge};
 use crate::run::conductor::{End, Finished};
 use crate::run::schedule::ScheduleStep;
-use crate::run::trial::OUT_OF_TIME;
 use crate::run::writer::{ResultWriter, Unkept};
 use assay_analysis::rules::{self, Case};
 use assay_machine::system::System;
@@ -17,7 +16,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::log::{ENDED, LogEntry};
 use assay_study::results::plan::Plan;
-use assay_study::results::record::Trial;
+use assay_study::results::record::{OUT_OF_TIME, Trial};
 
 #[derive(Default)]
 pub struct RankResult<'a> {
