@@ -21,7 +21,9 @@ use assay_study::plan::design::Demands;
 use assay_study::plan::race::{FIRST_LOOK, usual_replicates};
 use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
-use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
+use assay_study::results::plan::{
+    AbsentWorkload, Plan, PlannedTrial, PlannedWorkload, Survey, arm_words,
+};
 use assay_workloads::io;
 use assay_workloads::metrics::noun;
 
@@ -92,6 +94,9 @@ pub struct Preview {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
     pub absent: Vec<String>,
+    /// The same; configurations of one workload with one reason share a line.
+    #[serde(skip)]
+    pub absent_by_reason: Vec<String>,
     pub power_analysis: Vec<Foresight>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
@@ -296,6 +301,7 @@ pub fn make(
                 format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason)
             })
             .collect(),
+        absent_by_reason: absent_by_reason(plan),
         power_analysis: Vec::new(),
         gate: gate(plan),
         race: race(plan, expected.as_ref()),
@@ -367,8 +373,9 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
     let size = show::bytes(survey.area.length);
     Some(match (kind, survey.area.written) {
         (TargetKind::Simulated, _) => format!("{target}: nothing (simulated)"),
-        (TargetKind::Directory, _) => {
-            format!("{target}: Assay writes a file of {size} and removes it at the end")
+        (TargetKind::Directory, is_filled) => {
+            let verb = if is_filled { "writes" } else { "creates" };
+            format!("{target}: Assay {verb} a file of {size} and removes it at the end")
         }
         (TargetKind::Device, _) if target == NEW_LOOP_DEVICE => {
             format!("{target}: Assay uses {size} of the device and deletes the device afterwards")
@@ -382,6 +389,23 @@ fn change(target: &str, kind: TargetKind, survey: &Survey) -> Option<String> {
         ),
         _ => format!("{target}: nothing (read only)"),
     })
+}
+
+fn absent_by_reason(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (index, absent) in plan.absent.iter().enumerate() {
+        let is_same =
+            |other: &&AbsentWorkload| other.name == absent.name && other.reason == absent.reason;
+        if plan.absent[..index].iter().any(|earlier| is_same(&earlier)) {
+            continue;
+        }
+        let configurations = match plan.absent.iter().filter(is_same).count() {
+            1 => levels(&absent.configuration),
+            count => format!(" ({count} configurations)"),
+        };
+        lines.push(format!("{}{configurations}: {}", absent.name, absent.reason));
+    }
+    lines
 }
 
 /// Bytes rewritten before trials because trims, zeroing or copies removed data for later reads.
@@ -514,7 +538,7 @@ pub fn document(preview: &Preview, order: Order) -> Document {
         ("runs", preview.runs.clone()),
         ("engine", preview.engines.clone()),
         ("lacks", preview.unavailable.clone()),
-        ("absent", preview.absent.clone()),
+        ("absent", preview.absent_by_reason.clone()),
         ("changes", preview.changes.clone()),
         ("target", one(&preview.targets.join(", "))),
         ("trials", vec![trials(preview, order)]),

@@ -41,12 +41,13 @@ use assay_core::quantity::metric::{Nature, class};
 use assay_core::quantity::units::show;
 use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::{
-    Comparison, Findings, Measurement, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
+    AbsentCell, Comparison, Findings, Measurement, MetricRef, Needed, Sentence, SentenceRole,
+    Trust, Verdict,
 };
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
-use assay_workloads::metrics::{change, nature};
+use assay_workloads::metrics::{change, nature, noun};
 
 use super::rows::WorkloadTrials;
 use super::verdicts::words::listed;
@@ -126,8 +127,8 @@ pub(super) fn summary(story: &Summary<'_>) -> Vec<Sentence> {
     // gets no such number.
     let can_grow = judged && story.plan.design.stopping == Stopping::Fixed;
     let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
-    let limits = [wrong_data(story), emulated(story)].into_iter().flatten();
-    let mut told: Vec<Sentence> = limits.collect();
+    let limits = [wrong_data(story), emulated(story), without_primary(story)];
+    let mut told: Vec<Sentence> = limits.into_iter().flatten().collect();
     let unquiet = disturbance(story.rows, needed.filter(|_| can_grow));
     let most = MOST - 1 + told.len() + usize::from(unquiet.is_some());
     told.extend(leads);
@@ -287,6 +288,18 @@ fn wrong_data(story: &Summary<'_>) -> Option<Sentence> {
     let rows: Vec<&WorkloadTrials<'_>> =
         story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
+}
+
+/// Why there are no verdicts: no row has a value of the metric that the study chose.
+fn without_primary(story: &Summary<'_>) -> Option<Sentence> {
+    let chosen = story.plan.design.primary.as_deref()?;
+    if story.found.measurements.iter().any(|cell| cell.metric == chosen) {
+        return None;
+    }
+    let is_chosen = |cell: &&AbsentCell| cell.metric.as_deref() == Some(chosen);
+    let AbsentCell { workload, reason, .. } = story.found.absent.iter().find(is_chosen)?;
+    let text = format!("No verdict: {workload} has no {}: {reason}.", noun(chosen));
+    Some(Sentence::new(SentenceRole::Caveat, "primary-metric", text))
 }
 
 fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {

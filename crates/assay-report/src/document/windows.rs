@@ -1,4 +1,5 @@
-//! Results of `assay watch`, or with one value per row: one table of all metrics, the largest change first.
+//! Results of `assay watch`, or with one value per row: one table of all classes or primary metrics, the largest change
+//! first.
 
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
@@ -17,7 +18,9 @@ const OPEN: usize = 36;
 
 /// The table, whose smaller changes a page folds; `None` if the workloads have separate tables.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
-    let (findings, compared) = (page.findings, &page.findings.comparisons);
+    let findings = page.findings;
+    let is_listed = |one: &&Comparison| one.primary || class(&one.metric).is_some();
+    let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_listed).collect();
     let first = page.primary().next()?;
     let is_told = |one: &Comparison| one.n < 2 || class(&one.metric).is_some();
     if findings.study.kind != "compare" || !page.primary().all(is_told) {

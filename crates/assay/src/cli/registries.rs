@@ -96,16 +96,20 @@ fn time(system: &dyn System, study: &Study) -> String {
     let study = study.clone().settled();
     let plan = explain::plan_of(system, &study, &[".".to_owned()]);
     let seen = preview::make(&study, &plan, &[], &[], Vec::new());
-    let seconds = seen.expected.map_or(seen.trials_s, |race| race.seconds);
+    let (seconds, bound) = match seen.expected {
+        // The most is several times as long, and few races take it.
+        Some(race) => (race.seconds, "~"),
+        None if seen.may_end_early => (seen.trials_s, "\u{2264}"),
+        None => (seen.trials_s, ""),
+    };
     let minutes = (seconds / 60.0).round();
-    let most = if seen.may_end_early { "\u{2264}" } else { "" };
     match study.workload.first() {
         // Recorded trials take no time.
         Some(own) if own.work.kind().recording.is_some() => "1 s".to_owned(),
         _ if seen.open_ended => "varies".to_owned(),
-        _ if minutes < 2.0 => format!("{most}{seconds:.0} s"),
-        _ if minutes < 120.0 => format!("{most}{minutes:.0} min"),
-        _ => format!("{most}{:.0} h", minutes / 60.0),
+        _ if minutes < 2.0 => format!("{bound}{seconds:.0} s"),
+        _ if minutes < 120.0 => format!("{bound}{minutes:.0} min"),
+        _ => format!("{bound}{:.0} h", minutes / 60.0),
     }
 }
 

@@ -20,6 +20,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::{System, identity};
 use assay_report::document::Detail;
 use assay_runner::run::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
+use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::headline;
@@ -210,6 +211,7 @@ pub fn end(
         let gate = findings.answers.gate.as_ref().and_then(|gate| gate::ended(gate).err());
         let fit = findings.answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
+        let wrong = wrong.chain(unanswered(&findings));
         // Among equally severe problems, reports lost trials last, because that message names the stored result.
         matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
     }
@@ -229,6 +231,14 @@ fn failed_by_kind(findings: &Findings) -> Option<Failure> {
     let target = findings.environment.targets.first().map_or("", |target| &target.name);
     let failure = findings.of_kinds.all().find_map(|facts| facts.failure()).map(Failure::gate);
     failure.or_else(|| check_options::gate(&findings.of_kinds, target))
+}
+
+/// Fails if the search for the highest load tested no rate (exit code 5).
+fn unanswered(findings: &Findings) -> Option<Failure> {
+    let is_unanswered =
+        |answer: &&Answer| answer.max_rate.as_ref().is_some_and(|found| found.rates.is_empty());
+    let answer = findings.answers.all.iter().find(is_unanswered)?;
+    Some(Failure::partial(answer.answer.trim_end_matches('.')))
 }
 
 /// Returns the most severe failure, and prints the others before it.

@@ -98,7 +98,8 @@ pub(super) fn compare(
     let answers = match asked_load(design) {
         // Before the end of the study, this would be an undeclared look.
         Some((ask, limit)) if !measured.unfinished => {
-            vec![most_load::answer(ask, limit, &measured.series, emulated)]
+            let stopped_by = found.study.stopped_by.as_deref();
+            vec![most_load::answer(ask, limit, &measured.series, emulated, stopped_by)]
         }
         None if told => answers::answers(design, &own, emulated),
         _ => Vec::new(),

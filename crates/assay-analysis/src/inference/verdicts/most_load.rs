@@ -18,7 +18,14 @@ use crate::inference::distinct;
 /// The rule for missed schedules.
 const BEHIND: &str = "late-submission";
 
-pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool) -> Answer {
+/// Answers from the trials of all rates; `stopped_by` says why the study ended, for an answer without any rate.
+pub(super) fn answer(
+    ask: &Ask,
+    limit: Limit,
+    series: &[Series],
+    emulated: bool,
+    stopped_by: Option<&str>,
+) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);
     let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
@@ -39,7 +46,7 @@ pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool)
         .filter_map(|name| found.rate(name))
         .any(|own| own.trust == Some(Trust::Suspect));
     let (verdict, answer) = match () {
-        () if found.rates.is_empty() => (Claim::NoData, words::NOTHING.to_owned()),
+        () if found.rates.is_empty() => (Claim::NoData, words::nothing(stopped_by)),
         () if emulated => (Claim::NotShown, words::EMULATED.to_owned()),
         () if is_suspect => (Claim::NotShown, words::suspect(&found, limit)),
         () => (verdict(&found), words::answer(&found, limit)),

@@ -9,7 +9,11 @@ use assay_study::results::course;
 
 use super::{SUSPECT, counted};
 
-pub(crate) const NOTHING: &str = "Assay tested no rate, so there is no answer.";
+/// No answer: no rate was tested, with the reason if the study ended by itself.
+pub(crate) fn nothing(stopped_by: Option<&str>) -> String {
+    let reason = stopped_by.map_or_else(String::new, |ended| format!(": the study {ended}"));
+    format!("No answer, because Assay tested no rate{reason}.")
+}
 
 pub(crate) const EMULATED: &str =
     "No verdict: times and rates of an emulated machine do not describe hardware.";
