@@ -190,9 +190,19 @@ fn every_command_of_the_pages_runs_or_is_listed() {
     assert!(LISTED.lines().count() * 2 <= shown.len(), "too many are listed: {}", shown.len());
     let home = home("pages");
     let ids = prepare(&home);
-    for (command, at) in shown {
-        wrong.extend(failure(&home, &command, &ids).map(|why| format!("{at}: {command}: {why}")));
-    }
+    // The commands wait more than they compute.
+    let shown: Vec<(String, String)> = shown.into_iter().collect();
+    std::thread::scope(|scope| {
+        let wrong_of_part = |part: &[(String, String)]| -> Vec<String> {
+            let failed = part.iter().filter_map(|(command, at)| {
+                failure(&home, command, &ids).map(|why| format!("{at}: {command}: {why}"))
+            });
+            failed.collect()
+        };
+        let parts = shown.chunks(shown.len().div_ceil(4));
+        let parts: Vec<_> = parts.map(|part| scope.spawn(move || wrong_of_part(part))).collect();
+        wrong.extend(parts.into_iter().flat_map(|part| part.join().unwrap()));
+    });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
