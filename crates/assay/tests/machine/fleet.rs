@@ -177,7 +177,7 @@ fn a_full_disk_on_one_rank_takes_nothing_from_the_result_of_all() {
         let ended: Vec<Ended> = running.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
         let codes: Vec<i32> = ended.iter().map(|own| own.code).collect();
         assert_eq!(codes, [0, 5, 0], "{}{}", ended[0].stderr, ended[1].stderr);
-        assert!(ended[1].stderr.contains("trials are stored"), "{}", ended[1].stderr);
+        assert!(ended[1].stderr.contains("stored only the first"), "{}", ended[1].stderr);
         let whole = trials(&ranks.whole().unwrap());
         let has_all = |line: &str| {
             let record: Value = serde_json::from_str(line).unwrap();
