@@ -239,6 +239,7 @@ fn add_checks(
     let observer = environment.observer.clone();
     all.extend(observer.map(|text| Check::new("observer", text)));
     all.extend(surroundings::studies(environment));
+    all.extend(surroundings::shared_drive(environment));
     all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
     found.checks = all;
 }
