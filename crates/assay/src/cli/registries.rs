@@ -54,6 +54,10 @@ pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> V
 const FOR_A_DATABASE: &str =
     "assay plan filesystems --scratch --set random-write.sync=fdatasync --set threads=1";
 
+/// Settings of memory and swap hardly change the storage workloads of `tunable`.
+const OF_MEMORY: &str =
+    "assay plan small-memory --set tunable:/proc/sys/vm/swappiness=60,10";
+
 /// Scheduler of a drive in use; `--scratch` sets that of a loop device.
 const IN_USE: &str =
     "assay plan queue-depth TARGET --set queue_depth=16 --set scheduler=none,mq-deadline,bfq";
@@ -73,6 +77,7 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
         match name {
             "filesystems" => entry = entry.fact("Example", FOR_A_DATABASE),
             "schedulers" => entry = entry.fact("Without erasing", IN_USE),
+            "tunable" => entry = entry.fact("Memory settings", OF_MEMORY),
             _ => {}
         }
         entry.group = presets::group(name).unwrap_or_default();
