@@ -7,13 +7,11 @@ mod bench;
 mod bpf;
 mod browser;
 mod build;
-mod clean_checks;
 mod fuzz;
 mod guest;
 mod instructions;
 mod kills;
 mod lab_guest;
-mod live;
 mod pages;
 mod plug;
 #[cfg(feature = "schema")]
@@ -71,13 +69,6 @@ enum Chore {
         #[arg(long)]
         program: Option<PathBuf>,
     },
-    /// Test settings under a production workload: verdicts, harm, load, kills, identical levels (root)
-    Live(live::LiveOptions),
-    /// Count false alarms of `assay check --quick` on a quiet loop device (root)
-    CleanChecks {
-        #[arg(long, default_value_t = 50)]
-        count: usize,
-    },
     /// Measure false verdicts, power and coverage on simulated studies with a known truth
     Simulate(simulation::SimulationOptions),
     /// Feed damaged files to all readers, which must accept or reject them but never panic
@@ -108,8 +99,6 @@ fn run(chore: Chore) -> Done<u8> {
         Chore::Kills(options) => kills::run(&options)?,
         Chore::Signals { count } => kills::run_signals(count)?,
         Chore::Plug { program } => plug::run_all(program)?,
-        Chore::Live(options) => live::run(options)?,
-        Chore::CleanChecks { count } => clean_checks::run(count)?,
         Chore::Simulate(options) => simulation::run(&options)?,
         Chore::Fuzz(options) => fuzz::run(&options)?,
     };

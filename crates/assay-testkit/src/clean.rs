@@ -1,4 +1,4 @@
-//! Checks that a clean check triggers no trust rule, for the machine tests and `cargo xtask clean-checks`.
+//! Checks that a clean check triggers no trust rule, for the machine tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

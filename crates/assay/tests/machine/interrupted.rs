@@ -49,7 +49,6 @@ fn a_shipped_study_goes_on_by_the_printed_line() {
     go_on(["surface"].into_iter());
 }
 
-#[allow(clippy::print_stdout, reason = "a log shows which studies ran, and why others did not")]
 fn go_on(names: impl Iterator<Item = &'static str>) {
     if !has(&[Need::Volume(Filesystem::Ext4)]) {
         return;
