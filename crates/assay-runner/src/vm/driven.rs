@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use assay_machine::system::powered::FarSide;
+use assay_machine::system::powered::{FarSide, HeardLine};
 
 use crate::vm::files::Files;
 use crate::vm::machine::{Accelerator, QemuMachine, Setup};
@@ -173,13 +173,6 @@ fn words() -> impl Iterator<Item = String> {
     all.into_iter()
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    Line(String),
-    Nothing,
-    Over(String),
-}
-
 pub struct Driven<'a> {
     mould: &'a mut Mould,
     machine: QemuMachine,
@@ -210,9 +203,9 @@ impl<'a> Driven<'a> {
         self.talk.write_all(whole.as_bytes()).map_err(|error| format!("lost the guest: {error}"))
     }
 
-    pub fn hear(&mut self, wait: Duration) -> Said {
+    pub fn hear(&mut self, wait: Duration) -> HeardLine {
         if let Some(line) = taken(&mut self.rest) {
-            return Said::Line(line);
+            return HeardLine::Line(line);
         }
         // A zero timeout would disable it.
         let wait = wait.max(Duration::from_millis(1));
@@ -226,17 +219,17 @@ impl<'a> Driven<'a> {
                 if !self.was_spoken_to {
                     self.said.extend(&bytes[..count]);
                 }
-                taken(&mut self.rest).map_or(Said::Nothing, Said::Line)
+                taken(&mut self.rest).map_or(HeardLine::Nothing, HeardLine::Line)
             }
-            Err(error) if is_late(error.kind()) => Said::Nothing,
+            Err(error) if is_late(error.kind()) => HeardLine::Nothing,
             Err(_) => self.over(),
         }
     }
 
-    fn over(&mut self) -> Said {
+    fn over(&mut self) -> HeardLine {
         self.machine.cut();
         let console = self.mould.files.from("console", 0);
-        Said::Over(crate::vm::last_of(&[self.monitor.complaints(), &console]))
+        HeardLine::Over(crate::vm::last_of(&[self.monitor.complaints(), &console]))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::vm::driven::{Driven, Mould, Said};
+use crate::vm::driven::{Driven, Mould};
 
 use super::{Asked, MACHINE, awake, ready};
 use assay_machine::system::System;
@@ -50,10 +50,6 @@ impl Powered for RunningGuest<'_> {
     }
 
     fn hear(&mut self) -> HeardLine {
-        match self.machine.hear(Duration::from_millis(MOMENT_MS)) {
-            Said::Line(line) => HeardLine::Line(line),
-            Said::Nothing => HeardLine::Nothing,
-            Said::Over(last) => HeardLine::Over(last),
-        }
+        self.machine.hear(Duration::from_millis(MOMENT_MS))
     }
 }
