@@ -15,7 +15,6 @@ const LIMIT: Duration = Duration::from_secs(100);
 const HANGS: &str = "hangs";
 
 struct Line {
-    what: &'static str,
     /// The baseline and the compared command. Their output is read as a rate.
     commands: [&'static str; 2],
     more: &'static [&'static str],
@@ -41,24 +40,21 @@ macro_rules! table {
 }
 
 table! {
-    little_is_lost: Line {
-        what: "nothing is worse by more",
+    a_change_within_the_limit_passes: Line {
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &[],
         code: 0,
         says: "Gate passed (limit 5%): command (new) passes (2% worse",
         keeps: Keeps::All,
     },
-    much_is_lost: Line {
-        what: "a setting is surely worse by more",
+    a_significant_loss_above_the_limit_fails: Line {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &[],
         code: 1,
         says: "gate failed (limit 5%): command (new) fails (20% worse",
         keeps: Keeps::All,
     },
-    much_is_lost_and_so_is_a_trial: Line {
-        what: "the same, and a trial failed",
+    a_failed_gate_outranks_a_failed_trial: Line {
         commands: ["echo 100 ops/s", "test {replicate} -ne 2 && echo 80 ops/s"],
         more: &[],
         code: 1,
@@ -66,7 +62,6 @@ table! {
         keeps: Keeps::All,
     },
     replicates_are_few: Line {
-        what: "the replicates are too few",
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2"],
         code: 5,
@@ -74,23 +69,20 @@ table! {
         keeps: Keeps::All,
     },
     trials_lie_apart: Line {
-        what: "the trials are too far apart",
         commands: ["echo 100 ops/s", "echo $((50 + 100 * ({replicate} % 2))) ops/s"],
         more: &[],
         code: 5,
         says: ", must_detect is 30%",
         keeps: Keeps::All,
     },
-    what_is_blind_may_have_a_code: Line {
-        what: "no statement, with `--exit-inconclusive 125`",
+    an_inconclusive_gate_exits_with_the_chosen_code: Line {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--exit-inconclusive", "125"],
         code: 125,
         says: "gate inconclusive (limit 5%)",
         keeps: Keeps::All,
     },
-    what_is_blind_may_pass: Line {
-        what: "no statement, with `gate.allow_inconclusive`",
+    an_inconclusive_gate_may_pass: Line {
         commands: ["echo 100 ops/s", "echo 80 ops/s"],
         more: &["--replicates", "2", "--set", "gate.allow_inconclusive=true"],
         code: 0,
@@ -98,7 +90,6 @@ table! {
         keeps: Keeps::All,
     },
     zero_has_no_ratio: Line {
-        what: "a number is zero, with `--until gate`",
         commands: ["echo 100 ops/s", "echo 0 ops/s"],
         more: &["--until", "gate"],
         code: 5,
@@ -106,7 +97,6 @@ table! {
         keeps: Keeps::All,
     },
     until_gate_ends_when_it_is_decided: Line {
-        what: "nothing is worse by more, with `--until gate`",
         commands: ["echo 100 ops/s", "echo 98 ops/s"],
         more: &["--until", "gate"],
         code: 0,
@@ -114,7 +104,6 @@ table! {
         keeps: Keeps::All,
     },
     a_side_fails_at_once: Line {
-        what: "a command fails at once",
         commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
         more: &[],
         code: 5,
@@ -122,7 +111,6 @@ table! {
         keeps: Keeps::Nothing,
     },
     what_fails_at_once_may_have_a_code: Line {
-        what: "the same, with `--exit-inconclusive 125`",
         commands: ["echo 100 ops/s", "echo far too bad >&2; exit 7"],
         more: &["--exit-inconclusive", "125"],
         code: 125,
@@ -130,7 +118,6 @@ table! {
         keeps: Keeps::Nothing,
     },
     a_side_fails_in_every_trial: Line {
-        what: "a command fails in every trial",
         commands: ["echo 100 ops/s", "echo 100 ops/s; test {replicate} -eq 0"],
         more: &[],
         code: 5,
@@ -138,7 +125,6 @@ table! {
         keeps: Keeps::All,
     },
     outputs_differ: Line {
-        what: "with `same_output`, and outputs differ",
         commands: ["echo 100 ops/s", "echo 100 ops/s; echo other"],
         more: &["--set", "same_output=true"],
         code: 5,
@@ -146,7 +132,6 @@ table! {
         keeps: Keeps::All,
     },
     a_number_is_never_there: Line {
-        what: "a number cannot be read",
         commands: ["echo 100 ops/s", "echo none today"],
         more: &[],
         code: 5,
@@ -154,7 +139,6 @@ table! {
         keeps: Keeps::Nothing,
     },
     a_number_is_not_there_once: Line {
-        what: "a number cannot be read in one trial",
         commands: ["echo 100 ops/s", "test {replicate} -eq 2 && echo none || echo 100 ops/s"],
         more: &[],
         code: 5,
@@ -162,7 +146,6 @@ table! {
         keeps: Keeps::All,
     },
     somebody_interrupts_it: Line {
-        what: "it is interrupted",
         commands: [
             "echo 100 ops/s",
             "if test {trial} -gt 2; then touch hangs; sleep 1000; fi; echo 100 ops/s",
@@ -206,7 +189,7 @@ fn check(line: &Line, test: &str) {
             return judge(line, &bench, &ended);
         }
     }
-    assert!(is_busy(), "{}: it says each time that others have the processors", line.what);
+    assert!(is_busy(), "it says each time that others have the processors");
 }
 
 /// Joins lines broken at the page width.
@@ -216,10 +199,10 @@ fn one_line(said: &str) -> String {
 
 fn judge(line: &Line, bench: &Bench, ended: &Ended) {
     let said = format!("{}\n{}", ended.stdout, ended.stderr);
-    assert_eq!(ended.code, line.code, "{}: {said}", line.what);
-    assert!(one_line(&said).contains(line.says), "{}: {said}", line.what);
+    assert_eq!(ended.code, line.code, "{said}");
+    assert!(one_line(&said).contains(line.says), "{said}");
     let kept = bench.results().len();
-    assert_eq!(kept, usize::from(line.keeps != Keeps::Nothing), "{}: {said}", line.what);
+    assert_eq!(kept, usize::from(line.keeps != Keeps::Nothing), "{said}");
     // The result reports the same gate, with any exit code.
     if line.keeps == Keeps::All {
         let found = bench.home.json(&["show", "--json"]);
@@ -230,6 +213,6 @@ fn judge(line: &Line, bench: &Bench, ended: &Ended) {
             // Lost trials give the same exit code with any gate result.
             _ => &["inconclusive", "pass"],
         };
-        assert!(expected.contains(&ended), "{}: {}", line.what, found["gate"]);
+        assert!(expected.contains(&ended), "{}", found["gate"]);
     }
 }
