@@ -259,8 +259,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let trials = site.trials()?;
     let of = |trial: &Value| trial["measured"]["detail"]["production"].clone();
     // A busy machine may hurt under the other levels, too.
-    let is_tight =
-        |trial: &&Value| trial["configuration"].to_string().contains(&format!(" {TIGHT}"));
+    let is_tight = |trial: &&Value| trial["arm"].to_string().contains(&format!(" {TIGHT}"));
     let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
     let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
@@ -270,9 +269,8 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let whole = |trial: &&Value| trial["status"] == "ok";
     let others = trials.iter().filter(whole).count();
     let own = list(&found, "comparisons");
-    let has_ratio = own
-        .iter()
-        .any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
+    let has_ratio =
+        own.iter().any(|one| one["configuration"] == first["arm"] && !one["ratio"].is_null());
     // A level that lasted longer than its period stayed until it was restored.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let is_calm = !trials.iter().any(|trial| !is_tight(&trial) && !of(trial)["harm"].is_null());
@@ -306,7 +304,7 @@ pub fn raced(program: &Path) -> Done<String> {
         .map(|own| &own["eliminated"]);
     let has_left = left.is_some_and(|left| left["rolled_back"] == true && left["after"] == 1);
     let trials = site.trials()?;
-    let own = trials.iter().filter(|trial| is_tight(&trial["configuration"]));
+    let own = trials.iter().filter(|trial| is_tight(&trial["arm"]));
     let ran = own.filter(|trial| trial["status"] != "warmup").count();
     let is_put_back = site.condition() == before && site.journals() == 0;
     if !has_left || ran != 1 || is_tight(&race["winner"]) || !is_put_back {
