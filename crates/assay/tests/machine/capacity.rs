@@ -45,7 +45,7 @@ fn id(card: &Liar, bytes: u64) -> String {
     let ended = program(card).run(&["check", "--capacity", &device], LIMIT).unwrap();
     assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
     assert!(!ended.stderr.contains("--destroy"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("`assay plan capacity "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay plan capacity "), "{}", ended.stderr);
     let plan = program(card).run(&["plan", "capacity", &device, "--json"], LIMIT).unwrap();
     let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
     let told = plan["data_at_risk"][0]["destroy"].as_str();

@@ -109,7 +109,7 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
     let plan = ended.json().unwrap();
     let most = plan["trial_count"].as_u64().unwrap();
     let expected = plan["expected"]["trials"].as_u64().unwrap();
-    assert!(plan["arms"].as_u64().unwrap() > 1, "{plan}");
+    assert!(plan["configurations"].as_u64().unwrap() > 1, "{plan}");
     assert!((1..most).contains(&expected), "{expected} of {most}");
     let level = |name: &str| {
         let arms = plan["trials"].as_array().unwrap();
