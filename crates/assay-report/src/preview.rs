@@ -610,6 +610,7 @@ fn time(preview: &Preview) -> String {
     let ends = if preview.may_end_early { " (each ends after its last operation)" } else { "" };
     let trials = match (preview.open_ended, preview.may_end_early || preview.race.is_some()) {
         (true, _) => "the duration of the counted runs, known after the first run".to_owned(),
+        _ if preview.trials_s == 0.0 => "none: the trials are recorded".to_owned(),
         (_, true) => format!("at most {trials} of trials{ends}"),
         (_, false) => format!("about {trials} of trials"),
     };

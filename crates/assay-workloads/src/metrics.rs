@@ -61,9 +61,9 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
 
-/// The full name of a metric: `p99` is short for `latency_p99_ns`.
+/// The full name of a metric: `p99.9` is short for `latency_p999_ns`.
 pub fn full(name: &str) -> String {
-    let latency = format!("latency_{name}_ns");
+    let latency = format!("latency_{}_ns", name.replace('.', ""));
     if find(&latency).is_some() { latency } else { name.to_owned() }
 }
 

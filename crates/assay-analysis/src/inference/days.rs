@@ -74,7 +74,7 @@ impl Days {
 
     pub fn words(self) -> String {
         let why = match self.from {
-            DaysSource::Usual => "assumed; set the value with --between-day-sd".to_owned(),
+            DaysSource::Usual => "assumed; assay compare --between-day-sd sets it".to_owned(),
             DaysSource::Asked => "from --between-day-sd".to_owned(),
             DaysSource::Results(count) => format!("from {count} earlier results of this study"),
         };

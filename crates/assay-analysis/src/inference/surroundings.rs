@@ -257,18 +257,18 @@ fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// Whether targets share a drive: then their comparison says nothing about drives.
+/// Whether different targets share a drive: then their comparison says nothing about drives.
 pub(super) fn shared_drive(environment: &Environment) -> Option<Check> {
-    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for site in &environment.sites {
         for drive in &site.drives {
-            users.entry(&drive.name).or_default().push(&site.target);
+            users.entry(&drive.name).or_default().insert(&site.target);
         }
     }
     let (drive, targets) = users.into_iter().find(|(_, targets)| targets.len() > 1)?;
     let text = format!(
         "{} are on the same drive ({drive}): a difference is due to filesystem, directory or position, not to drives",
-        targets.join(" and ")
+        Vec::from_iter(targets).join(" and ")
     );
     Some(Check::new("shared-drive", text))
 }

@@ -175,8 +175,10 @@ pub fn no_advice(findings: &Findings) -> String {
         format!(
             "no configuration differs from its baseline by more than both {margin} (95% confidence) and the A/A control"
         )
-    } else {
+    } else if is(Verdict::Equivalent) {
         format!("no configuration is {margin} better or worse (95% confidence)")
+    } else {
+        "every comparison is inconclusive".to_owned()
     }
 }
 
@@ -339,6 +341,8 @@ mod tests {
         found.comparisons[0].verdict = Some(Verdict::Better);
         let told = no_advice(&found);
         assert!(told.contains("both 5%") && told.contains("A/A control"), "{told}");
+        found.comparisons[0].verdict = Some(Verdict::Inconclusive);
+        assert_eq!(no_advice(&found), "every comparison is inconclusive");
         found.comparisons.clear();
         assert_eq!(no_advice(&found), "the study has no verdicts");
     }

@@ -181,7 +181,7 @@ fn sentence(
     match factor.role() {
         Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
             format!(
-                "{name}: {levels}, next to {}; unmounted and removed afterwards",
+                "{name}: {levels}, next to {}; removed afterwards",
                 place.site.target
             )
         }

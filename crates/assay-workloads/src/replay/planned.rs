@@ -141,6 +141,12 @@ impl PlannedWork for ReplayPlan {
         touch(Some(&self.source), self.direct)
     }
 
+    /// The recorded reads or writes, whichever are more.
+    fn most_bytes(&self, _: f64) -> f64 {
+        let bytes = |act: Act| self.source.acts[act as usize].bytes;
+        bytes(Act::Read).max(bytes(Act::Write) + bytes(Act::Fua)) as f64
+    }
+
     fn run(&self, run: &Run<'_>) -> Result<RunResult, String> {
         playing::play(self, run)
     }

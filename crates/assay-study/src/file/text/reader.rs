@@ -572,8 +572,11 @@ pub fn unknown_factor(name: &str) -> Option<String> {
             field.example
         ));
     }
-    if let Some(kind) = assay_workloads::KINDS.iter().find(|kind| kind.keys.find(name).is_some()) {
-        return Some(format!("{name} is a key of workloads of kind {}", kind.about.name));
+    let has_it = |kind: &&assay_workloads::KindEntry| kind.keys.find(name).is_some();
+    let kinds: Vec<&str> =
+        assay_workloads::KINDS.iter().copied().filter(has_it).map(|kind| kind.about.name).collect();
+    if !kinds.is_empty() {
+        return Some(format!("{name} is a key of workloads of kind {}", kinds.join(", ")));
     }
     if name.starts_with("tunable:") {
         return Some("use tunable:/sys/... or tunable:/proc/sys/... without ..".to_owned());
