@@ -66,7 +66,9 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
         } else if name == NameKind::Arm {
             gather(findings, &mut remark.rows);
         }
-        if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {
+        let letters: usize = remark.rows.iter().map(String::len).sum();
+        let is_long = remark.rows.len() > 1 && letters > MOST_LETTERS;
+        if detail == Detail::Usual && (is_long || remark.rows.len() > MOST_ROWS) {
             let rows = findings.measurements.iter().filter(|cell| cell.primary).count();
             remark.rows = vec![counted_rows(remark.rows.len(), rows)];
         }
@@ -80,6 +82,8 @@ fn counted_rows(count: usize, all: usize) -> String {
 }
 
 const MOST_ROWS: usize = 4;
+/// Longer names would leave no room for the reason on a line of 80 columns.
+const MOST_LETTERS: usize = 32;
 
 /// The most frequent remark of each rule, with all affected rows; notes are separate from remarks that lower trust.
 fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
