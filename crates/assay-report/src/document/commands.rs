@@ -87,6 +87,10 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     });
     table.add(Column::right("95% CI"), cells, |cell| span(DURATION, cell.ci95));
     table.add(Column::right("range"), cells, |cell| span(DURATION, range(findings, cell)));
+    // Means of few undisturbed trials and of many disturbed ones are hardly comparable.
+    if cells.iter().any(|cell| cell.n != cells[0].n) {
+        table.add(Column::right("n"), cells, |cell| cell.n.to_string());
+    }
     for (heading, metric, of) in BESIDE {
         table.add(Column::right(heading), cells, |cell| {
             let own = findings.in_row_of(cell, metric)?;
