@@ -26,7 +26,7 @@ pub struct Gating {
     pub gate: Option<String>,
     /// Treat a row as inconclusive if it cannot detect this regression [default: 30%]
     ///
-    /// For a gate above 5%, the default rises by the same amount.
+    /// For a gate above 5%, the default rises with it: 34% for a gate of 10%.
     #[arg(long, value_name = "SHARE", requires = "gate")]
     pub must_detect: Option<String>,
     /// Gate this metric, such as p99 or iops [default: the metric of the verdicts]
