@@ -105,7 +105,7 @@ impl WorkloadKind for NetworkSpec {
                both. Assay fixes the number of streams and their congestion control, because an algorithm that limits \
                queueing would hide a deep buffer. Assay counts only probes sent while load data arrives. Assay reports \
                latency together with probe loss and the achieved rates. A trial fails if the load stops, the probe \
-               stalls or the peer does not respond. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and \
+               stalls or the peer does not respond. With `peer = \"local\"`, as set by `--scratch`, Assay creates and \
                removes three network namespaces with a slow link and a deep buffer.",
     };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";

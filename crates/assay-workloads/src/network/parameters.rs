@@ -21,8 +21,9 @@ keys! {
             form: Form::Text,
             example: "peer = \"192.168.1.2:7710\"",
             factor: work(
-                "`HOST:PORT`, with an IPv6 address in brackets; or `lab` for temporary local namespaces. Both ends \
-                 need the same token, in ASSAY_PEER_TOKEN or in the file named by ASSAY_PEER_TOKEN_FILE.",
+                "`HOST:PORT`, with an IPv6 address in brackets; or `local` for temporary namespaces of this \
+                 machine. Both ends need the same token, in ASSAY_PEER_TOKEN or in the file named by \
+                 ASSAY_PEER_TOKEN_FILE.",
                 "[\"192.168.1.2:7710\"]",
                 set_peer,
             ),

@@ -61,9 +61,9 @@ fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
     assert_eq!(mean("250-percent", "none", "accesses_per_s"), None);
     assert_eq!(mean("250-percent", "zram", "working_set_reached_bytes"), Some(set));
     assert_eq!(mean("fits", "none", "oom_killed_share"), Some(0.0));
-    assert!(found["answers"].as_array().unwrap().len() >= 3);
+    assert!(!found["answers"].as_array().unwrap().is_empty());
     let sentence = found["summary"].to_string();
-    assert!(sentence.contains("killed"), "{sentence}");
+    assert!(sentence.contains("ran out of memory"), "{sentence}");
     assert_eq!(swaps(), before);
     assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
 }

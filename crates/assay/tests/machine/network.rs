@@ -32,7 +32,7 @@ impl Place {
     fn study(&self, factor: &str, more: &str) -> PathBuf {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 1\nwarmup_trial = \"none\"\naa_control = false\n\
-             [factors]\n{factor}\n[[workload]]\nname = \"link\"\nnetwork = {{ peer = \"lab\", interface = \
+             [factors]\n{factor}\n[[workload]]\nname = \"link\"\nnetwork = {{ peer = \"local\", interface = \
              \"to-router\", phases = [\"idle\", \"up\"], phase_time = \"2500 ms\", probe_interval = \"10 ms\"{more} }}\n"
         );
         let path = self.scratch.path().join("study.toml");
@@ -154,7 +154,7 @@ mod in_full {
     #[test]
     #[ignore = "nightly: minutes"]
     fn its_shipped_study_has_all_its_numbers() {
-        presets::runs("bufferbloat", &["--set", "shaper=none,deep 80%,80%"]);
+        presets::runs("bufferbloat", &["--set", "shaper=none,deep:80%,80%"]);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod in_full {
         let added = |found: &Value| {
             ARMS.map(|(streams, name)| {
                 let streams = streams.to_string();
-                value(found, "up_added_ns", &[("streams", &streams), ("congestion", name)])
+                value(found, "up_added_ns", &[("streams", &streams), ("congestion_control", name)])
             })
         };
         Place::new().shows(&(factors + &arms.concat()), added, |[many, one, short]| {
