@@ -19,7 +19,6 @@ mod schemas;
 mod simulation;
 mod vm;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use assay_testkit as lab;
@@ -63,12 +62,6 @@ enum Chore {
         #[arg(long, default_value_t = 200)]
         count: u32,
     },
-    /// Cut the power of one of two virtual machines, with drives that honor flushes or lose writes
-    Plug {
-        /// Program to test [default: build it]
-        #[arg(long)]
-        program: Option<PathBuf>,
-    },
     /// Measure false verdicts, power and coverage on simulated studies with a known truth
     Simulate(simulation::SimulationOptions),
     /// Feed damaged files to all readers, which must accept or reject them but never panic
@@ -98,7 +91,6 @@ fn run(chore: Chore) -> Done<u8> {
         Chore::Bpf => bpf::run()?,
         Chore::Kills(options) => kills::run(&options)?,
         Chore::Signals { count } => kills::run_signals(count)?,
-        Chore::Plug { program } => plug::run_all(program)?,
         Chore::Simulate(options) => simulation::run(&options)?,
         Chore::Fuzz(options) => fuzz::run(&options)?,
     };

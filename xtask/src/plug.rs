@@ -1,8 +1,8 @@
-//! `cargo xtask plug`: the method `plug` between two virtual machines. One writes and loses its power, the other records
-//! acknowledged writes.
+//! Part of `cargo xtask lab --check`: the method `plug` between two virtual machines. One writes and loses its power, the
+//! other records acknowledged writes.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::guest::show;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
+use crate::lab_guest;
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
 use crate::vm::{self, Asked, FinishedJob, Link};
-use crate::{build, lab_guest};
 
 /// Kernel modules of both machines.
 const MODULES: [&str; 2] = ["ext4", "virtio_net"];
@@ -56,12 +56,6 @@ impl PlugRow {
             ADDRESSES[0]
         )
     }
-}
-
-/// Runs all studies with this program, or builds it.
-pub fn run_all(program: Option<PathBuf>) -> Done<bool> {
-    let program = program.map_or_else(|| build::assay(&[]), Ok)?;
-    vm::missing().map_or_else(|| run(&program), Err)
 }
 
 /// Runs all studies; returns whether all results are right.
