@@ -33,7 +33,7 @@ memory = { memory_limit = "32 MiB", working_set = "150%", compressibility = "50%
 pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     // Assay refuses a swap file in memory.
     let scratch = Scratch::on_drive("memory-kills")?;
-    let assay = Assay::new(plan.program, &scratch.folder("home", 0o755, None)?);
+    let assay = Assay::new(plan.program, &scratch.home()?);
     let target = scratch.folder("target", 0o755, None)?;
     let study = write_study(&scratch, "memory", STUDY)?;
     let place = target.display().to_string();

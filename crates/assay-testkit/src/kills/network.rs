@@ -19,7 +19,7 @@ network = { peer = "local", interface = "to-router", phases = ["idle", "up"], ph
 
 pub(super) fn kill(plan: KillPlan<'_>) -> Done<Kills> {
     let scratch = Scratch::new("kills-network")?;
-    let home = scratch.folder("home", 0o755, None)?;
+    let home = scratch.home()?;
     let path = write_study(&scratch, "link", STUDY)?;
     let runs = vec![["run", &path, "--quiet"].map(str::to_owned).to_vec()];
     let hosts = vec![Assay::new(plan.program, &home)];

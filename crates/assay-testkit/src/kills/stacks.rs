@@ -111,8 +111,10 @@ pub(super) fn kill_studies(
     plan: KillPlan<'_>,
 ) -> Done<Kills> {
     let scratch = Scratch::new("kills-stacks")?;
+    let homes = scratch.home()?;
     let home = |host: usize| {
-        let folder = scratch.folder(&format!("home-{host}"), 0o755, None)?;
+        let folder = homes.join(host.to_string());
+        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Assay::new(plan.program, &folder))
     };
     let hosts = (0..hosts).map(home).collect::<Done<Vec<Assay>>>()?;
@@ -125,7 +127,7 @@ pub(super) fn kill_studies(
         fleet = Some(ranks).filter(|_| hosts.len() > 1);
         runs.push(["run", &path, "--quiet"].map(str::to_owned).to_vec());
     }
-    let condition = || condition(scratch.path());
+    let condition = || condition(scratch.path(), &homes);
     let victim =
         Victim { hosts, runs, fleet: fleet.as_ref(), measures_each: true, condition: &condition };
     rounds::kill(&victim, plan)
@@ -151,8 +153,9 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     Ok(all)
 }
 
-fn condition(scratch: &Path) -> Done<String> {
-    let own = scratch.display().to_string();
+fn condition(scratch: &Path, homes: &Path) -> Done<String> {
+    // The homes are below a folder of this name, too.
+    let own = scratch.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut lines = lines_with("/proc/self/mounts", &own);
     lines.extend(loops_with(&own)?);
     // The names of these devices do not name their owner, so all of them count.
@@ -160,9 +163,9 @@ fn condition(scratch: &Path) -> Done<String> {
     lines.extend(names_in(Path::new("/sys/block"), made));
     lines.extend(names_in(Path::new("/dev/mapper"), |name| name != "control"));
     lines.extend(swap_areas());
-    for home in names_in(scratch, |name| name.starts_with("home")) {
+    for home in names_in(homes, |_| true) {
         for folder in ["room", "journal"] {
-            lines.extend(names_in(&scratch.join(&home).join(folder), |_| true));
+            lines.extend(names_in(&homes.join(&home).join(folder), |_| true));
         }
     }
     lines.extend(serving(&own));
