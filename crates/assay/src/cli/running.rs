@@ -342,6 +342,8 @@ fn lost(finished: &Finished) -> Option<Failure> {
         format!(
             "Assay rolled back a level that harmed the workload: {failed} of {all} trials have no number"
         )
+    } else if finished.trials.iter().filter(own).all(Trial::is_out_of_time) {
+        format!("{failed} of {all} trials did not run: the time budget ended")
     } else {
         format!("{failed} of {all} trials failed (the first: {first})")
     };

@@ -23,7 +23,7 @@ mod in_full {
 
     fn once() -> String {
         let one = ETCD
-            .replace("replicates = 6", "replicates = 1")
+            .replace("replicates     = 6", "replicates = 1")
             .replace("runtime = \"10 s\"", "runtime = \"4 s\"");
         assert!(one.contains("replicates = 1") && one.contains("runtime = \"4 s\""));
         one

@@ -45,7 +45,7 @@ fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_
     let bundle = fs::read_dir(&results).unwrap().next().unwrap().unwrap().path();
     let kept = fs::read_to_string(bundle.join("trials.jsonl")).unwrap().lines().count();
     assert!((1..600).contains(&kept), "{kept}");
-    let told = format!("the first {kept} of 600 trials are stored");
+    let told = format!("stored only the first {kept} of 600 trials");
     assert!(ended.stderr.contains(&told), "{kept}: {}", ended.stderr);
     volume.remount("size=64m").unwrap();
     let resumed = assay.run(&["resume", "--json", "--quiet"], LIMIT).unwrap();

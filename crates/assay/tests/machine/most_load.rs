@@ -33,7 +33,7 @@ mod in_full {
         let target = word(volume.directory());
         let words = [
             "run",
-            "load-limit",
+            "max-rate",
             "--set",
             "question.slo=p99 < 50ms",
             "--set",

