@@ -299,6 +299,11 @@ fn text_of(text: &str) -> Result<usize, String> {
             continue;
         }
         let Some(before) = text[..at].strip_suffix(" (") else { continue };
+        // The number of a level, such as `compared with queue_depth 1`, is not the amount.
+        let before = match before.rsplit_once(" compared with ") {
+            Some((amount, level)) if !level.contains(". ") => amount,
+            _ => before,
+        };
         let Some((low, high)) = rest.split(')').next().and_then(|own| own.split_once(" to "))
         else {
             continue;

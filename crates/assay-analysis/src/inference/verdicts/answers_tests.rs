@@ -304,7 +304,7 @@ fn a_claim_of_two_says_what_their_comparison_says() {
             if level == "b" {
                 let ends = compared.ci95_simultaneous.unwrap();
                 let [_, low, high] = show::ratios(compared.ratio.unwrap(), ends);
-                let told = format!("(95% CI {low} to {high})");
+                let told = format!("95% CI {low}-{high})");
                 assert!(findings.answers.all[0].reasons[0].contains(&told), "{told}: {findings:?}");
             }
         }
