@@ -12,7 +12,7 @@ use assay_testkit::slow::SlowLane;
 use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
-use crate::findings::of;
+use crate::findings::{of, processors_taken};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
 const STUDY: &str = r#"
@@ -61,7 +61,11 @@ fn a_device_that_is_throttled_is_advised_against() {
         let words = ["run", &file, targets[0], targets[1], "--json"];
         let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
         let told = texts(&document, "avoid");
-        let start = format!("{throttled} is advised against: ");
+        if told.is_empty() && processors_taken(&document).is_some() {
+            // Suspect numbers give no advice.
+            continue;
+        }
+        let start = format!("Avoid {throttled}: ");
         assert!(told.len() == 1 && told[0].starts_with(&start), "{}", document["advice"]);
         let used = texts(&document, "use");
         assert_eq!(used.len(), usize::from(targets[0] == &throttled), "{used:?}");
