@@ -33,14 +33,14 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
         records.add(system, directory, &stored, trials)
     })?;
     findings.checks.extend(foreign::mark(system, directory).as_ref().map(super::brought_here));
-    records.ran.sort_by_key(|(line, _)| *line);
+    records.trials.sort_by_key(|(line, _)| *line);
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;
         Some((name.to_owned(), cut::lines(&text).into_owned()))
     });
     Ok(Evidence {
         findings,
-        trials: records.ran.into_iter().map(|(_, ran)| ran).collect(),
+        trials: records.trials.into_iter().map(|(_, trial)| trial).collect(),
         latencies: records.latencies,
         commands: typed(system, &stored),
         files: files.collect(),
@@ -78,7 +78,7 @@ pub(super) fn each_workload(
 #[derive(Default)]
 struct Records {
     /// With line numbers, which give their order.
-    ran: Vec<(usize, TrialEvidence)>,
+    trials: Vec<(usize, TrialEvidence)>,
     latencies: Vec<RowLatencies>,
 }
 
@@ -95,8 +95,8 @@ impl Records {
         let trials: Vec<&Trial> = own.iter().map(|(_, trial)| trial).collect();
         let series = trials.iter().map(|trial| series::read(system, directory, trial));
         let series = series.collect::<Outcome<Vec<_>>>()?;
-        let ran = evidence::ran(planned, &trials, series);
-        self.ran.extend(own.iter().map(|(line, _)| *line).zip(ran));
+        let evidence = evidence::trial_evidence(planned, &trials, series);
+        self.trials.extend(own.iter().map(|(line, _)| *line).zip(evidence));
         let latencies = evidence::latencies(&stored.plan, &stored.environment, &trials);
         self.latencies.extend(latencies);
         Ok(())
