@@ -8,7 +8,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Measurement};
 
-use super::{Exporter, counted, nothing};
+use super::{Exporter, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -34,7 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
             rows.len() - 1
         });
         units.insert(unit(&cell.metric), cell.better);
-        for (trial, value) in counted(cell) {
+        for (trial, value) in counting_values(cell) {
             let key = (trial.order, row, trial.replicate);
             let line = lines.entry(key).or_insert_with(|| format!("Benchmark{name} 1"));
             let _ = write!(line, " {value} {}", unit(&cell.metric));

@@ -9,7 +9,7 @@ use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
 use assay_workloads::io::Pattern;
 
-use super::{Exporter, counted, nothing};
+use super::{Exporter, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -38,7 +38,7 @@ type Values<'f> = BTreeMap<&'f str, f64>;
 fn write(findings: &Findings) -> Option<String> {
     let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control) {
-        for (trial, value) in counted(cell) {
+        for (trial, value) in counting_values(cell) {
             let key =
                 (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
             let (_, values) = trials.entry(key).or_insert((&cell.configuration, Values::new()));

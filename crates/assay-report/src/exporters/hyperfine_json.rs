@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_core::catalogue::About;
 use assay_study::findings::{Findings, Measurement};
 
-use super::{Exporter, arm_words, counted, nothing};
+use super::{Exporter, arm_words, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -33,7 +33,7 @@ fn write(findings: &Findings) -> Option<String> {
 }
 
 fn result(cell: &Measurement) -> Option<Value> {
-    let times: Vec<f64> = counted(cell).into_iter().map(|(_, value)| value).collect();
+    let times: Vec<f64> = counting_values(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();
     if count == 0 {
         return None;
