@@ -100,11 +100,11 @@ impl Document {
     /// Splits the sections into those next to the study's leading figures, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
-        let leads = |section: &&Section| match section.role {
+        let is_leading = |section: &&Section| match section.role {
             SectionRole::Of(kind) => lead == Some(kind),
             _ => false,
         };
-        self.sections.iter().partition(leads)
+        self.sections.iter().partition(is_leading)
     }
 }
 
@@ -171,29 +171,33 @@ pub(super) fn comparison_of<'a>(
     findings: &'a Findings,
     cell: &Measurement,
 ) -> Option<&'a Comparison> {
-    let own = |found: &&Comparison| {
-        found.primary
-            && found.workload == cell.workload
-            && found.metric == cell.metric
-            && found.configuration == cell.configuration
+    let is_its = |comparison: &&Comparison| {
+        comparison.primary
+            && comparison.workload == cell.workload
+            && comparison.metric == cell.metric
+            && comparison.configuration == cell.configuration
     };
-    findings.comparisons.iter().find(own).filter(|_| !cell.control)
+    findings.comparisons.iter().find(is_its).filter(|_| !cell.control)
 }
 
-/// Half of the range of the trials, in percent of their mean.
+/// Half of the range of the trials, in percent of their mean; `None` for one trial or a mean of zero.
 fn spread(cell: &Measurement) -> Option<String> {
-    let (min, max) = (cell.min?, cell.max?);
+    if cell.n < 2 {
+        return None;
+    }
+    let half_range = (cell.max? - cell.min?) / 2.0;
     let mean = cell.value().filter(|mean| *mean > 0.0)?;
-    let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
-    (cell.n > 1).then(|| format!("\u{b1}{share}"))
+    let percent = assay_core::quantity::units::show::brief_percent(100.0 * half_range / mean);
+    Some(format!("\u{b1}{percent}"))
 }
 
-fn beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<f64> {
+/// The value of another metric of the same workload and arm.
+fn value_in_row(findings: &Findings, cell: &Measurement, metric: &str) -> Option<f64> {
     findings.in_row_of(cell, metric)?.value()
 }
 
-fn text_beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<String> {
-    beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
+fn text_in_row(findings: &Findings, cell: &Measurement, metric: &str) -> Option<String> {
+    value_in_row(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 
 /// The queue depth, if it differs from the requested one.

@@ -1,6 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, Column, Measurement, Row, Table, beside, depth_note, numbers, spread};
+use super::{Cell, Column, Measurement, Row, Table, depth_note, numbers, spread, value_in_row};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::RESPONSE_P99;
 use assay_core::quantity::played::{self, LatencyPoint, PlayedClass, PlayedMetric};
@@ -176,7 +176,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     if differ_in_encryption(findings) {
         // An encrypting program is a separate process: use the CPU time of the whole machine.
         table.add(Column::right("CPU s/GiB"), &sides, |side| {
-            beside(findings, side.cell?, "machine_cpu_s_per_gib")
+            value_in_row(findings, side.cell?, "machine_cpu_s_per_gib")
         });
     }
     table.add(Column::verdict("trust"), &sides, |side| {

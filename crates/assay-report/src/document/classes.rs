@@ -1,6 +1,6 @@
 //! Classes of requests where nothing is compared: a table of what the devices completed.
 
-use super::{Column, Measurement, Table, beside};
+use super::{Column, Measurement, Table, value_in_row};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_core::quantity::units::show;
@@ -30,7 +30,7 @@ pub(super) fn table(findings: &Findings, title: &str, arm: &Arm) -> Option<Table
     ];
     for (heading, what) in times {
         table.add(Column::new(heading, Unit::Nanoseconds), &rates, |(cell, class)| {
-            beside(findings, cell, of_requests(class, what)?.name)
+            value_in_row(findings, cell, of_requests(class, what)?.name)
         });
     }
     (!rates.is_empty()).then_some(table)

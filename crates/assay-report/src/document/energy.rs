@@ -1,6 +1,6 @@
 //! Energy of the work: a table if a meter exists, else the reason for its absence.
 
-use super::{Block, Column, Row, Section, SectionRole, Table, beside, spread};
+use super::{Block, Column, Row, Section, SectionRole, Table, spread, value_in_row};
 use assay_core::exhibit::Value;
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
@@ -48,7 +48,7 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
         (POWER, "power_w"),
     ];
     for (heading, metric) in metrics {
-        table.add(Column::right(heading), cells, |cell| beside(findings, cell, metric));
+        table.add(Column::right(heading), cells, |cell| value_in_row(findings, cell, metric));
     }
     table.add(Column::right("spread"), cells, |cell| spread(cell));
     table.add(Column::right("n"), cells, |cell| cell.n.to_string());

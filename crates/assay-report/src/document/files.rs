@@ -1,6 +1,6 @@
 //! Small files: rate and latency of each phase.
 
-use super::{Block, Column, Measurement, Section, Table, text_beside};
+use super::{Block, Column, Measurement, Section, Table, text_in_row};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
@@ -31,9 +31,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
-    table.add(Column::right("files/s"), cells, |cell| text_beside(findings, cell, FILES_PER_S));
+    table.add(Column::right("files/s"), cells, |cell| text_in_row(findings, cell, FILES_PER_S));
     for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
-        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+        table.add(Column::right(heading), cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
@@ -52,7 +52,7 @@ fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
         // Break the table where a phase begins.
         column.breaks = at % 4 == 0 && at > 0;
         column.detail = at % 2 == 0;
-        table.add(column, cells, |cell| text_beside(findings, cell, metric.name));
+        table.add(column, cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table
 }

@@ -4,7 +4,7 @@
 use super::numbers::ratio_and_interval;
 use super::study::StudyPage;
 use super::study_tables::{ComparedCell, ComparisonRole, WorkloadRows, add_factors, arm_name};
-use super::{Column, NONE, Table, text_beside};
+use super::{Column, NONE, Table, text_in_row};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
 
@@ -44,7 +44,7 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
     for (name, metric, ratio) in &shown {
         let mut column = Column::right(*name);
         column.breaks = *name == NEXT;
-        table.add(column, &lines, |line| text_beside(page.findings, line.cell, metric));
+        table.add(column, &lines, |line| text_in_row(page.findings, line.cell, metric));
         if *ratio {
             let column = Column::right("ratio").detail();
             table.add(column, &lines, |line| against(page, workload, line, metric));

@@ -1,6 +1,6 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
-use super::{Block, Cell, Column, Measurement, Section, Table, beside, text_beside};
+use super::{Block, Cell, Column, Measurement, Section, Table, text_in_row, value_in_row};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
@@ -43,9 +43,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
-    let of = |cell: &Measurement, metric: &Metric| beside(findings, cell, metric.name);
+    let of = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);
-    table.add(Column::right("reached"), cells, |cell| text_beside(findings, cell, REACHED.name));
+    table.add(Column::right("reached"), cells, |cell| text_in_row(findings, cell, REACHED.name));
     table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
     table.add(Column::right("set per memory"), cells, |cell| of(cell, &HELD).map(show::ratio));
     table.add(Column::right("calc zram"), cells, |cell| of(cell, &EXPECTED).map(show::ratio));
@@ -65,7 +65,7 @@ fn costs(findings: &Findings, cells: &[&Measurement]) -> Table {
     let headings = ["accesses/s", "p99", "longest", "CPU", "stalled"];
     let mut table = table_of_cells(findings, cells);
     for (heading, metric) in headings.into_iter().zip(METRICS) {
-        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+        table.add(Column::right(heading), cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table.add(Column::verdict("trust"), cells, |cell| worst(findings, cell, &METRICS));
     table
