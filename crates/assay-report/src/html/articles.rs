@@ -19,7 +19,7 @@ pub fn page(judged: &[&Article]) -> String {
     let overview = articles::overview(judged);
     let body = html! {
         h1 { "Do the published numbers support the claims?" }
-        p.answer { (articles::counted(judged)) }
+        p.answer { (articles::verdict_counts(judged)) }
         p { "Assay computes each verdict from the published numbers. The commands repeat the measurements "
             "on your own machine." }
         section id="verdicts" aria-labelledby="verdicts-h" {

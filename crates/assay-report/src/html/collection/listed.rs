@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::collection::{Shown, filled, in_unit};
+use crate::collection::{Shown, filled_columns, in_unit};
 use crate::document::NONE;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
 use assay_analysis::collection::numbers::NUMBERS;
@@ -44,7 +44,7 @@ fn tone(trust: &str) -> &'static str {
 
 /// The rows, each with a link to its evidence if available.
 pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Markup {
-    let columns = filled(rows);
+    let columns = filled_columns(rows);
     let heads = html! { @for column in &columns { (head(column.title, column.is_number)) } };
     let cell = |column: &Shown, row: &Flat| {
         let text = (column.text)(row);
