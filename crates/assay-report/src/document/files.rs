@@ -15,9 +15,8 @@ const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed an
 
 /// The section; `None` if no files were created.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own =
-        findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
-    let cells: Vec<&Measurement> = own.collect();
+    let is_rate = |cell: &&Measurement| cell.metric == FILES_PER_S && !cell.control;
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_rate).collect();
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
     }
@@ -47,21 +46,23 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
 fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
-    for (at, (heading, metric)) in quantiles.into_iter().enumerate() {
+    for (index, (heading, metric)) in quantiles.into_iter().enumerate() {
         let mut column = Column::right(heading);
-        // Break the table where a phase begins.
-        column.breaks = at % 4 == 0 && at > 0;
-        column.detail = at % 2 == 0;
+        // Each phase has two columns, of which the median is a detail; break the table after every second phase.
+        column.breaks = index % 4 == 0 && index > 0;
+        column.detail = index % 2 == 0;
         table.add(column, cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table
 }
 
-fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
-    let phase = |own: ActMetrics| {
-        let one =
-            |(heading, pick): &(&str, Pick)| (format!("{}{heading}", own.act.name()), pick(&own));
-        each.iter().map(one).collect::<Vec<_>>()
-    };
-    acts().flat_map(phase).collect()
+/// The columns of all phases: for each quantity the heading, after the name of the phase, and the metric.
+fn columns(quantities: &[(&str, Pick)]) -> Vec<(String, Metric)> {
+    let mut columns = Vec::new();
+    for phase in acts() {
+        for (heading, pick) in quantities {
+            columns.push((format!("{}{heading}", phase.act.name()), pick(&phase)));
+        }
+    }
+    columns
 }
