@@ -73,7 +73,7 @@ fn effects(page: &StudyPage<'_>) -> Option<Section> {
     table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
     table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
     table.add(Column::verdict("verdict"), found, |effect| {
-        let (word, tone) = numbers::word(effect.verdict.filter(|_| !page.without_verdicts));
+        let (word, tone) = numbers::verdict_word(effect.verdict.filter(|_| !page.without_verdicts));
         Cell::toned(word, tone)
     });
     for (row, effect) in table.rows.iter_mut().zip(found) {

@@ -194,7 +194,7 @@ pub(super) fn table(
     table.add(Column::right("n"), &lines, |line| line.trials());
     if page.full() {
         table.add(Column::right("p (Holm)"), &lines, |line| match line.role {
-            ComparisonRole::Compared(found) => found.p_holm.map(numbers::p),
+            ComparisonRole::Compared(found) => found.p_holm.map(numbers::p_value),
             _ => Some(String::new()),
         });
     }
@@ -340,7 +340,7 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     if findings.measurements.iter().any(|cell| cell.metric == TAIL) {
         told.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
     }
-    told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
+    told.extend(pace::has_responses(findings).then(|| pace::LEGEND.to_owned()));
     let is_played = |found: &Comparison| played::find(&found.metric).is_some();
     told.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
     let classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
@@ -412,7 +412,7 @@ fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
             assay_core::quantity::units::show::ratio(1.0 + margin),
         ));
     }
-    if page.primary().any(|found| numbers::small(found).is_some()) {
+    if page.primary().any(|found| numbers::undercut_margin(found).is_some()) {
         told.push(format!(
             "{}: the difference is significant, but smaller than the margin.",
             below(margin)

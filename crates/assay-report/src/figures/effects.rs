@@ -191,7 +191,7 @@ fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict,
-        word: numbers::word(found.verdict).0.to_owned(),
+        word: numbers::verdict_word(found.verdict).0.to_owned(),
         trust: None,
         margin,
     }
