@@ -125,7 +125,7 @@ pub fn make(findings: &Findings) -> Document {
 pub fn with(findings: &Findings, detail: Detail) -> Document {
     match &findings.platforms {
         Some(places) => places::document(findings, places, detail),
-        None if study::is_one(findings) => study::document(findings, detail),
+        None if study::is_study(findings) => study::document(findings, detail),
         None => check::document(findings, detail),
     }
 }

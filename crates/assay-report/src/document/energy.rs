@@ -13,9 +13,10 @@ const ENERGY: &str = "energy_j";
 
 /// The section; `None` if energy was neither requested nor measured.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
+    let energies =
+        findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
     let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =
-        own.partition(|cell| cell.trust == Some(Trust::Invalid));
+        energies.partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
     blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
@@ -26,9 +27,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn source(findings: &Findings) -> Vec<String> {
-    let around = &findings.environment.activity;
-    let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
-    let idle = around.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
+    let activity = &findings.environment.activity;
+    let meter = activity.energy_of.as_ref().map(|meter| format!("Source: {meter}."));
+    let idle = activity.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
         let watts = show::three_digits(idle_power_w);
         let battery = show::duration(BATTERY_WH / idle_power_w * 3600e9);
         format!(
@@ -36,7 +37,7 @@ fn source(findings: &Findings) -> Vec<String> {
              {battery} at idle."
         )
     });
-    of.into_iter().chain(idle).collect()
+    meter.into_iter().chain(idle).collect()
 }
 
 fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
@@ -71,16 +72,16 @@ fn missing(findings: &Findings, invalid: &[&Measurement]) -> Vec<String> {
         let why = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
         (cell.workload.as_str(), why.map_or("the numbers are invalid", |because| &because.text))
     });
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (workload, reason) in absent.chain(invalid) {
-        match told.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, whose)) if whose.contains(&workload) => {}
-            Some((_, whose)) => whose.push(workload),
-            None => told.push((reason, vec![workload])),
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, workloads)) if workloads.contains(&workload) => {}
+            Some((_, workloads)) => workloads.push(workload),
+            None => reasons.push((reason, vec![workload])),
         }
     }
-    let sentence = |(reason, whose): (&str, Vec<&str>)| {
-        format!("No energy data for {}: {reason}.", whose.join(", "))
+    let sentence = |(reason, workloads): (&str, Vec<&str>)| {
+        format!("No energy data for {}: {reason}.", workloads.join(", "))
     };
-    told.into_iter().map(sentence).collect()
+    reasons.into_iter().map(sentence).collect()
 }

@@ -1,4 +1,4 @@
-//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each against
+//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each ratio_text
 //! the baseline.
 
 use super::numbers::ratio_and_interval;
@@ -27,14 +27,14 @@ pub(super) const LEGEND: &str = "The table shows the load per class, because low
 /// The table of a class of requests; `None` for other workloads.
 pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
-    let known = |metric: &str| {
-        let own = |cell: &assay_study::findings::Measurement| cell.workload == workload.name;
-        page.findings.measurements.iter().any(|cell| own(cell) && cell.metric == metric)
+    let is_measured = |metric: &str| {
+        let mut cells = page.findings.measurements.iter();
+        cells.any(|cell| cell.workload == workload.name && cell.metric == metric)
     };
     let shown: Vec<(&str, &str, bool)> = COLUMNS
         .into_iter()
         .filter_map(|(name, what, ratio)| Some((name, of_requests(class, what)?.name, ratio)))
-        .filter(|(_, metric, _)| known(metric))
+        .filter(|(_, metric, _)| is_measured(metric))
         .collect();
     let is_control = |line: &&ComparedCell<'_>| matches!(line.role, ComparisonRole::Control);
     let lines: Vec<&ComparedCell<'_>> =
@@ -47,7 +47,7 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
         table.add(column, &lines, |line| text_in_row(page.findings, line.cell, metric));
         if *ratio {
             let column = Column::right("ratio").detail();
-            table.add(column, &lines, |line| against(page, workload, line, metric));
+            table.add(column, &lines, |line| ratio_text(page, workload, line, metric));
         }
     }
     for (row, line) in table.rows.iter_mut().zip(&lines) {
@@ -57,21 +57,21 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
 }
 
 /// `0.61 (0.55 to 0.68)`.
-fn against(
+fn ratio_text(
     page: &StudyPage<'_>,
     workload: &WorkloadRows<'_>,
     line: &ComparedCell<'_>,
     metric: &str,
 ) -> String {
-    let own = |one: &&Comparison| {
-        one.workload == workload.name
-            && one.metric == metric
-            && one.configuration == line.cell.configuration
+    let is_its = |comparison: &&Comparison| {
+        comparison.workload == workload.name
+            && comparison.metric == metric
+            && comparison.configuration == line.cell.configuration
     };
-    match (line.role, page.findings.comparisons.iter().find(own)) {
+    match (line.role, page.findings.comparisons.iter().find(is_its)) {
         (ComparisonRole::Baseline, _) => "1".to_owned(),
-        (_, Some(found)) => {
-            let [ratio, ends] = ratio_and_interval(found.ratio, found.ci95);
+        (_, Some(comparison)) => {
+            let [ratio, ends] = ratio_and_interval(comparison.ratio, comparison.ci95);
             if ends == NONE { ratio } else { format!("{ratio} ({ends})") }
         }
         (_, None) => NONE.to_owned(),

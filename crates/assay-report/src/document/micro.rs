@@ -9,8 +9,8 @@ pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; `None` without a micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = |cell: &&Measurement| cell.metric == MICRO_RATE && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
+    let is_rate = |cell: &&Measurement| cell.metric == MICRO_RATE && !cell.control;
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_rate).collect();
     let mut table = Table::new("micro-benchmarks");
     table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
     table

@@ -19,7 +19,7 @@ const TOLD_ELSEWHERE: [&str; 7] =
 const AREA: &str = "level";
 
 /// Whether findings compare arms; a check of several targets only prints their numbers side by side.
-pub(super) fn is_one(findings: &Findings) -> bool {
+pub(super) fn is_study(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
     let varies = findings.study.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
