@@ -139,6 +139,15 @@ impl Section {
         Self { caption: Some(caption.into()), blocks, ..Self::default() }
     }
 
+    /// A table below its explanation, as a detail; `None` without rows.
+    fn explained(caption: &str, explanation: &str, table: Table) -> Option<Self> {
+        if table.rows.is_empty() {
+            return None;
+        }
+        let blocks = vec![Block::Text(vec![explanation.to_owned()]), Block::Table(table)];
+        Some(Self::titled(caption, blocks).with_role(SectionRole::Closer))
+    }
+
     /// Marks a main table of the study, unless it has a figure.
     fn main(self) -> Self {
         if self.role == SectionRole::Usual { self.with_role(SectionRole::Main) } else { self }
@@ -159,6 +168,12 @@ impl From<Table> for Section {
         }
         Self { caption: Some(title).filter(|title| !title.is_empty()), blocks, ..Self::default() }
     }
+}
+
+/// The cells of a metric, without the A/A control.
+fn cells_of<'a>(findings: &'a Findings, metric: &str) -> Vec<&'a Measurement> {
+    let cells = findings.measurements.iter();
+    cells.filter(|cell| cell.metric == metric && !cell.control).collect()
 }
 
 /// The result of an arm: the mean over the pairs of its comparison, to be consistent with the ratio; without a

@@ -3,7 +3,7 @@
 use super::check::missing;
 use super::numbers::{heading, span, under_heading};
 use super::study::is_study;
-use super::{Block, Column, Section, Table, comparison_of, result, spread};
+use super::{Block, Column, Section, Table, cells_of, comparison_of, result, spread};
 use assay_study::findings::{Findings, Measurement};
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::is_told;
@@ -23,9 +23,8 @@ const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Imported times have no runs.
     let is_run = |cell: &&Measurement| longest(findings, cell).is_some();
-    let times =
-        findings.measurements.iter().filter(|cell| cell.metric == DURATION && !cell.control);
-    let cells: Vec<&Measurement> = times.filter(is_run).collect();
+    let mut cells = cells_of(findings, DURATION);
+    cells.retain(is_run);
     let printed = printed(findings);
     let missing =
         missing(findings, |metric| metric == DURATION || !is_study(findings) && is_told(metric));

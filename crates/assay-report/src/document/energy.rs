@@ -1,6 +1,6 @@
 //! Energy of the work: a table if a meter exists, else the reason for its absence.
 
-use super::{Block, Column, Row, Section, SectionRole, Table, spread, value_in_row};
+use super::{Block, Column, Row, Section, SectionRole, Table, cells_of, spread, value_in_row};
 use assay_core::exhibit::Value;
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
@@ -13,10 +13,8 @@ const ENERGY: &str = "energy_j";
 
 /// The section; `None` if energy was neither requested nor measured.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let energies =
-        findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
     let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =
-        energies.partition(|cell| cell.trust == Some(Trust::Invalid));
+        cells_of(findings, ENERGY).into_iter().partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
     blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));

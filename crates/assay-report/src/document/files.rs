@@ -1,6 +1,6 @@
 //! Small files: rate and latency of each phase.
 
-use super::{Block, Column, Measurement, Section, Table, text_in_row};
+use super::{Block, Column, Measurement, Section, Table, cells_of, text_in_row};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
@@ -15,8 +15,7 @@ const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed an
 
 /// The section; `None` if no files were created.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let is_rate = |cell: &&Measurement| cell.metric == FILES_PER_S && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_rate).collect();
+    let cells = cells_of(findings, FILES_PER_S);
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
     }

@@ -1,6 +1,8 @@
 //! Pages under a memory limit: the share of the working set that fit, and the cost of the rest.
 
-use super::{Block, Cell, Column, Measurement, Section, Table, text_in_row, value_in_row};
+use super::{
+    Block, Cell, Column, Measurement, Section, Table, cells_of, text_in_row, value_in_row,
+};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
@@ -18,8 +20,7 @@ const LEGEND: &[&str] = &[
 
 /// The section; `None` without a workload that accesses memory.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let is_reached = |cell: &&Measurement| cell.metric == REACHED.name && !cell.control;
-    let mut cells: Vec<&Measurement> = findings.measurements.iter().filter(is_reached).collect();
+    let mut cells = cells_of(findings, REACHED.name);
     // One workload after the other, in the order of the page; the sort is stable.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     cells.sort_by_key(|cell| names.iter().position(|name| *name == cell.workload));

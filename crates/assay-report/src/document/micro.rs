@@ -1,7 +1,7 @@
 //! Results of micro-benchmarks: rate and time per operation.
 
 use super::numbers::span;
-use super::{Column, Measurement, Section, Table, text_in_row};
+use super::{Column, Section, Table, cells_of, text_in_row};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{MICRO_RATE, Rating};
 
@@ -9,8 +9,7 @@ pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; `None` without a micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let is_rate = |cell: &&Measurement| cell.metric == MICRO_RATE && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_rate).collect();
+    let cells = cells_of(findings, MICRO_RATE);
     let mut table = Table::new("micro-benchmarks");
     table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
     table

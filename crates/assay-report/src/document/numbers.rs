@@ -20,29 +20,25 @@ pub(super) fn ratio(comparison: &Comparison) -> String {
         Some(difference) => signed(&comparison.metric, difference.value),
         None if comparison.cannot_tell() => "unknown".to_owned(),
         None => {
-            ratio_and_interval(comparison.ratio, comparison.ci95_simultaneous.or(comparison.ci95))
-                [0]
-            .clone()
+            let [ratio, _] = ratio_texts(comparison);
+            ratio
         }
     }
 }
 
 pub(super) fn interval(comparison: &Comparison) -> String {
-    match &comparison.difference {
-        Some(difference) => {
-            let ends = difference.ci95_simultaneous.or(difference.ci95);
-            let [low, high] = match ends {
-                Some(ends) => ends.map(|end| signed(&comparison.metric, end)),
-                None => return NONE.to_owned(),
-            };
-            format!("{low} to {high}")
-        }
-        None => {
-            ratio_and_interval(comparison.ratio, comparison.ci95_simultaneous.or(comparison.ci95))
-                [1]
-            .clone()
-        }
+    let Some(difference) = &comparison.difference else {
+        let [_, interval] = ratio_texts(comparison);
+        return interval;
+    };
+    match difference.ci95_simultaneous.or(difference.ci95) {
+        Some(ends) => ends.map(|end| signed(&comparison.metric, end)).join(" to "),
+        None => NONE.to_owned(),
     }
+}
+
+fn ratio_texts(comparison: &Comparison) -> [String; 2] {
+    ratio_and_interval(comparison.ratio, comparison.ci95_simultaneous.or(comparison.ci95))
 }
 
 /// `1.042` and `1.029 to 1.055`: with the decimals that the interval supports.
