@@ -43,7 +43,7 @@ pub use large::{Large, conditions, headline, identity, large, largest_change, me
 pub use matrix::matrix;
 pub(crate) use opening::leading_sentences;
 pub use opening::{TrustOverview, answer, standing};
-pub(crate) use race::stayed;
+pub(crate) use race::outcome;
 pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and its sections, in reading order.

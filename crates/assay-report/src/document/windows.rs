@@ -13,27 +13,29 @@ use assay_workloads::metrics::noun;
 /// Longest name of a result as a column heading.
 const SHORT: usize = 14;
 const CI: &str = "95% CI";
+/// Rows of a page that are not folded.
 const OPEN: usize = 36;
 
 /// The table, whose smaller changes a page folds; `None` if the workloads have separate tables.
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
     let first = page.primary().next()?;
-    let is_told = |one: &Comparison| one.n < 2 || class(&one.metric).is_some();
-    if findings.study.kind != "compare" || !page.primary().all(is_told) {
+    let is_single = |found: &Comparison| found.n < 2 || class(&found.metric).is_some();
+    if findings.study.kind != "compare" || !page.primary().all(is_single) {
         return None;
     }
-    let names = [name(&first.baseline), name(&first.configuration)];
-    let several = compared.iter().any(|one| name(&one.configuration) != names[1]);
+    let names = [result_name(&first.baseline), result_name(&first.configuration)];
+    let has_several = compared.iter().any(|one| result_name(&one.configuration) != names[1]);
     let is_short = names.iter().all(|name| name.chars().count() <= SHORT);
-    let [earlier, later] = if is_short && !several { names } else { ["earlier", "later"] };
+    let [earlier, later] = if is_short && !has_several { names } else { ["earlier", "later"] };
 
     let mut rows: Vec<(f64, Row)> = compared.iter().map(|one| change(page, one)).collect();
     let is_alone = |cell: &&Measurement| {
         !compared.iter().any(|one| one.workload == cell.workload && one.metric == cell.metric)
     };
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
-        let values = names.map(|own| cell.value().filter(|_| own == name(&cell.configuration)));
+        let values =
+            names.map(|own| cell.value().filter(|_| own == result_name(&cell.configuration)));
         let texts = [None, None, Some(cell.n.to_string())];
         (-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts))
     }));
@@ -44,7 +46,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     table.rows = rows.into_iter().map(|(_, row)| row).collect();
     // Only several later results need names, and single values have no interval.
     let has_intervals = compared.iter().any(|one| one.ci95.is_some());
-    table.retain(|at, column| (at != 2 || several) && (column.title != CI || has_intervals));
+    table.retain(|at, column| (at != 2 || has_several) && (column.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let smaller = table.rows.split_off(open.min(table.rows.len()));
     let columns = table.columns.clone();
@@ -65,15 +67,19 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     Some(sections)
 }
 
-fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
-    let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
-    let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
-        let cell = page.findings.cell(&one.workload, arm, &one.metric);
-        cell.and_then(Measurement::value).or(mean)
-    });
-    let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
-    let size = one.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
-    (size, row(&one.workload, &one.metric, &one.configuration, values, told))
+fn change(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
+    let [configured, base] = comparison.means.map_or([None; 2], |means| means.map(Some));
+    let values = [(&comparison.baseline, base), (&comparison.configuration, configured)].map(
+        |(arm, mean)| {
+            let cell = page.findings.cell(&comparison.workload, arm, &comparison.metric);
+            cell.and_then(Measurement::value).or(mean)
+        },
+    );
+    let texts =
+        [numbers::ratio(comparison), numbers::interval(comparison), comparison.n.to_string()]
+            .map(Some);
+    let size = comparison.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
+    (size, row(&comparison.workload, &comparison.metric, &comparison.configuration, values, texts))
 }
 
 fn row(
@@ -81,20 +87,22 @@ fn row(
     metric: &str,
     arm: &Arm,
     values: [Option<f64>; 2],
-    told: [Option<String>; 3],
+    texts: [Option<String>; 3],
 ) -> Row {
     let mut levels = arm.clone();
     let result = levels.remove(RESULT).unwrap_or_default();
-    let of = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
+    let subject = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
     // The name of a class of requests already contains the subject of the statistic.
-    let what = class(metric)
-        .map_or_else(|| noun(metric).to_owned(), |(_, what)| format!("{what:?}").to_lowercase());
+    let quantity = class(metric).map_or_else(
+        || noun(metric).to_owned(),
+        |(_, quantity)| format!("{quantity:?}").to_lowercase(),
+    );
     let values = values.map(|own| own.map(|own| under_heading(metric, own)));
-    let name = format!("{of}, {what}, {result}");
-    let cells = [of, what, result].into_iter().map(Cell::from);
-    Row { name, ..Row::new(cells.chain(values.into_iter().chain(told).map(Cell::from))) }
+    let name = format!("{subject}, {quantity}, {result}");
+    let cells = [subject, quantity, result].into_iter().map(Cell::from);
+    Row { name, ..Row::new(cells.chain(values.into_iter().chain(texts).map(Cell::from))) }
 }
 
-fn name(arm: &Arm) -> &str {
+fn result_name(arm: &Arm) -> &str {
     arm.get(RESULT).map_or("", String::as_str)
 }

@@ -1,7 +1,7 @@
 //! A race: each setting at its elimination, and its distance to the leader then.
 
 use super::Drawing;
-use crate::document::stayed;
+use crate::document::outcome;
 use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
@@ -104,6 +104,6 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceO
     };
     let told =
         Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);
-    let text = format!("{}; {}", told.text, stayed(race, runner));
+    let text = format!("{}; {}", told.text, outcome(race, runner));
     Some((sort, Point { text, ..told }))
 }
