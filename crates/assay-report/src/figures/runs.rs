@@ -35,12 +35,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         return Vec::new();
     }
     let names = Names::from_findings(&evidence.findings);
-    let all = subjects(&evidence.findings).into_iter();
-    let figures = all.filter_map(|one| {
-        let cells = primary(&evidence.findings, one);
+    let subjects = subjects(&evidence.findings).into_iter();
+    let figures = subjects.filter_map(|subject| {
+        let cells = primary(&evidence.findings, subject);
         let timed: Vec<&Measurement> =
-            cells.into_iter().map(|cell| timed(&evidence.findings, cell)).collect();
-        figure(evidence, &names, one.name, &timed)
+            cells.into_iter().map(|cell| time_of(&evidence.findings, cell)).collect();
+        figure(evidence, &names, subject.name, &timed)
     });
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
@@ -51,8 +51,8 @@ fn figure(
     workload: &str,
     cells: &[&Measurement],
 ) -> Option<Figure> {
-    let own: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
-    let count: usize = own.iter().map(Vec::len).sum();
+    let runs_s: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
+    let count: usize = runs_s.iter().map(Vec::len).sum();
     if count == 0 || cells.len() > MOST_ARMS {
         return None;
     }
@@ -61,7 +61,7 @@ fn figure(
         let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
-    let rows = cells.iter().zip(&own).enumerate();
+    let rows = cells.iter().zip(&runs_s).enumerate();
     let marks = rows.flat_map(|(at, (cell, runs))| {
         let name = label(cell);
         // Without times, the primary metric is not in seconds.
@@ -72,11 +72,11 @@ fn figure(
     });
     let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
     let series = by_sort(sorts, marks, Mark::Points);
-    let all = format!("Showing 1 of every {step} runs, {count} in total.");
+    let sample = format!("Showing 1 of every {step} runs, {count} in total.");
     let along = Axis::names("", cells.iter().map(|cell| label(cell)));
     let value = Axis::new("time of a run", AxisScale::Linear, Unit::Seconds);
     let figure = Figure {
-        notes: (step > 1).then_some(all).into_iter().collect(),
+        notes: (step > 1).then_some(sample).into_iter().collect(),
         metric: Some(TIME.to_owned()),
         ..Figure::lying(along, value, series)
     };
@@ -90,7 +90,7 @@ fn figure(
 }
 
 /// The time metric of a row's runs, regardless of the primary metric; the row itself if times are unknown.
-fn timed<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
+fn time_of<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
     let is_its = |own: &&Measurement| {
         own.metric == TIME
             && own.workload == cell.workload
