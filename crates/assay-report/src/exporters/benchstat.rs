@@ -45,8 +45,8 @@ fn write(findings: &Findings) -> Option<String> {
     }
     // benchstat skips lines with this prefix; `assay import` restores names from them.
     let mut text = format!("{NAMES}\n");
-    for (plain, own) in names {
-        let _ = writeln!(text, "{NAMES} {plain} {own}");
+    for (plain, original) in names {
+        let _ = writeln!(text, "{NAMES} {plain} {original}");
     }
     for (unit, better) in units.into_iter().filter(|(_, better)| better.is_known()) {
         let better = if better == Better::Lower { "lower" } else { "higher" };
@@ -58,7 +58,7 @@ fn write(findings: &Findings) -> Option<String> {
 
 /// Units that benchstat prints with a prefix.
 fn unit(metric: &str) -> &str {
-    UNITS.iter().find(|(own, _)| *own == metric).map_or(metric, |(_, unit)| unit)
+    UNITS.iter().find(|(known, _)| *known == metric).map_or(metric, |(_, unit)| unit)
 }
 
 /// A name in the form of Go benchmarks: first letter capital, no spaces. Notes a name that differs from the original.

@@ -28,8 +28,8 @@ fn write(findings: &Findings) -> Option<String> {
         "assay": { "format": "assay-hyperfine/1", "id": findings.study.id },
         "results": results,
     });
-    let some = !document["results"].as_array().is_none_or(Vec::is_empty);
-    some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+    let has_results = !document["results"].as_array().is_none_or(Vec::is_empty);
+    has_results.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
 fn result(cell: &Measurement) -> Option<Value> {

@@ -58,7 +58,7 @@ fn write(findings: &Findings) -> Option<String> {
                 trial.replicate.max(1),
                 order.unwrap_or_default(),
                 field(&cell.workload),
-                field(&metric(cell)),
+                field(&column_name(cell)),
                 status(trial, counted),
                 field(trial.reason.as_deref().unwrap_or_default()),
                 mean_kind(cell)
@@ -73,7 +73,8 @@ fn write(findings: &Findings) -> Option<String> {
     (!cells.is_empty()).then_some(text)
 }
 
-fn metric(cell: &Measurement) -> String {
+/// The metric as `assay import` reads it: with its direction unless Assay knows the metric.
+fn column_name(cell: &Measurement) -> String {
     let better = match cell.better {
         _ if metrics::find(&cell.metric).is_some() => "",
         Better::Lower => ":lower",
