@@ -28,7 +28,7 @@ pub fn page(judged: &[&Article]) -> String {
                 (blocks::section(section))
             }
         }
-        @for article in judged { (one(article)) }
+        @for article in judged { (article_section(article)) }
     };
     shell("Do the published numbers support the claims?", &contents, &body)
 }
@@ -41,7 +41,7 @@ fn anchor(article: &Article) -> String {
     format!("article-{}", article.article)
 }
 
-fn one(article: &Article) -> Markup {
+fn article_section(article: &Article) -> Markup {
     let id = anchor(article);
     html! {
         section id=(id) aria-labelledby={ (id) "-h" } {

@@ -24,12 +24,12 @@ pub(super) fn anchor(row: &Flat) -> String {
 }
 
 pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
-    let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
+    let stored = |flat: &Flat| rows.iter().find(|(known, _)| std::ptr::eq(known, flat));
     html! {
         @for device in &groups(rows.iter().map(|(flat, _)| flat)) {
             h3 { (listed::name(device.rows[0])) }
             @if device.rows.len() > 1 { (listed::spread(device)) }
-            @for (flat, row) in device.rows.iter().filter_map(|flat| whole(flat)) { (self::row(flat, row, true)) }
+            @for (flat, row) in device.rows.iter().filter_map(|flat| stored(flat)) { (self::row(flat, row, true)) }
         }
     }
 }
@@ -56,8 +56,8 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
         row.date.as_ref().map(|date| format!(" on {date}")),
         row.by.as_ref().map(|by| format!(" by {by}")),
     ];
-    let told: String = parts.into_iter().flatten().collect();
-    format!("{}{told}, {}", row.device, flat.trust)
+    let details: String = parts.into_iter().flatten().collect();
+    format!("{}{details}, {}", row.device, flat.trust)
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
@@ -133,8 +133,8 @@ fn numbers(id: &str, title: &str, row: &CollectionRow) -> Markup {
 }
 
 fn interval(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
-    let told = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
-    told.unwrap_or_else(|| NONE.to_owned())
+    let text = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
+    text.unwrap_or_else(|| NONE.to_owned())
 }
 
 fn trust(number: &RowValue) -> Markup {
@@ -149,13 +149,13 @@ fn trust(number: &RowValue) -> Markup {
     html! {
         td.w {
             span class=(class) { (word) }
-            @for rule in &number.because { br; small { (because(rule)) } }
+            @for rule in &number.because { br; small { (rule_text(rule)) } }
         }
     }
 }
 
 /// The description of a rule; its name if it is unknown.
-fn because(rule: &str) -> String {
+fn rule_text(rule: &str) -> String {
     let about = RULES.iter().map(|one| &one.about).find(|about| about.name == rule);
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
@@ -164,13 +164,13 @@ fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();
     }
-    let told: Vec<String> =
+    let shown: Vec<String> =
         number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
-    let more = match number.trials.len() - told.len() {
+    let more = match number.trials.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}: {}{more}", number.trials.len(), told.join("; "))
+    format!("{}: {}{more}", number.trials.len(), shown.join("; "))
 }
 
 /// Latency quantiles, one line per number with latencies.
