@@ -114,7 +114,7 @@ fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
         KeyOf::Guide { line: false } => pen.rect(&pen.paint("shade", "fill"), swatch, ""),
         KeyOf::Span(kind) => pen.rect(&pen.paint(span_class(kind), "fill"), swatch, ""),
         KeyOf::Look(look) => {
-            let path = marks::looking(center, 0, 4.5, look);
+            let path = marks::marker_of_look(center, 0, 4.5, look);
             let axis = pen.paint("axis", "stroke");
             pen.path(&format!("{axis} fill=\"none\""), &path, "");
         }
@@ -157,7 +157,7 @@ fn series_swatch(pen: &mut Pen, series: &Series, place: [f64; 2], swatch: [f64; 
         let is_hollow = is_special && points.iter().all(|point| point.look == look);
         let look = if is_hollow { look } else { Look::Solid };
         let paper = if is_hollow { pen.paint("paper", "fill") } else { String::new() };
-        pen.path(&paper, &marks::looking([x, y], series.shape, 4.0, look), "");
+        pen.path(&paper, &marks::marker_of_look([x, y], series.shape, 4.0, look), "");
     }
     pen.add("</g>");
 }
