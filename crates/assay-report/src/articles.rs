@@ -1,4 +1,4 @@
-//! The source articles for readers: all claims with their verdict_table, or one article in full.
+//! The source articles for readers: all claims with their verdicts, or one article in full.
 
 use serde::Serialize;
 

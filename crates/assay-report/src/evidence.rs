@@ -53,7 +53,7 @@ pub struct TrialEvidence {
     pub series: Vec<SeriesRow>,
     /// Stored times of a command's runs in nanoseconds, without the shell's start.
     pub runs_ns: Vec<f64>,
-    /// The work of each host, if several trial_evidence it together.
+    /// The work of each host, if several ran it together.
     pub hosts: Vec<HostRate>,
 }
 
@@ -132,7 +132,7 @@ impl Evidence {
     }
 }
 
-/// Trials of one workload of a plan in the order they trial_evidence, each with its series.
+/// Trials of one workload of a plan in the order they ran, each with its series.
 pub fn trial_evidence(
     planned: &PlannedWorkload,
     trials: &[&Trial],

@@ -85,7 +85,7 @@ fn class_names(class: &PlayedClass) -> Option<Names> {
     Some((name(PlayedMetric::Rate)?, name(PlayedMetric::Bytes), quantiles))
 }
 
-/// The row of a workload or one of its classes; `None` if nothing was measured_row.
+/// The row of a workload or one of its classes; `None` if nothing was measured.
 fn measured_row(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
     let (operations, bytes, quantiles) = names;
     let cell_of = |metric: &str| findings.cell(&name, arm, metric);

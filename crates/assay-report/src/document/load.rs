@@ -1,4 +1,4 @@
-//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each ratio_text
+//! Served requests of each class next to their latency: count, latency with its deviation, and the rates, each against
 //! the baseline.
 
 use super::numbers::ratio_and_interval;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use crate::evidence::{Evidence, TrialEvidence};
+use crate::evidence::{Evidence, HostRate, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -80,12 +80,7 @@ fn of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     }
     let hosts = trial.hosts.iter().filter(|host| host.per_s.is_finite());
     hosts
-        .map(|host| HostPoint {
-            trial,
-            rank: host.rank,
-            pace: host.per_s / mean,
-            per_s: host.per_s,
-        })
+        .map(|&HostRate { rank, per_s }| HostPoint { trial, rank, pace: per_s / mean, per_s })
         .collect()
 }
 
