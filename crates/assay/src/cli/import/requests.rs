@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{ImportArguments, both, last, of_numbers, output, show};
+use super::{ImportArguments, file_name, joined_failure, numbers_option, output, show};
 use crate::store;
 use crate::watch::record::{self, RecordWish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
@@ -54,7 +54,7 @@ pub(super) fn among(
     }
     let several = texts.len() > 1;
     let titled = (arguments.title.is_some() && several).then_some("--title of several files");
-    match of_numbers(arguments, several).or(titled) {
+    match numbers_option(arguments, several).or(titled) {
         Some(option) => Err(mistake!(
             "{} contains individual requests, and each such file becomes a separate trace; remove {option}",
             first.file
@@ -87,7 +87,7 @@ pub(super) fn bring(
     let mut failed = None;
     for text in texts {
         if let Err(failure) = bring_one(system, arguments, text) {
-            failed = Some(both(failed.take(), failure));
+            failed = Some(joined_failure(failed.take(), failure));
         }
     }
     failed.map_or(Ok(()), Err)
@@ -99,7 +99,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     let results = identity::results_directory(system)?;
     let started = system.now();
     let directory = results.join(id::unused_id(system, &results, &started));
-    let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
+    let title = arguments.title.clone().unwrap_or_else(|| file_name(&text.file));
     let wish = RecordWish { directory, title };
     keep(system, text, &told, &wish, &started).inspect_err(|_| {
         // Reports the first error only.
