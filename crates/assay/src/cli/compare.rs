@@ -75,10 +75,10 @@ pub struct CompareArguments {
 impl Gating {
     /// Returns the gate if one is requested, with the given day-to-day variation.
     fn gate(&self, days: Days) -> Outcome<Option<GateRequest>> {
-        let Some(allowed) = share("--gate", self.gate.as_deref())? else { return Ok(None) };
+        let Some(allowed) = parse_share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
         let gate = GateRequest { days, metric, ..GateRequest::new(allowed) };
-        let sees = share("--must-detect", self.must_detect.as_deref())?;
+        let sees = parse_share("--must-detect", self.must_detect.as_deref())?;
         Ok(Some(GateRequest { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 
@@ -168,7 +168,8 @@ impl Against {
 
 pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
-    let given = share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
+    let given =
+        parse_share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
@@ -221,7 +222,7 @@ fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days
              that is 100%)"
         ));
     }
-    let margin = share("--margin", arguments.margin.as_deref())?;
+    let margin = parse_share("--margin", arguments.margin.as_deref())?;
     let found = arguments.places.findings(system, &arguments.results, margin, days)?;
     show(system, &found, arguments.json);
     Ok(())
@@ -253,7 +254,7 @@ fn compare_sides(
     days: Days,
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
-        let given = share("--margin", arguments.margin.as_deref())?;
+        let given = parse_share("--margin", arguments.margin.as_deref())?;
         return store::compared_sides(
             earlier,
             later,
@@ -276,10 +277,11 @@ fn compare_sides(
     store::compared(&all, days)
 }
 
-fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
-    let read = text.map(str::parse::<Percent>).transpose();
-    let read = read.map_err(|error| mistake!("{name}: {error}"))?;
-    Ok(read.map(Percent::fraction))
+/// Parses a percentage; `name` is its option.
+fn parse_share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
+    let Some(text) = text else { return Ok(None) };
+    let percent: Percent = text.parse().map_err(|error| mistake!("{name}: {error}"))?;
+    Ok(Some(percent.fraction()))
 }
 
 /// Returns the results of both sides: those of `--against`, or the first one, and the others.
@@ -287,8 +289,8 @@ fn sides(
     system: &dyn System,
     arguments: &CompareArguments,
 ) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
-    let read = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
-    let read = |words: &[String]| words.iter().map(read).collect::<Outcome<Vec<Findings>>>();
+    let read_one = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
+    let read = |words: &[String]| words.iter().map(read_one).collect::<Outcome<Vec<Findings>>>();
     if !arguments.against.is_empty() {
         return Ok((read(&arguments.against)?, read(&arguments.results)?));
     }
@@ -306,9 +308,11 @@ fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &GateRequ
     }
     let results: Vec<&Findings> = earlier.iter().chain(later).collect();
     let names = names(&results).split_off(earlier.len());
-    let each = later.iter().zip(names).flat_map(|(one, name)| {
-        let rows = gate::gate(earlier, std::slice::from_ref(one), asked, later.len());
-        rows.into_iter().map(move |row| Gated { name: format!("{} of {name}", row.name), ..row })
-    });
-    each.collect()
+    let mut all = Vec::new();
+    for (result, name) in later.iter().zip(names) {
+        for row in gate::gate(earlier, std::slice::from_ref(result), asked, later.len()) {
+            all.push(Gated { name: format!("{} of {name}", row.name), ..row });
+        }
+    }
+    all
 }

@@ -47,6 +47,7 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Wraps a message; a command in backticks stays on one line.
 pub(super) fn in_lines(text: &str, width: usize) -> String {
     const UNBROKEN: &str = "\u{a0}";
     let parts = text.split('`').enumerate();

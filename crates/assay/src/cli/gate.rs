@@ -110,10 +110,10 @@ impl GateArguments {
     /// # Errors
     /// Fails if the comparison does not support an option.
     pub fn give_away(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
-        let own = std::mem::take(self);
+        let arguments = std::mem::take(self);
         let mut gating = Gating {
-            gate: own.gate,
-            exit_inconclusive: own.exit_inconclusive,
+            gate: arguments.gate,
+            exit_inconclusive: arguments.exit_inconclusive,
             ..Gating::default()
         };
         if gating.gate.is_none() {
@@ -164,11 +164,11 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
             asked.records.recording().many
         ));
     }
-    let settings = match study.configurations.len() {
+    let has_settings = match study.configurations.len() {
         0 => study.factors.values().any(|levels| levels.len() > 1),
         arms => arms > 1,
     };
-    if settings || targets.len() > 1 {
+    if has_settings || targets.len() > 1 {
         return Ok(());
     }
     Err(mistake!(

@@ -1,4 +1,4 @@
-//! `assay remove`: takes results away.
+//! `assay remove`: deletes results and cached builds.
 
 use clap::Args;
 
@@ -34,25 +34,27 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
             .map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;
         output::message(&format!("{} removed", directory.display()));
     }
-    if arguments.builds { trees(system) } else { Ok(()) }
+    if arguments.builds { remove_builds(system) } else { Ok(()) }
 }
 
-/// Removes the trees of revisions that nobody has.
-fn trees(system: &dyn System) -> Outcome<()> {
+/// Removes the cached builds of revisions that no process uses.
+fn remove_builds(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let mut stays = Vec::new();
-    let whole = revisions::kept(system, &home);
-    for tree in whole.into_iter().chain(revisions::unfinished(system, &home)) {
+    let mut remaining = Vec::new();
+    let complete = revisions::kept(system, &home);
+    for tree in complete.into_iter().chain(revisions::unfinished(system, &home)) {
         let path = tree.path.display();
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),
-            Removal::InUse => stays.push(format!("{path} is in use")),
-            Removal::Failed(why) => stays.push(format!("cannot remove {path}: {why}")),
+            Removal::InUse => remaining.push(format!("{path} is in use")),
+            Removal::Failed(why) => remaining.push(format!("cannot remove {path}: {why}")),
         }
     }
-    match stays.first() {
+    match remaining.first() {
         None => Ok(()),
-        Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => Err(refused!("{first}; {} more results were not removed", stays.len() - 1)),
+        Some(first) if remaining.len() == 1 => Err(Failure::refused(first.clone())),
+        Some(first) => {
+            Err(refused!("{first}; {} more results were not removed", remaining.len() - 1))
+        }
     }
 }

@@ -120,7 +120,7 @@ fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     } else {
         output::text(&summary::render(state));
     }
-    output::kept()
+    output::check_written()
 }
 
 fn print_place(system: &dyn System, wish: &RecordWish, quiet: bool) {
