@@ -54,7 +54,7 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     } else {
         below(system, wanted)?
     };
-    let whole: BTreeSet<String> = names.iter().map(|name| members::whole(system, name)).collect();
+    let whole: BTreeSet<String> = names.iter().map(|name| members::disk_of(system, name)).collect();
     let found: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
     if found.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
