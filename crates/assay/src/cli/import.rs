@@ -106,7 +106,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         return bring(system, arguments, &parcels);
     }
     if let Some(texts) = requests::among(system, arguments)? {
-        return requests::bring(system, arguments, &texts);
+        return requests::import_files(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
     let mut files = Vec::new();
