@@ -135,7 +135,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let mut progress = ProgressLine::new(false);
     let finished = std::thread::scope(|scope| {
         let _end = RaisedFlag(&done);
-        scope.spawn(|| watch::beside(system, &beside, screen));
+        scope.spawn(|| watch::show_study(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
             Request { judge: Some(&early_end), log, foresee: Some(&foreseen), observer, ..request };
