@@ -65,7 +65,7 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
 
 fn describe(study: &Study) -> String {
     let work: Vec<String> =
-        study.workload.iter().map(|own| format!("  {}: {}", own.name, own.words())).collect();
+        study.workload.iter().map(|work| format!("  {}: {}", work.name, work.words())).collect();
     let factors: Vec<String> = study
         .factors
         .iter()
