@@ -88,7 +88,7 @@ impl<'s> Recording<'s> {
                 format!("the kernel lost {lost} events; any request may be affected")
             });
         }
-        let beyond = gained.beyond(&totals.devices);
+        let beyond = gained.missing_requests(&totals.devices);
         let (file_bytes, unwritten) = (self.writer.written_bytes(), self.writer.unwritten());
         let untraced = totals.unrecorded.saturating_add(beyond);
         let missing = untraced.saturating_add(after).saturating_add(unwritten);
