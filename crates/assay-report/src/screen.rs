@@ -10,7 +10,6 @@ use assay_study::findings::{Findings, Trust};
 
 /// Lines for a result on a terminal of 24 lines.
 const LINES: usize = 21;
-
 /// Facts that only `--full` prints.
 const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
 

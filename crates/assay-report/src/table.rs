@@ -6,7 +6,6 @@ use super::layout::{clean, text_of, width_of, wrap};
 
 /// Width needed to wrap a last column in place.
 const LEAST_LAST: usize = 20;
-
 /// Width needed to cut a last column.
 const LEAST_CUT: usize = 16;
 

@@ -9,12 +9,9 @@ use assay_study::findings::Findings;
 
 /// Maximum width of a block, however wide the terminal is.
 const WIDEST: usize = 80;
-
 pub const FORUM_COLUMNS: usize = 46;
-
 /// Forums turn this prefix into a link.
 const WWW: &str = "www.";
-
 /// Below this width, facts follow their name instead of a column.
 pub(super) const NARROW: usize = 60;
 

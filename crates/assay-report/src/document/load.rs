@@ -20,7 +20,6 @@ const COLUMNS: [(&str, Statistic, bool); 6] = [
 
 /// The column at which a narrow page breaks the table.
 const NEXT: &str = "throughput";
-
 pub(super) const LEGEND: &str = "The table shows the load per class, because lower latency with fewer requests is not \
     an improvement. The 95% CI of each rate ratio is individual.";
 

@@ -12,7 +12,6 @@ use assay_study::results::plan::level_words;
 
 /// The figure of a race, next to this section.
 const FIGURE: &str = "race";
-
 /// Limit on settings, except in full.
 const MOST: usize = 24;
 

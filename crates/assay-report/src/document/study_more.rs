@@ -15,13 +15,10 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
 const MOST_PLACES: usize = 12;
-
 /// Ranks to print if there are more.
 const TOLD_PLACES: usize = 8;
-
 /// Ranks to print for each of several workloads: their tables already have all arms.
 const TOLD_OF_MANY: usize = 3;
-
 const MOST_NAMED: usize = 6;
 
 pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {

@@ -18,7 +18,6 @@ use assay_study::results::record::Status;
 
 /// Tail latency to print with the primary metric.
 const TAIL: &str = "latency_p99_ns";
-
 /// How to read the rows of a replayed load's classes.
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";

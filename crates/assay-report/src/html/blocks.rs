@@ -6,10 +6,8 @@ use crate::document::{Block, Cell, Column, Remark, Row, Section, SectionRole, Ta
 use assay_core::exhibit;
 
 const MOST_REMARKS: usize = 12;
-
 /// From this number of rows on, a table is folded: more than a screen.
 const LONG: usize = 36;
-
 /// Up to this number of rows, paper shows a folded table.
 const ON_PAPER: usize = 200;
 

@@ -16,11 +16,9 @@ use assay_workloads::{KindEntry, WorkFacts};
 
 /// Options that apply only to the speed study.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
-
 /// Width of the command column in the help's examples.
 const LINE_COLUMNS: usize = 35;
 const MARGIN: &str = "  ";
-
 const FIRST: &[OptionExample] = &[
     OptionExample { line: "assay check", does: "check this directory" },
     OptionExample { line: "assay check --quick /media/card", does: "check a card in about 15 s" },

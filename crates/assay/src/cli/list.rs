@@ -254,10 +254,8 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
 
 /// Columns of a row that another program reads; --json has whole values.
 const PIPE_COLUMNS: usize = 120;
-
 /// Columns of the levels of a factor.
 const MOST_LEVELS: usize = 24;
-
 /// Columns of the target of a result.
 const MOST_TARGET: usize = 12;
 

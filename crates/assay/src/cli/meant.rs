@@ -11,7 +11,6 @@ use assay_workloads::KINDS;
 /// Words of other tools for our commands and options. After each tab follows an answer: an option, a command, or a
 /// sentence, optionally limited to commands with a given option.
 const WORDS: &str = include_str!("meant.tsv");
-
 /// Options by which a user accepts data loss or changes of the machine; no hint suggests them.
 pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 

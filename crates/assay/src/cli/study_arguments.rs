@@ -131,12 +131,9 @@ pub struct StudyArguments {
 const IGNORE_UNSUPPORTED: &str = "ignore_unsupported";
 /// Key of a command whose acknowledged writes are checked.
 const CHECK_COMMAND: &str = "check_command=";
-
 /// Key whose level may name a directory of files to imitate.
 const COMPRESSIBILITY: &str = "compressibility";
-
 const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
-
 /// Maximum number of replicates of a study that ends when decided, without `--replicates`, whether or not a budget also
 /// ends it. The plan contains the trials of all of them.
 const MOST_UNTIL_DECIDED: u32 = 100;

@@ -33,7 +33,6 @@ pub use evidence::{every_trial, evidence_at};
 
 /// Formats made of a result's files instead of its findings.
 pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
-
 /// Maximum number of results listed for one title.
 const NAMED: usize = 5;
 

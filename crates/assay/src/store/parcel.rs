@@ -38,7 +38,6 @@ pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
            marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
 pub const ENDING: &str = "assay";
-
 pub const FORMAT: &str = "assay-bundle/1";
 const ABOUT: &str = "bundle.json";
 const MOST_ABOUT_BYTES: u64 = 64 << 10;
@@ -49,7 +48,6 @@ const BUFFER_BYTES: usize = 1 << 16;
 const TAR_BYTES: u64 = 1 << 20;
 /// Either file marks a directory as a result: both are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
-
 /// First file of another tool in an imported result.
 const FIRST_SOURCE: &str = "source-0001";
 

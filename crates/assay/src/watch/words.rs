@@ -11,7 +11,6 @@ use assay_machine::system::devices::Counters;
 pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];
 /// Classes shown only if requests of them completed.
 pub(super) const RARE: [&str; 2] = ["fua", "write-zeroes"];
-
 /// Throughput below which a program is not worth a warning, in bytes per second.
 const WORTH_BYTES_PER_S: f64 = 1e6;
 /// Share of stolen time that is worth a warning.

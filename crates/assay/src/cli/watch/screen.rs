@@ -19,7 +19,6 @@ const OPEN: &str = "\x1b[?1049h\x1b[?25l";
 const CLOSE: &str = "\x1b[?1049l\x1b[?25h";
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[2K";
-
 /// Size if the terminal reports none.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 

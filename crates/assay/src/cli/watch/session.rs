@@ -23,7 +23,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LINES_A_HEADING: usize = 24;
 /// Time between two pages during a study.
 const BESIDE: Duration = Duration::from_secs(1);
-
 /// Why the page of a study shows no classes.
 const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
                           classes, run `assay watch` in another terminal";

@@ -7,7 +7,6 @@ use assay_study::results::imported::is_source;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-
 /// Files of a result with their maximum size, several times that of our largest ones. Excludes the headline, which is
 /// generated again.
 const FILES: [(&str, u64); 8] = [
