@@ -148,8 +148,7 @@ pub fn trial_evidence(
             Arc::clone(&arms[arms.len() - 1])
         });
         let command = trial.measured.as_ref().and_then(command::CommandDetail::of);
-        let host_rate =
-            |share: &Share| HostRate { rank: share.rank, per_s: share.operations_per_s };
+        let host = |share: &Share| HostRate { rank: share.rank, per_s: share.operations_per_s };
         let written = if series.is_empty() { written_seconds(trial) } else { Vec::new() };
         TrialEvidence {
             order: trial.order,
@@ -165,7 +164,7 @@ pub fn trial_evidence(
             ramp_counts: !written.is_empty(),
             series: if written.is_empty() { series } else { written },
             runs_ns: command.map_or_else(Vec::new, |detail| detail.alone_ns().collect()),
-            hosts: trial.together.iter().flat_map(|share| &share.hosts).map(host_rate).collect(),
+            hosts: trial.together.iter().flat_map(|share| &share.hosts).map(host).collect(),
         }
     });
     evidence.collect()

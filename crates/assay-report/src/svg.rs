@@ -99,22 +99,20 @@ fn draw(pen: &mut Pen, frame: &Frame<'_>) {
 }
 
 fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
-    let center = [key.x + 12.0, key.y + 10.0];
-    let swatch = [center[0] - 8.0, center[1] - 6.0, 16.0, 12.0];
+    let mid = [key.x + 12.0, key.y + 10.0];
+    let swatch = [mid[0] - 8.0, mid[1] - 6.0, 16.0, 12.0];
     match key.of {
         KeyOf::Series(index) => pen.add(&format!("<g class=\"key\" data-series=\"{index}\">")),
         _ => pen.add("<g>"),
     }
     pen.rect("fill-opacity=\"0\"", [key.x, key.y, key.width, 20.0], "");
     match key.of {
-        KeyOf::Series(index) => series_swatch(pen, &frame.figure.series[index], center, swatch),
-        KeyOf::Guide { line: true } => {
-            guide(pen, [center[0] - 9.0, center[1]], [center[0] + 9.0, center[1]])
-        }
+        KeyOf::Series(index) => series_swatch(pen, &frame.figure.series[index], mid, swatch),
+        KeyOf::Guide { line: true } => guide(pen, [mid[0] - 9.0, mid[1]], [mid[0] + 9.0, mid[1]]),
         KeyOf::Guide { line: false } => pen.rect(&pen.paint("shade", "fill"), swatch, ""),
         KeyOf::Span(kind) => pen.rect(&pen.paint(span_class(kind), "fill"), swatch, ""),
         KeyOf::Look(look) => {
-            let path = marks::marker_of_look(center, 0, 4.5, look);
+            let path = marks::marker_of_look(mid, 0, 4.5, look);
             let axis = pen.paint("axis", "stroke");
             pen.path(&format!("{axis} fill=\"none\""), &path, "");
         }

@@ -123,11 +123,9 @@ fn row_lines(
         begin.push_str(&" ".repeat(gap));
     }
     let indent = before.iter().sum::<usize>() + gap * before.len();
-    let (last_index, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
-    if columns[last_index].is_right() || width_of(cell) <= last {
-        begin.push_str(&padded(cell, last, columns[last_index].is_right(), |word| {
-            paint(last_index, word)
-        }));
+    let (index, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
+    if columns[index].is_right() || width_of(cell) <= last {
+        begin.push_str(&padded(cell, last, columns[index].is_right(), |word| paint(index, word)));
         return vec![begin.trim_end().to_owned()];
     }
     let mut lines = wrap(cell, "", 0, last);

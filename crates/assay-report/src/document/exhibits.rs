@@ -86,8 +86,7 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
 }
 
 pub fn with_figure(findings: &Findings) -> Vec<Section> {
-    let shown =
-        KINDS.iter().filter_map(|kind| kind.shown).filter(|numbers| numbers.figure.is_some());
+    let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|shown| shown.figure.is_some());
     shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 

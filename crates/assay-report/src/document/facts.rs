@@ -87,21 +87,20 @@ pub(super) fn area_words(target: &TargetFacts) -> String {
 
 /// Kernel and machine, if known: an imported table has neither.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
-    let is_known = |fact: Unknown| !environment.unknown.contains(&fact);
-    let cpu = is_known(Unknown::Cpu).then(|| environment.cpu.clone());
+    let has = |fact: Unknown| !environment.unknown.contains(&fact);
+    let cpu = has(Unknown::Cpu).then(|| environment.cpu.clone());
     let cpu = match (environment.cpus, cpu) {
         (Some(count), Some(cpu)) if count > 1 => Some(format!("{count} x {cpu}")),
         (Some(count), None) => Some(format!("{count} CPUs")),
         (_, cpu) => cpu,
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
-    let is_guest = is_known(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
+    let is_guest = has(Unknown::Virtualisation) && environment.virtualization != NO_GUEST;
     // A result that records its platform has a separate line for it.
     let guest =
         (is_guest && environment.platform.is_none()).then(|| environment.virtualization.clone());
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
-    let kernel =
-        is_known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
+    let kernel = has(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
     let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
     let place = environment.platform.as_ref().map(|place| ("platform".to_owned(), place.words()));
     kernel.into_iter().chain(machine).chain(place).collect()

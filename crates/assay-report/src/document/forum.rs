@@ -70,12 +70,10 @@ fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
             .filter(|reason| reason.rule == remark.rule)
             .any(|reason| matches!(reason.trust, Trust::Suspect | Trust::Invalid))
     };
-    let remarks = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
+    let mut remarks = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
+    remarks.retain(is_doubt);
+    remarks.iter_mut().for_each(|remark| remark.rows.clear());
     remarks
-        .into_iter()
-        .filter(is_doubt)
-        .map(|remark| Remark { rows: Vec::new(), ..remark })
-        .collect()
 }
 
 fn test_conditions(findings: &Findings) -> Vec<String> {

@@ -41,10 +41,9 @@ fn table(cells: &[&Measurement]) -> Table {
 
 /// Why trials are excluded; `None` if all count.
 fn excluded(cell: &Measurement) -> Option<String> {
-    let reasons: Vec<&str> =
-        cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    let (count, trials) = (reasons.len(), cell.trials.len());
-    reasons.first().map(|reason| match trials {
+    let texts: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    let (count, trials) = (texts.len(), cell.trials.len());
+    texts.first().map(|reason| match trials {
         1 => (*reason).to_owned(),
         _ => format!("{count} of {trials} trials are excluded; first reason: {reason}"),
     })

@@ -255,27 +255,24 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
             (largest_size, largest) = (size, Some((ratio, means, comparison)));
         }
     }
-    let (ratio, means, comparison) = largest?;
-    let arms = [
-        (&comparison.baseline, &comparison.configuration),
-        (&comparison.configuration, &comparison.baseline),
-    ];
+    let (ratio, means, pair) = largest?;
+    let arms = [(&pair.baseline, &pair.configuration), (&pair.configuration, &pair.baseline)];
     let [base, changed_levels] = arms.map(|(arm, other)| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
     });
-    let [before, after] = means.map(|mean| value(&comparison.metric, mean));
-    let noun = noun(&comparison.metric);
+    let [before, after] = means.map(|mean| value(&pair.metric, mean));
+    let noun = noun(&pair.metric);
     let metric = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
-    let change = change(&show::ratio(comparison.ratio.unwrap_or(ratio)), &comparison.metric);
+    let change = change(&show::ratio(pair.ratio.unwrap_or(ratio)), &pair.metric);
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
     let is_shared = |(name, level): &(&String, &String)| {
         let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
-        comparison.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
+        pair.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
     };
-    let shared = arm_in_words(comparison.configuration.iter().filter(is_shared));
+    let shared = arm_in_words(pair.configuration.iter().filter(is_shared));
     let workload = match shared.as_str() {
-        "" => comparison.workload.clone(),
-        shared => format!("{} with {shared}", comparison.workload),
+        "" => pair.workload.clone(),
+        shared => format!("{} with {shared}", pair.workload),
     };
     Some(format!(
         "{workload}: {metric}{before} ({base}) \u{2192} {after} ({changed_levels}), {}",

@@ -37,15 +37,14 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
-    let value_of = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
+    let value = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);
     table.add(Column::right("reached"), cells, |cell| text_in_row(findings, cell, REACHED.name));
     table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
-    table
-        .add(Column::right("set per memory"), cells, |cell| value_of(cell, &HELD).map(show::ratio));
-    table.add(Column::right("calc zram"), cells, |cell| value_of(cell, &EXPECTED).map(show::ratio));
+    table.add(Column::right("set per memory"), cells, |cell| value(cell, &HELD).map(show::ratio));
+    table.add(Column::right("calc zram"), cells, |cell| value(cell, &EXPECTED).map(show::ratio));
     table.add(Column::right("off by"), cells, |cell| {
-        let share = value_of(cell, &HELD)? / value_of(cell, &EXPECTED)? - 1.0;
+        let share = value(cell, &HELD)? / value(cell, &EXPECTED)? - 1.0;
         let sign = if share < 0.0 { "-" } else { "+" };
         Some(format!("{sign}{}", show::share(share.abs())))
     });

@@ -208,11 +208,7 @@ pub fn standing(findings: &Findings) -> TrustOverview<'_> {
         rows: rows.into_iter().filter(|(rating, count)| *count > 0 && is_shown(*rating)).collect(),
         rules,
         is_single,
-        absent: findings
-            .absent
-            .iter()
-            .filter(|absent| is_main_metric(absent.metric.as_deref()))
-            .count(),
+        absent: findings.absent.iter().filter(|absent| is_main(absent.metric.as_deref())).count(),
     }
 }
 
@@ -228,6 +224,6 @@ fn other_ratings(findings: &Findings) -> Vec<Rating> {
 }
 
 /// Whether a missing number is the row's main number, rather than a percentile.
-fn is_main_metric(metric: Option<&str>) -> bool {
+fn is_main(metric: Option<&str>) -> bool {
     metric.is_none_or(|metric| matches!(metric, "iops" | "bandwidth_bytes_per_s"))
 }

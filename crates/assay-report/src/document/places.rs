@@ -59,8 +59,7 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
 }
 
 fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
-    let measured: Vec<&PlaceRow> =
-        rows.iter().copied().filter(|row| row.absent.is_none()).collect();
+    let measured: Vec<_> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
     let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
     let mut table = Table::default();
     table.add(Column::key("platform"), &measured, |row| &row.platform);
@@ -221,14 +220,13 @@ fn published_section(table: &PublishedBeside) -> Section {
 
 /// Descriptions of the platforms, one line each; `None` for imported tables.
 fn machines(places: &Places) -> Option<Section> {
-    let descriptions: Facts = places
+    let facts: Facts = places
         .platforms
         .iter()
         .map(|place| (place.name.clone(), machine_text(place)))
-        .filter(|(_, descriptions)| !descriptions.is_empty())
+        .filter(|(_, facts)| !facts.is_empty())
         .collect();
-    (!descriptions.is_empty())
-        .then(|| Section::titled("platforms", vec![Block::Facts(descriptions)]))
+    (!facts.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(facts)]))
 }
 
 fn machine_text(place: &Placed) -> String {

@@ -65,8 +65,7 @@ fn table(members: &[&Member]) -> Table {
     }
     // The top of the page has the settings common to all.
     let level = |member: &Member, name: &str| member.configuration.get(name).cloned();
-    factors
-        .retain(|name| members.iter().any(|member| level(member, name) != level(members[0], name)));
+    factors.retain(|name| members.iter().any(|it| level(it, name) != level(members[0], name)));
     let mut table = Table::default();
     table.add(Column::key("workload"), members, |member| &member.workload);
     for name in &factors {
@@ -81,9 +80,7 @@ fn table(members: &[&Member]) -> Table {
     });
     // Results of earlier versions do not have it.
     if members.iter().any(|member| member.request_mean_ns.is_some()) {
-        table.add(Column::new("request", Unit::Nanoseconds), members, |member| {
-            member.request_mean_ns
-        });
+        table.add(Column::new("request", Unit::Nanoseconds), members, |it| it.request_mean_ns);
     }
     for (row, member) in table.rows.iter_mut().zip(members) {
         let arm: Arm = factors

@@ -196,18 +196,14 @@ enum Bound {
 
 /// The kind of bound that a number is, by the words before it; `None` for other numbers.
 fn bound(text: &[Piece], index: usize) -> Option<Bound> {
-    let ends_with = |distance: usize, end: &str| match index
-        .checked_sub(distance)
-        .and_then(|piece| text.get(piece))
-    {
+    let ends_in = |back: usize, end: &str| match index.checked_sub(back).and_then(|i| text.get(i)) {
         Some(Piece::Words(words)) => words.ends_with(end),
         _ => false,
     };
-    if ends_with(1, "between ") {
+    if ends_in(1, "between ") {
         return Some(Bound::Lower);
     }
-    (ends_with(1, "up to ") || ends_with(1, " and ") && ends_with(3, "between "))
-        .then_some(Bound::Upper)
+    (ends_in(1, "up to ") || ends_in(1, " and ") && ends_in(3, "between ")).then_some(Bound::Upper)
 }
 
 /// Replaces the rows of all arms of a workload by `work: all configurations`.
@@ -216,12 +212,11 @@ fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
         findings.workloads.iter().map(|facts| facts.name.as_str()).collect();
     workloads.dedup();
     for workload in workloads {
-        let is_its =
-            |row: &String| row.strip_prefix(workload).is_some_and(|end| end.starts_with(' '));
+        let is_of = |row: &String| row.strip_prefix(workload).is_some_and(|it| it.starts_with(' '));
         let arms = findings.workloads.iter().filter(|facts| facts.name == workload).count();
-        if arms > 1 && rows.iter().filter(|row| is_its(row)).count() == arms {
-            let first = rows.iter().position(is_its).unwrap_or(0);
-            rows.retain(|row| !is_its(row));
+        if arms > 1 && rows.iter().filter(|row| is_of(row)).count() == arms {
+            let first = rows.iter().position(is_of).unwrap_or(0);
+            rows.retain(|row| !is_of(row));
             rows.insert(first, format!("{workload}: all configurations"));
         }
     }

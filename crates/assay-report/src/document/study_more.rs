@@ -108,9 +108,8 @@ fn ranking(page: &StudyPage<'_>) -> Option<Section> {
         places.extend(rank.ranks.iter().take(shown_count(rank)).map(|place| (rank, place)));
     }
     let mut table = by_workload(page, &places, |(rank, _)| &rank.workload);
-    table.add(Column { unit: Unit::Number, ..Column::key("rank") }, &places, |(_, place)| {
-        rank_text(place)
-    });
+    let rank = Column { unit: Unit::Number, ..Column::key("rank") };
+    table.add(rank, &places, |(_, place)| rank_text(place));
     for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
         let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
         let name = format!("{workload} {} {}", rank_text(place), arm_name(&place.configuration));
@@ -200,8 +199,7 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let is_plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
     let mut remarks: Vec<Remark> = Vec::new();
     for found in page.primary() {
-        for (note, words) in found.remarks().filter(|(note, _)| !is_said(*note) && !is_plain(*note))
-        {
+        for (note, words) in found.remarks().filter(|(it, _)| !is_said(*it) && !is_plain(*it)) {
             add(&mut remarks, "note", None, &unnamed(page, note, words), &name(found));
         }
     }

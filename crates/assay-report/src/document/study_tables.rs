@@ -52,10 +52,7 @@ const P999: [(&str, &str); 4] = [
 ];
 
 /// The same for a workload: scheduled work has response next to service times.
-fn quantiles_of(
-    findings: &Findings,
-    workload: &WorkloadRows<'_>,
-) -> Vec<(&'static str, &'static str)> {
+fn tails(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
     let is_response =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
     if findings.measurements.iter().any(is_response) {
@@ -133,8 +130,7 @@ pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Sect
     let direction = workload.better.words();
     let noun = assay_workloads::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
-    blocks
-        .extend(common_settings(page.findings, workload.name).map(|text| Block::Text(vec![text])));
+    blocks.extend(settings(page.findings, workload.name).map(|text| Block::Text(vec![text])));
     if grid::is_wide(page, workload) {
         blocks.extend(grid::blocks(page, workload));
     } else {
@@ -147,7 +143,7 @@ pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Sect
 }
 
 /// How the workload ran: the settings common to all its arms.
-fn common_settings(findings: &Findings, workload: &str) -> Option<String> {
+fn settings(findings: &Findings, workload: &str) -> Option<String> {
     let workloads = findings.workloads.iter().filter(|facts| facts.name == workload);
     let mut texts = workloads.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
     let mut common = texts.next()?;
@@ -178,7 +174,7 @@ pub(super) fn table(
     });
     add_comparisons(&mut table, page, workload, &lines);
     let details = table.columns.len();
-    let mut quantiles = quantiles_of(findings, workload);
+    let mut quantiles = tails(findings, workload);
     if page.full() {
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
     }
@@ -381,20 +377,19 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let first_step =
-            if rerun { " (each configuration first relative to its baseline)" } else { "" };
+        let step = if rerun { " (each configuration first relative to its baseline)" } else { "" };
         return Some(format!(
-            "Ratios are relative to the earlier result{first_step}; 95% CIs are simultaneous. Across days or machines, \
+            "Ratios are relative to the earlier result{step}; 95% CIs are simultaneous. Across days or machines, \
              verdicts are only suggestions, because the CIs do not cover other changes."
         ));
     }
     let baselines: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
     let several = baselines.iter().any(|one| *one != baselines[0]);
     let levels = if several { " at the same levels of the other factors" } else { "" };
-    let simultaneous = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
+    let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
     let has_verdict =
         |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
-    let verdict_basis = match (page.primary().any(has_verdict) && !page.without_verdicts, most) {
+    let basis = match (page.primary().any(has_verdict) && !page.without_verdicts, most) {
         (false, _) => "",
         (true, 1) => "; verdicts are based on the CI",
         (true, _) => "; verdicts are based on the CIs",
@@ -406,9 +401,7 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
     };
     let unpaired = page.primary().any(|found| found.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
-    Some(format!(
-        "{statistics} are relative to the baseline{levels}, {how}{simultaneous}{verdict_basis}."
-    ))
+    Some(format!("{statistics} are relative to the baseline{levels}, {how}{joint}{basis}."))
 }
 
 /// Explains words of the verdict column.

@@ -93,10 +93,8 @@ fn row(
     let result = levels.remove(RESULT).unwrap_or_default();
     let subject = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
     // The name of a class of requests already contains the subject of the statistic.
-    let quantity = class(metric).map_or_else(
-        || noun(metric).to_owned(),
-        |(_, quantity)| format!("{quantity:?}").to_lowercase(),
-    );
+    let quantity = class(metric)
+        .map_or_else(|| noun(metric).to_owned(), |(_, kind)| format!("{kind:?}").to_lowercase());
     let values = values.map(|own| own.map(|own| under_heading(metric, own)));
     let name = format!("{subject}, {quantity}, {result}");
     let cells = [subject, quantity, result].into_iter().map(Cell::from);

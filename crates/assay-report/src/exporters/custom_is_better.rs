@@ -51,8 +51,7 @@ pub(super) const UNITS: [&str; 10] =
 
 fn write(findings: &Findings, better: Better) -> Option<String> {
     let valid = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));
-    let entries: Vec<ExportEntry> =
-        valid.map(|(cell, value)| entry(findings, cell, value)).collect();
+    let entries: Vec<_> = valid.map(|(cell, value)| entry(findings, cell, value)).collect();
     let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
     (!entries.is_empty()).then_some(text + "\n")
 }

@@ -137,9 +137,8 @@ impl Grid<'_> {
         let shown = numbers::value(self.subject.metric, value);
         let [down, across] =
             [&self.down, &self.across].map(|side| level_name(&cell.configuration, side.0));
-        let ends = cell
-            .ci95
-            .map(|[low, high]| format!(" ({} to {})", under_heading(low), under_heading(high)));
+        let ends = cell.ci95.map(|ends| ends.map(under_heading));
+        let ends = ends.map(|[low, high]| format!(" ({low} to {high})"));
         let tile = Point {
             at: at - 0.5,
             value: row - 0.5,

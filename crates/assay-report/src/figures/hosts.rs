@@ -131,8 +131,7 @@ fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
 /// One point for the shares of one or several consecutive trials.
 fn merged(shares: &[&HostPoint<'_>]) -> Point {
     let mean = shares.iter().map(|share| share.pace).sum::<f64>() / shares.len() as f64;
-    let paces: Vec<(u32, f64)> =
-        shares.iter().map(|share| (share.trial.order, share.pace)).collect();
+    let paces: Vec<_> = shares.iter().map(|share| (share.trial.order, share.pace)).collect();
     merged_point(&paces, mean)
 }
 

@@ -136,8 +136,7 @@ fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
         (TrialLook::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
-        let trials: Vec<&OrderPoint<'_>> =
-            ran.iter().filter(|one| look_of(one.trial) == sort).collect();
+        let trials: Vec<_> = ran.iter().filter(|point| look_of(point.trial) == sort).collect();
         let together = trials_per_point(trials.len());
         let points: Vec<Point> = if together > 1 {
             trials.chunks(together).map(merged).collect()

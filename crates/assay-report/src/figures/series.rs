@@ -40,9 +40,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut figures = Vec::new();
     // Seconds of phases have a separate figure.
     let has_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
-    for workload in
-        subjects(&evidence.findings).into_iter().filter(|subject| has_operations(subject.name))
-    {
+    for workload in subjects(&evidence.findings).into_iter().filter(|it| has_operations(it.name)) {
         let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
         let disturbed = evidence
             .trials
@@ -83,8 +81,7 @@ impl<'a> SeriesRun<'a> {
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let is_shown =
             |trial: &&TrialEvidence| trial.status != Status::Warmup && !trial.series.is_empty();
-        let mut trials: Vec<&TrialEvidence> =
-            evidence.of_arm(workload, arm).filter(is_shown).collect();
+        let mut trials: Vec<_> = evidence.of_arm(workload, arm).filter(is_shown).collect();
         let left_out = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
@@ -224,7 +221,6 @@ fn left_out_s(trial: &TrialEvidence) -> f64 {
 /// Counted time of each trial in nanoseconds; 0 if unknown.
 fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
     let workloads = findings.workloads.iter().filter(|facts| facts.name == workload);
-    let of_arm =
-        workloads.filter(|facts| facts.configuration.is_empty() || facts.configuration == *arm);
+    let of_arm = workloads.filter(|it| it.configuration.is_empty() || it.configuration == *arm);
     of_arm.map(|facts| facts.time_ns).max().unwrap_or(0)
 }

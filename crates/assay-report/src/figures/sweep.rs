@@ -85,8 +85,7 @@ impl SweepLevels {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Rates per second have an axis of plain numbers.
-        let is_amount =
-            |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();
+        let is_amount = |text: &str| text.parse::<f64>().is_err() && text.parse::<Bytes>().is_ok();
         let has_amounts = written.iter().any(|level| is_amount(level));
         let unit = if has_amounts { Unit::Bytes } else { Unit::Number };
         let mut numbers: Vec<f64> =

@@ -58,8 +58,7 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
     let cells: Vec<&Measurement> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
     arms.extend(judged(findings, subject.name).map(|found| &found.baseline).take(1));
-    let mut sorted: Vec<&&Measurement> =
-        cells.iter().filter(|cell| cell.value().is_some()).collect();
+    let mut sorted: Vec<_> = cells.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });

@@ -29,10 +29,8 @@ pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
         remaining = after;
     }
     linked.push_str(remaining);
-    let used: Vec<&Word> = WORDS
-        .iter()
-        .filter(|word| !unused.iter().any(|other| std::ptr::eq(*other, *word)))
-        .collect();
+    let used: Vec<&Word> =
+        WORDS.iter().filter(|word| !unused.iter().any(|it| std::ptr::eq(*it, *word))).collect();
     let section = (!used.is_empty()).then(|| meanings(&used));
     (PreEscaped(linked), section)
 }
@@ -71,20 +69,18 @@ fn link(text: &str, unused: &mut Vec<&'static Word>, linked: &mut String) {
 /// Position and length of the next term, the longest one at that position.
 fn next_term(text: &str, unused: &[&'static Word]) -> Option<(usize, usize, &'static Word)> {
     let forms = unused.iter().flat_map(|word| word.all().map(move |form| (form, *word)));
-    let forms =
-        forms.filter_map(|(form, word)| Some((word_position(text, form)?, form.len(), word)));
+    let forms = forms.filter_map(|(form, word)| Some((position_of(text, form)?, form.len(), word)));
     forms.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
 }
 
 /// Position of a form as a separate word; `None` if it is only part of others.
-fn word_position(text: &str, form: &str) -> Option<usize> {
+fn position_of(text: &str, form: &str) -> Option<usize> {
     text.match_indices(form).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();
         let mut after = text[at + form.len()..].chars();
         let is_joined = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
         let next = after.next();
-        let is_decimal =
-            next == Some('.') && after.next().is_some_and(|digit| digit.is_ascii_digit());
+        let is_decimal = next == Some('.') && after.next().is_some_and(|it| it.is_ascii_digit());
         !before.is_some_and(is_joined) && !next.is_some_and(is_joined) && !is_decimal
     })
 }

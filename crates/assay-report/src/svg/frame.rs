@@ -239,9 +239,8 @@ fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
 /// The marks that need a key in the legend, with their names.
 fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
     let mut keys = Vec::new();
-    let named_series =
-        figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
-    keys.extend(named_series.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
+    let named = figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+    keys.extend(named.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
     for guide in figure.guides.iter().filter(|guide| !guide.name.is_empty()) {
         keys.push((KeyOf::Guide { line: guide.from == guide.to }, guide.name.clone()));
     }

@@ -23,8 +23,7 @@ const DARK: &str = "\
 
 impl Theme {
     pub(super) fn colour(self, name: &str) -> &'static str {
-        let declared =
-            variables(self).split(';').filter_map(|declaration| declaration.split_once(':'));
+        let declared = variables(self).split(';').filter_map(|it| it.split_once(':'));
         let mut values = declared.filter(|(property, _)| property.strip_prefix("--") == Some(name));
         values.next().map_or("#808080", |(_, colour)| colour)
     }

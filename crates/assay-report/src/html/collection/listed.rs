@@ -122,8 +122,7 @@ fn trusts(device: &DeviceRows<'_>) -> String {
     if let [(trust, _)] = counts.as_slice() {
         return (*trust).to_owned();
     }
-    let counts: Vec<String> =
-        counts.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
+    let counts: Vec<_> = counts.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
     counts.join(", ")
 }
 
