@@ -109,8 +109,7 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
 }
 
 fn conclusions(findings: &Findings) -> impl Iterator<Item = &String> {
-    let conclusions =
-        findings.summary.iter().filter(|sentence| sentence.role == SentenceRole::Conclusion);
+    let conclusions = findings.summary.iter().filter(|it| it.role == SentenceRole::Conclusion);
     conclusions.map(|sentence| &sentence.text)
 }
 

@@ -22,8 +22,7 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
 
 /// Refuses a source that is not a directory, and a target inside of it: the tree would be copied into itself.
 pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> Outcome<()> {
-    let works =
-        study.workload.iter().filter_map(|workload| command::CommandSpec::of(&workload.work));
+    let works = study.workload.iter().filter_map(|it| command::CommandSpec::of(&it.work));
     for source in works.filter_map(|work| work.source.as_deref()) {
         let failure = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
         let path = system.canonical(Path::new(source)).map_err(|error| failure(&error))?;

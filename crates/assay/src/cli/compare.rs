@@ -75,10 +75,10 @@ pub struct CompareArguments {
 impl Gating {
     /// Returns the gate if one is requested, with the given day-to-day variation.
     fn gate(&self, days: Days) -> Outcome<Option<GateRequest>> {
-        let Some(allowed) = parse_share("--gate", self.gate.as_deref())? else { return Ok(None) };
+        let Some(allowed) = read_share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
         let gate = GateRequest { days, metric, ..GateRequest::new(allowed) };
-        let sees = parse_share("--must-detect", self.must_detect.as_deref())?;
+        let sees = read_share("--must-detect", self.must_detect.as_deref())?;
         Ok(Some(GateRequest { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 
@@ -169,7 +169,7 @@ impl Against {
 pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
     let given =
-        parse_share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
+        read_share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
@@ -222,7 +222,7 @@ fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days
              that is 100%)"
         ));
     }
-    let margin = parse_share("--margin", arguments.margin.as_deref())?;
+    let margin = read_share("--margin", arguments.margin.as_deref())?;
     let found = arguments.places.findings(system, &arguments.results, margin, days)?;
     show(system, &found, arguments.json);
     Ok(())
@@ -254,7 +254,7 @@ fn compare_sides(
     days: Days,
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
-        let given = parse_share("--margin", arguments.margin.as_deref())?;
+        let given = read_share("--margin", arguments.margin.as_deref())?;
         return store::compared_sides(
             earlier,
             later,
@@ -278,7 +278,7 @@ fn compare_sides(
 }
 
 /// Parses a percentage; `name` is its option.
-fn parse_share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
+fn read_share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
     let Some(text) = text else { return Ok(None) };
     let percent: Percent = text.parse().map_err(|error| mistake!("{name}: {error}"))?;
     Ok(Some(percent.fraction()))

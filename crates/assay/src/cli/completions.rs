@@ -66,15 +66,13 @@ pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool>
 }
 
 fn completed(system: &dyn System, words: &[OsString]) -> Command {
-    let word_after = |command: &str| {
+    let after = |command: &str| {
         let index = words.iter().position(|word| word == command)?;
         words.get(index + 1)?.to_str()
     };
-    let study = word_after("run")
-        .or(word_after("plan"))
-        .and_then(presets::find)
-        .unwrap_or_else(presets::check);
-    let kind = word_after("list").and_then(|word| ListKind::from_str(word, true).ok());
+    let study =
+        after("run").or(after("plan")).and_then(presets::find).unwrap_or_else(presets::check);
+    let kind = after("list").and_then(|word| ListKind::from_str(word, true).ok());
     let names = kind.map(|kind| names(system, kind)).unwrap_or_default();
     let (keys, results) = (study.map(|study| keys(&study)).unwrap_or_default(), results(system));
     let presets: Vec<String> = presets::names().map(str::to_owned).collect();

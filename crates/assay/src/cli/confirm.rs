@@ -122,8 +122,7 @@ fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> 
         advised.any(|advice| advice.evidence.contains(&found.id))
             && found.configuration == best.configuration
     };
-    let workloads =
-        findings.comparisons.iter().filter(is_named).map(|found| found.workload.clone());
+    let workloads = findings.comparisons.iter().filter(is_named).map(|it| it.workload.clone());
     Ok(Best {
         baseline: best.baseline.clone(),
         arm: best.configuration.clone(),

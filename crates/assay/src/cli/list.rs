@@ -202,10 +202,8 @@ fn only_with<'e>(
 fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
     let mut others =
         ListKind::value_variants().iter().skip_while(|kind| **kind != ListKind::Presets);
-    let has_entry = |kind: ListKind| {
-        kind.entries(system).is_ok_and(|entries| find(kind, &entries, name).is_ok())
-    };
-    let Some(kind) = others.find(|kind| has_entry(**kind)) else { return failure };
+    let has = |kind: ListKind| kind.entries(system).is_ok_and(|it| find(kind, &it, name).is_ok());
+    let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
     let kind = format!("{kind:?}").to_lowercase();
     mistake!("`{name}` is in the {kind}: assay list {kind} {name}")
 }

@@ -122,28 +122,21 @@ fn spelled(arg: &clap::Arg) -> String {
 
 /// Returns the row of an argument; `None` if the command does not have it.
 fn row(command: &clap::Command, arg: &clap::Arg) -> Option<String> {
-    let argument = command.get_arguments().find(|argument| argument.get_id() == arg.get_id())?;
-    let help = argument
-        .get_long_help()
-        .or(argument.get_help())
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let full = command.get_arguments().find(|full| full.get_id() == arg.get_id())?;
+    let help =
+        full.get_long_help().or(full.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = help.split("\n\n").map(sentence).collect::<Vec<_>>().join(" ");
     let defaults: Vec<_> =
-        argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if !defaults.is_empty() && argument.get_action().takes_values() {
+        full.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if !defaults.is_empty() && full.get_action().takes_values() {
         let _ = write!(text, " [default: {}]", defaults.join(" "));
     }
-    let values = argument.get_possible_values();
+    let values = full.get_possible_values();
     let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-    if !values.is_empty() && argument.get_action().takes_values() {
+    if !values.is_empty() && full.get_action().takes_values() {
         let _ = write!(text, " [values: {}]", values.join(", "));
     }
-    Some(format!(
-        "| `{}` | {} |\n",
-        spelled(argument).replace('|', "\\|"),
-        text.replace('|', "\\|")
-    ))
+    Some(format!("| `{}` | {} |\n", spelled(full).replace('|', "\\|"), text.replace('|', "\\|")))
 }
 
 fn sentence(paragraph: &str) -> String {

@@ -130,8 +130,7 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         let missing = vm::check_machines(system, study).err();
         lacks.extend(missing.map(|failure| failure.message));
     }
-    let hosts =
-        seen.hosts.iter().map(|host| PreviewHost::new(host.rank, &host.name, &host.surveys));
+    let hosts = seen.hosts.iter().map(|it| PreviewHost::new(it.rank, &it.name, &it.surveys));
     let preview = Preview {
         by_pilot,
         traffic,

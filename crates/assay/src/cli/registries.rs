@@ -67,9 +67,8 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
         for (factor, levels) in &study.factors {
             entry = entry.fact("Factor", format!("{factor} = {}", levels.join(",")));
         }
-        for workload in &study.workload {
-            let text = format!("{}: {}", workload.name, workload.words());
-            entry = entry.fact("Workload", text);
+        for work in &study.workload {
+            entry = entry.fact("Workload", format!("{}: {}", work.name, work.words()));
         }
         match name {
             "filesystems" => entry = entry.fact("Example", FOR_A_DATABASE),
@@ -251,13 +250,11 @@ pub(super) fn metrics() -> Vec<RegistryEntry> {
         };
         let kinds =
             assay_workloads::KINDS.iter().copied().filter(has_metric).map(|kind| kind.about.name);
-        let is_suffix = |unit: &&str| {
+        let fits = |unit: &&str| {
             name.strip_suffix(*unit).is_some_and(|stem| stem.is_empty() || stem.ends_with('_'))
         };
-        let unit = UNITS
-            .split(' ')
-            .find(is_suffix)
-            .map_or("number".to_owned(), |unit| unit.replace('_', " "));
+        let unit =
+            UNITS.split(' ').find(fits).map_or("number".to_owned(), |unit| unit.replace('_', " "));
         let mut entry =
             RegistryEntry::new(name, metric.summary, "").fact("Better", metric.better.words());
         entry.cells.insert(0, format!("{:?}", metric.better).to_lowercase());

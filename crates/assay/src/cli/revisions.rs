@@ -52,18 +52,14 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let levels = study.factors.get(REVISION).cloned().unwrap_or_default();
     for workload in &mut study.workload {
         if let Some(work) = command::CommandSpec::of_mut(&mut workload.work) {
-            resolve_levels(system, work, &levels)?;
+            resolve(system, work, &levels)?;
         }
     }
     Ok(study)
 }
 
 /// Resolves the levels that have no commit yet.
-fn resolve_levels(
-    system: &dyn System,
-    work: &mut command::CommandSpec,
-    levels: &[String],
-) -> Outcome<()> {
+fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
     let repository = Repository::on(system, Path::new(named))?;
     for level in levels {

@@ -262,11 +262,8 @@ fn problems(finished: &mut Finished) -> Vec<Failure> {
     let ending = missing_device(finished)
         .or_else(|| not_stored(finished))
         .or_else(|| finished.interrupted.then(|| interrupted(finished)));
-    let lost = if finished.interrupted {
-        None
-    } else {
-        lost_trials(finished).or_else(|| lost_host(finished))
-    };
+    let lost = || lost_trials(finished).or_else(|| lost_host(finished));
+    let lost = if finished.interrupted { None } else { lost() };
     [lost, ending, unrestored].into_iter().flatten().collect()
 }
 
@@ -315,7 +312,7 @@ fn not_stored(finished: &Finished) -> Option<Failure> {
         ),
         _ => format!(
             "{began}Assay stored only the first {kept} of {trials} trials, as {id}: {why}{}",
-            how_to_continue(finished, "; free disk space, then run the remaining trials with")
+            continuation(finished, "; free disk space, then run the remaining trials with")
         ),
     }))
 }
@@ -331,8 +328,7 @@ fn lost_trials(finished: &Finished) -> Option<Failure> {
     let first = finished.trials.iter().find(is_lost)?.reason.as_deref().unwrap_or("no reason");
     // Counts as the page does: a warm-up has no number to lose.
     let started = finished.trials.iter().filter(|trial| trial.status != Status::Warmup).count();
-    let is_rolled_back =
-        |trial: &Trial| trial.measured.as_ref().and_then(trial::taken_back).is_some();
+    let is_rolled_back = |it: &Trial| it.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(is_rolled_back) {
         format!(
             "Assay rolled back a level that harmed the workload: {failed} of {started} trials have no number"
@@ -369,7 +365,7 @@ fn missing_device(finished: &Finished) -> Option<Failure> {
     Some(Failure::refused(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "{why}, and the study ended; {trials} finished trials are stored: assay show {id}{}",
-            how_to_continue(finished, ", or reconnect the device and continue with")
+            continuation(finished, ", or reconnect the device and continue with")
         ),
         _ => format!("{why}, and the study ended; nothing is stored"),
     }))
@@ -381,12 +377,12 @@ fn interrupted(finished: &Finished) -> Failure {
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "interrupted; {trials} finished trials are stored: assay show {id}{}",
-            how_to_continue(finished, ", or continue with")
+            continuation(finished, ", or continue with")
         ),
         Some(_) => {
             format!(
                 "interrupted before the first trial{}",
-                how_to_continue(finished, "; continue with")
+                continuation(finished, "; continue with")
             )
         }
         None => "interrupted; nothing is left behind".to_owned(),
@@ -394,7 +390,7 @@ fn interrupted(finished: &Finished) -> Failure {
 }
 
 /// Returns how to continue; empty if all trials are stored, or if other hosts, now gone, ran them.
-fn how_to_continue(finished: &Finished, by: &str) -> String {
+fn continuation(finished: &Finished, by: &str) -> String {
     let Finished { plan, trials, unkept, id, resume_options, .. } = finished;
     let kept = unkept.as_ref().map_or(trials.len(), |unkept| unkept.trials).min(trials.len());
     if finished.environment.fleet.is_some() || has_all_trials(plan, &trials[..kept]) {

@@ -107,8 +107,7 @@ fn layer_base(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase 
     };
     let members = named.len().max(study.loop_devices() as usize);
     // A device still to be created has no name yet.
-    let is_typed =
-        names == NameForm::Typed && named.iter().all(|path| !path.as_os_str().is_empty());
+    let is_typed = names == NameForm::Typed && named.iter().all(|it| !it.as_os_str().is_empty());
     LayerBase { named: if is_typed { named } else { Vec::new() }, members }
 }
 

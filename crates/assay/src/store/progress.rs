@@ -336,8 +336,7 @@ impl WatchedStudy {
         }
         if race::is_one(&self.plan) {
             let log = self.with_latencies(system, record).ok();
-            let log =
-                log.and_then(|full| inference::race_log(&self.plan, &self.environment, &full));
+            let log = log.and_then(|it| inference::race_log(&self.plan, &self.environment, &it));
             self.runs.push(race::Run::new(record, log));
         }
     }
