@@ -59,8 +59,7 @@ fn sentences(test: &AaTest) -> Vec<String> {
          with 80% power."
             .to_owned(),
     ];
-    let noteworthy =
-        test.checks.iter().filter(|check| !["order", "time"].contains(&check.name.as_str()));
+    let noteworthy = test.checks.iter().filter(|it| !["order", "time"].contains(&it.name.as_str()));
     sentences.extend(noteworthy.map(|check| check.text.clone()));
     sentences
 }

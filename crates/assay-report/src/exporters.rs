@@ -65,8 +65,7 @@ fn nothing(_: &Findings) -> Vec<String> {
 /// The trials behind the mean of a cell in the order they ran, with their values.
 fn counting_values(cell: &Measurement) -> Vec<(&TrialValue, f64)> {
     let trials = cell.counting().into_iter();
-    let mut values: Vec<(&TrialValue, f64)> =
-        trials.filter_map(|trial| Some((trial, trial.value?))).collect();
+    let mut values: Vec<_> = trials.filter_map(|trial| Some((trial, trial.value?))).collect();
     values.sort_by_key(|(trial, _)| (trial.order, trial.replicate));
     values
 }

@@ -101,11 +101,9 @@ fn main_role(document: &Document, findings: &Findings) -> Option<SectionRole> {
 /// Removes test conditions, legends, repetitions of the answer, and the last percentile if it does not fit; moves
 /// remarks that lower trust to `doubts`.
 fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
-    let is_legend =
-        |section: &Section| section.role == SectionRole::Closer && section.caption.is_none();
+    let is_legend = |it: &Section| it.role == SectionRole::Closer && it.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
-    let others =
-        document.sections.iter_mut().filter(|section| section.role != SectionRole::Summary);
+    let others = document.sections.iter_mut().filter(|it| it.role != SectionRole::Summary);
     for block in others.flat_map(|section| &mut section.blocks) {
         match block {
             Block::Facts(facts) => facts.retain(|(name, _)| !CONDITIONS.contains(&name.as_str())),

@@ -41,8 +41,7 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
             .for_each(|cell| *cell = cut(cell, room));
         return table(columns, &rows, width);
     }
-    let others: Vec<Vec<String>> =
-        rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
+    let others: Vec<_> = rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
     match aligned(&columns[..last], &others, width, &|_, _, word| word.to_owned()) {
         // The heading, and one line per row.
         Some(aligned) if aligned.len() == rows.len() + 1 => {

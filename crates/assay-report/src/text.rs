@@ -150,8 +150,7 @@ impl TextPage {
     /// notes.
     fn with_sentences(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let role = table.columns.last().map(|column| column.role);
-        let is_plain =
-            rows.len() == table.rows.len() && rows.iter().all(|row| row.notes.is_empty());
+        let is_plain = rows.len() == table.rows.len() && rows.iter().all(|it| it.notes.is_empty());
         if role != Some(Role::Text) || !is_plain {
             return None;
         }

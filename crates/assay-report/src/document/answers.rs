@@ -13,8 +13,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if answers.all.is_empty() {
         return None;
     }
-    let bounds: Vec<&FitBound> =
-        answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
+    let bounds: Vec<_> = answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
     // The last answers belong to the bounds. A gate, which is answered first, has no bound.
     let unbounded = answers.all.len().saturating_sub(bounds.len());
     let mut items = Vec::new();

@@ -26,8 +26,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, DURATION);
     cells.retain(is_run);
     let printed = printed(findings);
-    let missing =
-        missing(findings, |metric| metric == DURATION || !is_study(findings) && is_told(metric));
+    let missing = missing(findings, |it| it == DURATION || !is_study(findings) && is_told(it));
     // Results of several days are compared by their times only.
     let is_empty = cells.is_empty() && missing.is_empty() && printed.is_empty();
     if is_empty || findings.study.kind == "compare" {
@@ -47,8 +46,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 /// Numbers that programs print, primary ones first; empty for a comparison, which has separate tables.
 fn printed(findings: &Findings) -> Vec<&Measurement> {
-    let is_printed =
-        |cell: &&Measurement| !cell.control && is_told(&cell.metric) && !is_study(findings);
+    let is_printed = |it: &&Measurement| !it.control && is_told(&it.metric) && !is_study(findings);
     let mut cells: Vec<&Measurement> = findings.measurements.iter().filter(is_printed).collect();
     cells.sort_by_key(|cell| !cell.primary);
     cells

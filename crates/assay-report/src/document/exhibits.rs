@@ -119,8 +119,7 @@ fn study_numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> Study
     let row = |cell: &&'f Measurement| {
         let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
         let cells = findings.measurements.iter().filter(|cell| !cell.control && is_of(cell, &of));
-        let numbers =
-            cells.filter_map(|cell| Some((cell.metric.as_str(), cell.value()?))).collect();
+        let numbers = cells.filter_map(|it| Some((it.metric.as_str(), it.value()?))).collect();
         let facts = findings.workload(&of.workload, &of.arm);
         let lasting = facts.map(|facts| facts.permanent_commands.as_slice()).unwrap_or_default();
         NumberedRow { of, numbers, lasting }

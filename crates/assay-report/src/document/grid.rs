@@ -81,8 +81,7 @@ fn matrix(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Table {
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let is_own =
-                |line: &&ComparedCell<'_>| line.cell.configuration == arm && !line.cell.control;
+            let is_own = |it: &&ComparedCell<'_>| it.cell.configuration == arm && !it.cell.control;
             let value = workload.arms.iter().find(is_own)?.result()?;
             Some(under_heading(workload.metric, value))
         });

@@ -103,8 +103,7 @@ fn range(metric: &str, low: f64, high: f64) -> String {
 
 /// How the numbers of a check were measured; `None` without any.
 pub fn method(findings: &Findings) -> Option<String> {
-    let trials =
-        findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
+    let trials = findings.measurements.iter().filter(|it| it.primary).map(|it| it.n).max()?;
     let time_ns = findings.workloads.first()?.time_ns;
     // If trials end for another reason, their time limit is irrelevant.
     let is_timed = |facts: &WorkloadFacts| facts.time_ns == time_ns && time_ns < DAY_NS;

@@ -36,8 +36,7 @@ pub(super) fn table(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option
         .filter(|(_, metric, _)| is_measured(metric))
         .collect();
     let is_control = |line: &&ComparedCell<'_>| matches!(line.role, ComparisonRole::Control);
-    let lines: Vec<&ComparedCell<'_>> =
-        workload.arms.iter().filter(|line| !is_control(line)).collect();
+    let lines: Vec<_> = workload.arms.iter().filter(|line| !is_control(line)).collect();
     let mut table = Table::default();
     add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
     for (name, metric, ratio) in &shown {

@@ -123,15 +123,13 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
 /// For a check of several targets, the rows whose 95% CI excludes 1; `None` without an interval.
 fn differing_rows(findings: &Findings) -> Option<Sentence> {
     let primary = || findings.comparisons.iter().filter(|found| found.primary);
-    let is_apart =
-        |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    let is_apart = |it: &&Comparison| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     let count = primary().filter(|found| found.ci95.is_some()).count();
     if findings.study.kind != "check" || count == 0 {
         return None;
     }
     let rows: Vec<&str> = primary().filter(is_apart).map(|found| found.workload.as_str()).collect();
-    let about =
-        primary().filter(is_apart).map(|found| MetricRef::new(&found.workload, &found.metric));
+    let about = primary().filter(is_apart).map(|it| MetricRef::new(&it.workload, &it.metric));
     let text = if rows.is_empty() {
         format!("No significant difference: the 95% CIs of all {count} ratios contain 1.")
     } else {
@@ -214,8 +212,7 @@ pub fn standing(findings: &Findings) -> TrustOverview<'_> {
 
 /// The trust in rows without a number of the primary metric: none of their trials reached one, which is also a result.
 fn other_ratings(findings: &Findings) -> Vec<Rating> {
-    let row =
-        |cell: &Measurement| (cell.workload.clone(), cell.configuration.clone(), cell.control);
+    let row = |it: &Measurement| (it.workload.clone(), it.configuration.clone(), it.control);
     let mut known: BTreeSet<_> =
         findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
     let rated =

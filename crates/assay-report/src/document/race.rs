@@ -88,8 +88,7 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
 /// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.
 fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     let is_winner = |runner: &Runner| race.winner.as_ref() == Some(&runner.configuration);
-    let last_replicate =
-        |runner: &Runner| runner.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
+    let last_replicate = |it: &Runner| it.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
     // Smaller is better; without a ratio, last.
     let distance = |runner: &Runner| {
         let sign = if race.better == Better::Higher { -1.0 } else { 1.0 };

@@ -208,8 +208,7 @@ fn bound(text: &[Piece], index: usize) -> Option<Bound> {
 
 /// Replaces the rows of all arms of a workload by `work: all configurations`.
 fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
-    let mut workloads: Vec<&str> =
-        findings.workloads.iter().map(|facts| facts.name.as_str()).collect();
+    let mut workloads: Vec<&str> = findings.workloads.iter().map(|it| it.name.as_str()).collect();
     workloads.dedup();
     for workload in workloads {
         let is_of = |row: &String| row.strip_prefix(workload).is_some_and(|it| it.starts_with(' '));

@@ -142,8 +142,7 @@ fn rank_text(place: &RankRange) -> String {
 
 /// Comparisons of other metrics: a table in full, else their number.
 fn secondary(page: &StudyPage<'_>) -> Option<Section> {
-    let found: Vec<&Comparison> =
-        page.findings.comparisons.iter().filter(|found| !found.primary).collect();
+    let found: Vec<_> = page.findings.comparisons.iter().filter(|found| !found.primary).collect();
     if found.is_empty() {
         return None;
     }
@@ -191,8 +190,7 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why the order rules out a verdict.
-    let has_reason =
-        in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
+    let has_reason = in_summary.iter().any(|it| it.ratio.is_some() || it.difference.is_some());
     let is_said = |note: Option<&Note>| has_reason && matches!(note, Some(Note::NoOrder { .. }));
     let is_in_summary = |found: &Comparison| in_summary.iter().any(|one| one.id == found.id);
     // The trust column has it for each number.

@@ -360,8 +360,7 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     texts.extend(verdicts(page));
     let is_said = findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
     if all_trusted(findings) && !is_said {
-        let is_one_trial =
-            findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
+        let is_one_trial = findings.measurements.iter().filter(|it| it.primary).all(|it| it.n < 2);
         let judged = if is_one_trial {
             "No trust rule was triggered, but each number is from a single trial without a spread."
         } else {
@@ -387,8 +386,7 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let several = baselines.iter().any(|one| *one != baselines[0]);
     let levels = if several { " at the same levels of the other factors" } else { "" };
     let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
-    let has_verdict =
-        |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
+    let has_verdict = |it: &Comparison| it.verdict.is_some() && it.ci95_simultaneous.is_some();
     let basis = match (page.primary().any(has_verdict) && !page.without_verdicts, most) {
         (false, _) => "",
         (true, 1) => "; verdicts are based on the CI",

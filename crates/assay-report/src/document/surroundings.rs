@@ -38,8 +38,7 @@ fn machine(findings: &Findings) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut table =
-        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
     for (title, text_of) in ASPECTS {
         if rows.iter().any(|row| text_of(row).is_some()) {
             table.add(Column::right(title), rows, text_of);
@@ -75,8 +74,7 @@ fn explanation(surroundings: &Activity) -> Vec<String> {
 
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.environment.activity.observed;
-    let mut table =
-        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
     for (row, field) in table.rows.iter_mut().zip(rows) {
         let keys: Vec<String> = row.cells.iter().map(|cell| cell.text(Unit::Words)).collect();
         row.name = format!("{} {}", keys.join(" ").trim_end(), field.probe);

@@ -63,8 +63,7 @@ fn left_out(findings: &Findings, better: Better) -> Vec<String> {
 
 /// The cells of a direction without the A/A control, with their finite means.
 fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Measurement, f64)> {
-    let cells =
-        findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
+    let cells = findings.measurements.iter().filter(move |it| !it.control && it.better == better);
     cells.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
 }
 
@@ -102,8 +101,7 @@ fn trust(cell: &Measurement) -> String {
         None => "not judged",
     };
     let reasons = cell.reasons.iter().filter(|reason| reason.trust != Trust::Trusted);
-    let reasons: Vec<String> =
-        reasons.map(|reason| format!("{}: {}", reason.rule, reason.text)).collect();
+    let reasons: Vec<String> = reasons.map(|it| format!("{}: {}", it.rule, it.text)).collect();
     if reasons.is_empty() { word.to_owned() } else { format!("{word} ({})", reasons.join("; ")) }
 }
 

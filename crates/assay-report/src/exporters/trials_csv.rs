@@ -34,8 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
         .iter()
         .filter(|cell| !cell.control && !cell.trials.is_empty())
         .collect();
-    let factors: BTreeSet<&String> =
-        cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
+    let factors: BTreeSet<_> = cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
     let is_ordered = cells.iter().flat_map(|cell| &cell.trials).all(|trial| trial.order.is_some());
     let mut text = "replicate,".to_owned();
     text.push_str(if is_ordered { "order," } else { "" });

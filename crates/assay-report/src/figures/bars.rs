@@ -51,8 +51,7 @@ pub(super) fn of_metric(
         let (micro, rates): (Vec<&Subject<'_>>, Vec<_>) =
             workloads.iter().partition(|subject| subject.metric == MICRO_RATE);
         let metrics = distinct(rates.iter().map(|subject| subject.metric)).into_iter();
-        let metrics =
-            metrics.map(|metric| in_one_figure(findings, names, workloads, &arms, metric));
+        let metrics = metrics.map(|it| in_one_figure(findings, names, workloads, &arms, it));
         metrics.chain(micro.iter().map(|subject| of_workload(findings, names, **subject))).collect()
     } else {
         workloads.iter().map(|subject| of_workload(findings, names, *subject)).collect()
@@ -115,8 +114,7 @@ fn grouped(
     let series = levels.iter().map(|level| {
         let level_cells = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
         let bars = level_cells.filter_map(|cell| {
-            let at =
-                places.iter().position(|place| cell.configuration.get(*along) == Some(place))?;
+            let at = places.iter().position(|it| cell.configuration.get(*along) == Some(it))?;
             bar(findings, at, &names.arm(&cell.configuration), cell)
         });
         (short(&level_words(other, level)), bars.collect::<Vec<Point>>())

@@ -68,8 +68,7 @@ impl EffectRow {
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    let compared: Vec<&Comparison> =
-        findings.comparisons.iter().filter(|found| found.primary).collect();
+    let compared: Vec<_> = findings.comparisons.iter().filter(|found| found.primary).collect();
     let shows_effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
     let lines: Vec<EffectRow> = if shows_effects {
         findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
@@ -83,8 +82,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     };
     let subject = subject(findings, &compared, shows_effects);
     // By title: classes of requests share a figure, although each has separate metrics.
-    let metrics =
-        parted(&lines, |line| (metric_title(&line.metric), line.better == Better::Higher));
+    let metrics = parted(&lines, |it| (metric_title(&it.metric), it.better == Better::Higher));
     let mut figures = Vec::new();
     for (_, rows) in metrics {
         if rows.len() <= MOST_TOGETHER {
@@ -161,8 +159,7 @@ fn comparison_line(
 ) -> Option<EffectRow> {
     let [against, name] = shared.names(names, found);
     let is_withheld = no_verdict(findings).is_some();
-    let trust_of =
-        |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|cell| cell.trust);
+    let trust_of = |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|it| it.trust);
     Some(EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),

@@ -122,8 +122,7 @@ impl Grid<'_> {
 
     fn tile(&self, cell: &Measurement) -> Option<(Colour, Point)> {
         let index = |(factor, levels): &Side<'_>| {
-            let index =
-                levels.iter().position(|level| cell.configuration.get(*factor) == Some(level))?;
+            let index = levels.iter().position(|it| cell.configuration.get(*factor) == Some(it))?;
             Some(index as f64)
         };
         let [at, row] = [index(&self.across)?, index(&self.down)?];

@@ -56,8 +56,7 @@ struct OrderPoint<'a> {
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
     let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
-    let mut ran: Vec<OrderPoint<'_>> =
-        cells.flat_map(|cell| of_cell(names, several, cell)).collect();
+    let mut ran: Vec<_> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
     ran.sort_by_key(|one| one.order);
     if ran.len() < 3 {
         return None;

@@ -79,8 +79,7 @@ struct SecondPoint {
 
 impl<'a> SeriesRun<'a> {
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
-        let is_shown =
-            |trial: &&TrialEvidence| trial.status != Status::Warmup && !trial.series.is_empty();
+        let is_shown = |it: &&TrialEvidence| it.status != Status::Warmup && !it.series.is_empty();
         let mut trials: Vec<_> = evidence.of_arm(workload, arm).filter(is_shown).collect();
         let left_out = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);

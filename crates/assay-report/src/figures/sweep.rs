@@ -88,8 +88,7 @@ impl SweepLevels {
         let is_amount = |text: &str| text.parse::<f64>().is_err() && text.parse::<Bytes>().is_ok();
         let has_amounts = written.iter().any(|level| is_amount(level));
         let unit = if has_amounts { Unit::Bytes } else { Unit::Number };
-        let mut numbers: Vec<f64> =
-            written.iter().filter_map(|level| level_number(level)).collect();
+        let mut numbers: Vec<_> = written.iter().filter_map(|level| level_number(level)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
         let positive = || numbers.iter().copied().filter(|level| *level > 0.0);
@@ -148,8 +147,7 @@ impl Sweep<'_> {
         let named = pairs.map(|(metric, arm)| {
             (self.line_name(metric, arm, has_several), self.points(metric, arm))
         });
-        let mut named: Vec<(String, Vec<Point>)> =
-            named.filter(|(_, points)| points.len() > 1).collect();
+        let mut named: Vec<_> = named.filter(|(_, points)| points.len() > 1).collect();
         let dropped = named.len().saturating_sub(MOST_LINES);
         named.truncate(MOST_LINES);
         if named.is_empty() {
@@ -215,8 +213,7 @@ impl Sweep<'_> {
 
     /// The point, with a ring if it is the best of its line.
     fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
-        let best =
-            self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);
+        let best = self.trends(metric).find(|it| it.configuration == *arm && it.peak == level);
         match best {
             Some(trend) if point.look == Look::Solid => {
                 let [low, high] = trend.peak_range;
@@ -233,8 +230,7 @@ impl Sweep<'_> {
     }
 
     fn peak_notes(&self, metric: &str) -> Vec<String> {
-        let sentence =
-            |trend: &Trend| format!("{}.", trend.text.strip_suffix('.').unwrap_or(&trend.text));
+        let sentence = |it: &Trend| format!("{}.", it.text.strip_suffix('.').unwrap_or(&it.text));
         self.trends(metric).take(MOST_LINES).map(sentence).collect()
     }
 }

@@ -48,8 +48,7 @@ fn no_interval(cell: &Measurement) -> String {
 
 /// The statistic of a metric: the mean for metrics compared by difference, which may be 0.
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
-    let by_difference =
-        |cell: &Measurement| cell.metric == metric && cell.scale == Scale::Difference;
+    let by_difference = |it: &Measurement| it.metric == metric && it.scale == Scale::Difference;
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 

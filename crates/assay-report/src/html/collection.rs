@@ -152,8 +152,7 @@ fn full_page(
     if contents.refused_in_all > 0 {
         parts.push(("left-out", "Skipped", refused(contents)));
     }
-    let names: Vec<(String, &str)> =
-        parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
+    let names: Vec<_> = parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
     let body = html! {
         h1 { (TITLE) }
         p.answer { (summary(contents, devices)) }

@@ -206,8 +206,7 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
 /// The questions of the study: the answer, the measured and the published value.
 fn questions(findings: &Findings) -> Markup {
     // A gate, which is answered first, has no bound.
-    let bounds: Vec<_> =
-        findings.answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
+    let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();
     let unbounded = findings.answers.all.len().saturating_sub(bounds.len());
     let mark = |index: usize, answer: &Answer| match &findings.answers.gate {
         Some(gate) if index == 0 => gate.outcome.word(),

@@ -186,8 +186,7 @@ fn line(pen: &mut Pen, frame: &Frame<'_>, series: &Series, bands: bool) {
 /// The intervals of consecutive points as an area, and of a single point as a stroke: an area next to a point without
 /// an interval would be misleading.
 fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
-    let banded: Vec<(f64, [f64; 2])> =
-        run.iter().filter_map(|point| Some((point.at, point.interval?))).collect();
+    let banded: Vec<_> = run.iter().filter_map(|point| Some((point.at, point.interval?))).collect();
     if let ([_], [point]) = (banded.as_slice(), run) {
         let stroke = whisker(frame, frame.along.at(point.at), point, 0.0);
         pen.path("class=\"line\" fill=\"none\"", &stroke, "");

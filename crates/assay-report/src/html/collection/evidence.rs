@@ -164,8 +164,7 @@ fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();
     }
-    let shown: Vec<String> =
-        number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
+    let shown: Vec<_> = number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
     let more = match number.trials.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),

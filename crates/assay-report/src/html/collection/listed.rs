@@ -128,8 +128,7 @@ fn trusts(device: &DeviceRows<'_>) -> String {
 
 pub(super) fn spread(device: &DeviceRows<'_>) -> Markup {
     let spreads = device.spreads().into_iter().enumerate();
-    let spreads: Vec<(usize, Spread)> =
-        spreads.filter_map(|(index, spread)| Some((index, spread?))).collect();
+    let spreads: Vec<_> = spreads.filter_map(|(index, spread)| Some((index, spread?))).collect();
     let title = format!("spread of {}", name(device.rows[0]));
     let published = device.rows.iter().filter(|row| row.trust == PUBLISHED).count();
     html! {
