@@ -129,8 +129,7 @@ fn entry<'a>(
 ) -> AdviceEntry<'a> {
     let is_evidence = |id: &str| advice.evidence.iter().any(|known| known == id);
     let comparisons = findings.comparisons.iter().filter(|one| is_evidence(&one.id));
-    let comparisons: Vec<(&Comparison, PairTrust)> =
-        comparisons.map(|one| (one, PairTrust::new(findings, one))).collect();
+    let comparisons: Vec<_> = comparisons.map(|one| (one, PairTrust::new(findings, one))).collect();
     let effects = findings.effects.main.iter().filter(|one| is_evidence(&one.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {

@@ -134,13 +134,11 @@ fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> 
 
 /// Returns the first better comparison that the advice names.
 fn best_comparison<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
-    let advised =
-        findings.advice.iter().filter(|one| is_for(one)).flat_map(|advice| &advice.evidence);
+    let advised = findings.advice.iter().filter(|one| is_for(one)).flat_map(|it| &it.evidence);
     let by_id = |id: &String| findings.comparisons.iter().find(|comparison| comparison.id == *id);
     let is_better = |comparison: &&Comparison| comparison.verdict == Some(Verdict::Better);
     let mut candidates = advised.filter_map(by_id).filter(is_better);
-    let is_wanted =
-        |comparison: &&Comparison| workload.is_none_or(|name| comparison.workload == *name);
+    let is_wanted = |it: &&Comparison| workload.is_none_or(|name| it.workload == *name);
     candidates.find(is_wanted).ok_or_else(|| {
         let place = workload.map_or_else(String::new, |name| format!(" in {name}"));
         mistake!("nothing to confirm: {} recommends no configuration{place}", findings.study.id)

@@ -66,8 +66,7 @@ fn print(
         return Ok(());
     }
     let width = output::columns(system);
-    let mut lines: Vec<String> =
-        commands.iter().flat_map(|command| lines(command, width)).collect();
+    let mut lines: Vec<_> = commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
         let text =
             format!("{}: {}", pilot_key(&absent.name, &absent.configuration), absent.words());
@@ -92,8 +91,7 @@ pub(super) struct Explained {
 
 /// Returns the study and its plan: a stored result's as it ran, otherwise with every operation permitted.
 pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
-    let is_file =
-        system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
+    let is_file = system.status(Path::new(word)).is_ok_and(|it| it.kind != FileKind::Directory);
     if presets::find(word).is_none()
         && !is_file
         && let Ok(directory) = store::find(system, Some(word))

@@ -47,8 +47,7 @@ impl Inventory {
     }
 
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let graphics =
-            self.graphics.iter().map(|one| row("graphics", &one.slot, graphics_words(one)));
+        let graphics = self.graphics.iter().map(|it| row("graphics", &it.slot, graphics_words(it)));
         let none = self
             .graphics
             .is_empty()

@@ -200,8 +200,7 @@ fn only_with<'e>(
 
 /// The same failure, unless another kind has an entry of the name.
 fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
-    let mut others =
-        ListKind::value_variants().iter().skip_while(|kind| **kind != ListKind::Presets);
+    let mut others = ListKind::value_variants().iter().skip_while(|it| **it != ListKind::Presets);
     let has = |kind: ListKind| kind.entries(system).is_ok_and(|it| find(kind, &it, name).is_ok());
     let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
     let kind = format!("{kind:?}").to_lowercase();

@@ -74,8 +74,7 @@ fn describe(page: &mut String, title: &str, command: &clap::Command, same: Optio
     let _ = write!(page, "\n{title}\n\n{about}\n\n```text\n{usage}\n```\n");
     if let Some(same) = same {
         page.push_str("\nOptions as for [`assay run`](#assay-run)");
-        let missing =
-            same.get_arguments().filter(|arg| is_shown(arg) && row(command, arg).is_none());
+        let missing = same.get_arguments().filter(|it| is_shown(it) && row(command, it).is_none());
         let missing: Vec<String> = missing.map(|arg| format!("`{}`", spelled(arg))).collect();
         if !missing.is_empty() {
             let _ = write!(page, ", without {}", missing.join(", "));

@@ -304,8 +304,7 @@ pub(super) fn rules() -> Vec<RegistryEntry> {
 pub(super) fn drives(system: &dyn System) -> Vec<RegistryEntry> {
     let entry = |asked: inventory::DriveReport| {
         let drive = &asked.drive;
-        let shown =
-            |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
+        let shown = |it: &Presence<String>| it.value().cloned().unwrap_or_else(|| "-".to_owned());
         let link = drive.link.value().map(|link| link.name.clone());
         let mut facts = vec![
             ("Size", units::size(drive.size_bytes)),

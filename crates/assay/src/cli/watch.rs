@@ -67,8 +67,7 @@ pub struct WatchArguments {
 
 pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let every = interval("--interval", &arguments.interval)?;
-    let time =
-        arguments.duration.as_deref().map(|text| interval("--duration", text)).transpose()?;
+    let time = arguments.duration.as_deref().map(|it| interval("--duration", it)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
     let wish = to.map(|to| record_wish(system, to)).transpose()?;
     let disks = disks::named(system, &arguments.devices)?;

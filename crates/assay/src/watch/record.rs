@@ -137,8 +137,7 @@ pub fn write(
     requests: Option<Recorded>,
 ) -> Outcome<()> {
     let started = state.started();
-    let names: Vec<String> =
-        state.active().iter().map(|disk| state.disks[*disk].name.clone()).collect();
+    let names: Vec<_> = state.active().iter().map(|disk| state.disks[*disk].name.clone()).collect();
     // Idle disks count, too: whether there are several does not depend on their load.
     let counted = state.disks.iter().map(|disk| disk.name.clone()).collect();
     let site = Site { counted, ..site(system, &names)? };

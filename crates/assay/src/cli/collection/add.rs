@@ -50,8 +50,7 @@ pub(super) fn run(
 ) -> Outcome<()> {
     let extra = stated_facts(arguments)?;
     let found = arguments.sources.iter().map(|source| rows_of(system, source, &extra));
-    let rows: Vec<CollectionRow> =
-        found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
+    let rows: Vec<_> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
         output::text(file);

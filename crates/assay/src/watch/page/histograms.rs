@@ -186,8 +186,7 @@ fn number_lines(columns: &[HistogramColumn], width: usize) -> Vec<String> {
     let now = |column: &HistogramColumn| time(column.now_ns);
     let mean = |column: &HistogramColumn| time(column.latencies.mean_ns());
     let p99 = |column: &HistogramColumn| time(column.latencies.percentile_ns(0.99));
-    let longest =
-        |column: &HistogramColumn| time(column.latencies.highest_ns().map(|ns| ns as f64));
+    let longest = |it: &HistogramColumn| time(it.latencies.highest_ns().map(|ns| ns as f64));
     let line = |name: &str, words: &dyn Fn(&HistogramColumn) -> String| {
         let mut line = paint(DIM, &format!("{name:>LABEL$}"));
         for column in columns {

@@ -61,8 +61,7 @@ fn all_processors(page: &Page<'_>, wide: usize) -> String {
         let sum = group.iter().fold(CpuShares::default(), |sum, cpu| sum.plus(cpu));
         sum.divided_by(group.len() as f64).busy()
     };
-    let signs: String =
-        cpus.chunks(each).map(|group| level(mean(group), page.looks.blocks)).collect();
+    let signs: String = cpus.chunks(each).map(|it| level(mean(it), page.looks.blocks)).collect();
     let signs = page.tint(GREEN, &format!("[{signs}]"));
     head + &signs + &cut(&sums, wide.saturating_sub(HEAD + 2))
 }

@@ -104,8 +104,7 @@ impl Watcher {
         for (thread, late) in now {
             sums.entry(thread.0).or_default().add(moved_since(before.get(&thread), late));
         }
-        let mut moved: Vec<(u32, Moved)> =
-            sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
+        let mut moved: Vec<_> = sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
         moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
         moved.truncate(MOST_NAMED);
         let user = |(process, moved)| self.describe(system, process, moved);
