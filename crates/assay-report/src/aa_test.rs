@@ -6,7 +6,6 @@ use assay_analysis::inference::AaTest;
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
 
-/// Renders the table of workloads and what it means.
 pub fn render(test: &AaTest, width: usize) -> String {
     let width = width.clamp(20, 80);
     let mut rows: Vec<Vec<String>> = Vec::new();

@@ -13,7 +13,6 @@ struct Json<'a> {
     articles: &'a [&'a Article],
 }
 
-/// Articles as one JSON document, `assay-articles/1`.
 pub fn json(articles: &[&Article]) -> String {
     serde_json::to_string_pretty(&Json { format: FORMAT, articles }).unwrap_or_default()
 }

@@ -51,13 +51,11 @@ pub(super) fn columns() -> Vec<Shown> {
     columns
 }
 
-/// Columns with a value in at least one of these rows.
 pub(super) fn filled_columns(rows: &[&Flat]) -> Vec<Shown> {
     let has_text = |column: &Shown| rows.iter().any(|row| !(column.text)(row).is_empty());
     columns().into_iter().filter(has_text).collect()
 }
 
-/// The claims with their outcomes, if known.
 fn claims(row: &Flat) -> String {
     if row.reached.is_empty() { row.claimed.clone() } else { row.reached.clone() }
 }

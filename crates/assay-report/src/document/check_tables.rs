@@ -185,15 +185,10 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
 }
 
 impl<'a> ComparedTarget<'a> {
-    fn new(
-        findings: &'a Findings,
-        comparison: &'a Comparison,
-        arm: &'a Arm,
-        is_first: bool,
-    ) -> Self {
-        let cell = findings.cell(&comparison.workload, arm, &comparison.metric);
+    fn new(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
+        let cell = findings.cell(&found.workload, arm, &found.metric);
         let target = arm.get("target").map_or("", String::as_str);
-        Self { comparison, cell, target, is_first }
+        Self { comparison: found, cell, target, is_first }
     }
 
     fn result(&self) -> Option<String> {

@@ -19,7 +19,6 @@ const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
-/// The section; `None` without commands.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Imported times have no runs.
     let is_run = |cell: &&Measurement| longest(findings, cell).is_some();

@@ -136,27 +136,22 @@ fn is_of(cell: &Measurement, of: &Subject) -> bool {
 }
 
 /// A table with key columns before it, trust after it, and its conclusion.
-fn section(
-    exhibit: &Exhibit,
-    keys: Table,
-    content: Table,
-    trust: impl Fn(&Subject) -> Cell,
-) -> Section {
-    let subjects = subjects(&content);
-    let Table { title, notes, .. } = content;
+fn section(shown: &Exhibit, keys: Table, data: Table, trust: impl Fn(&Subject) -> Cell) -> Section {
+    let subjects = subjects(&data);
+    let Table { title, notes, .. } = data;
     let mut table = Table { title, notes, ..keys };
-    table.columns.extend(content.columns);
-    for (row, numbers) in table.rows.iter_mut().zip(content.rows) {
+    table.columns.extend(data.columns);
+    for (row, numbers) in table.rows.iter_mut().zip(data.rows) {
         row.cells.extend(numbers.cells);
     }
     table.add(Column::verdict("trust"), &subjects, trust);
-    let best = exhibit.best.as_ref().and_then(|best| {
+    let best = shown.best.as_ref().and_then(|best| {
         let index = subjects.iter().position(|of| *of == best.of)?;
         let mut lines = vec![format!("{} {}", table.name_of(&table.rows[index]), best.text)];
         lines.extend(best.lines.iter().cloned());
         Some(Block::List(lines))
     });
-    let mut section = Section::from(table).with_role(role(exhibit.beside));
+    let mut section = Section::from(table).with_role(role(shown.beside));
     section.blocks.extend(best);
     section
 }

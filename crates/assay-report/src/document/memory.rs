@@ -18,7 +18,6 @@ const LEGEND: &[&str] = &[
      deviation of the measured value from the prediction.",
 ];
 
-/// The section; `None` without a workload that accesses memory.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let mut cells = cells_of(findings, REACHED.name);
     // One workload after the other, in the order of the page; the sort is stable.

@@ -7,7 +7,6 @@ use assay_study::findings::shown::{MICRO_RATE, Rating};
 
 pub(super) const COST: &str = "micro_operation_ns";
 
-/// The section; `None` without a micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let cells = cells_of(findings, MICRO_RATE);
     let mut table = Table::new("micro-benchmarks");

@@ -6,7 +6,6 @@ use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
-/// How to read the times of scheduled work.
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";
 

@@ -97,7 +97,6 @@ fn percents(row: &PlaceRow) -> Option<[String; 3]> {
     Some(show::percents(percent, row.percent_interval()))
 }
 
-/// The missing platforms, each reason once.
 fn absent(rows: &[&PlaceRow]) -> Vec<Row> {
     let mut reasons: Vec<(&String, Vec<&str>)> = Vec::new();
     for row in rows {

@@ -11,7 +11,6 @@ use assay_study::results::surroundings::facts::Member;
 /// Up to this number of rows, the default page lists the devices.
 const MOST_ROWS: usize = 24;
 
-/// All sections with content.
 pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
     let is_full = detail != Detail::Usual;
     let mut sections: Vec<Section> = members(findings, is_full).into_iter().collect();

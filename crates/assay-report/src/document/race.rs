@@ -10,12 +10,10 @@ use assay_core::quantity::units::show;
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
-/// The figure of a race, next to this section.
 const FIGURE: &str = "race";
 /// Limit on settings, except in full.
 const MOST: usize = 24;
 
-/// The section; `None` if the study is not a race.
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let runners = in_order(race);
@@ -103,7 +101,6 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     runners
 }
 
-/// How the race ended for a configuration, in words.
 pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let is_baseline = runner.configuration == race.baseline;

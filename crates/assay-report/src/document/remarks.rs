@@ -222,17 +222,11 @@ fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
 }
 
 /// Adds a text, or a row to an existing text.
-pub(super) fn add(
-    remarks: &mut Vec<Remark>,
-    rule: &str,
-    trust: Option<Trust>,
-    text: &str,
-    row: &str,
-) {
-    match remarks.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
+pub(super) fn add(to: &mut Vec<Remark>, rule: &str, trust: Option<Trust>, text: &str, row: &str) {
+    match to.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
         Some(remark) if remark.rows.iter().any(|known| known == row) => {}
         Some(remark) => remark.rows.push(row.to_owned()),
-        None => remarks.push(Remark {
+        None => to.push(Remark {
             rule: rule.to_owned(),
             trust,
             text: text.to_owned(),

@@ -50,7 +50,6 @@ fn factors(findings: &Findings) -> Vec<Factor> {
     factors
 }
 
-/// File name of all comparisons in the data of a page.
 pub const COMPARISONS: &str = "comparisons.csv";
 
 pub(super) struct StudyPage<'a> {
@@ -155,7 +154,6 @@ fn advice_texts(advice: &[Advice]) -> Vec<String> {
     texts
 }
 
-/// The text after the advice itself: its caveats.
 fn caveats(advice: &Advice) -> &str {
     advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
 }
@@ -291,7 +289,6 @@ pub(super) fn warning(findings: &Findings) -> Option<String> {
     no_verdict(findings).map(|text| as_sentence(&text))
 }
 
-/// Remarks of rules, comparisons, the A/A control and checks.
 fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {

@@ -16,9 +16,7 @@ use assay_study::findings::{
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
 
-/// Tail latency to print with the primary metric.
 const TAIL: &str = "latency_p99_ns";
-/// How to read the rows of a replayed load's classes.
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";
 
@@ -227,7 +225,6 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
     !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
-/// The columns of the factors, with the levels of each item.
 pub(super) fn add_factors<'a, T>(
     table: &mut Table,
     page: &StudyPage<'_>,

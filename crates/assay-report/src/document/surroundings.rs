@@ -8,7 +8,6 @@ use assay_study::findings::Findings;
 use assay_study::findings::shown::table_of_rows;
 use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
-/// All sections with content.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let surroundings = &findings.environment.activity;
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
@@ -99,7 +98,6 @@ fn observed(findings: &Findings) -> Option<Section> {
     Section::explained("observed", how, table)
 }
 
-/// A field with its description and unit.
 fn described(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
     let place = row.field.as_deref().unwrap_or(NONE);

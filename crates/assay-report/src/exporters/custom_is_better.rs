@@ -43,7 +43,6 @@ struct ExportEntry {
     extra: String,
 }
 
-/// Spelling of units; the others are unchanged.
 const SPELLED: [(&str, &str); 4] = [("j", "J"), ("w", "W"), ("gib", "GiB"), ("mib", "MiB")];
 /// Suffixes of metric names that are units.
 pub(super) const UNITS: [&str; 10] =

@@ -98,7 +98,6 @@ fn labels(findings: &Findings, cell: &Measurement) -> String {
     labels.join(",")
 }
 
-/// The unit suffix of a metric name.
 fn unit(metric: &str) -> Option<&str> {
     match metric.split_once("_per_") {
         _ if metric.ends_with("_trials") => None,

@@ -95,7 +95,6 @@ fn status(trial: &TrialValue, counted: bool) -> &'static str {
     }
 }
 
-/// The kind of mean that [`Measurement::value`] is.
 fn mean_kind(cell: &Measurement) -> &'static str {
     match (cell.mean, cell.geometric_mean, cell.median) {
         (Some(_), _, _) => "arithmetic",

@@ -159,7 +159,6 @@ fn level_name(arm: &Arm, factor: &str) -> String {
     short(&arm.get(factor).map(|level| level_words(factor, level)).unwrap_or_default())
 }
 
-/// The color of a ratio to the baseline, above 1 if better.
 fn colour(times: Option<f64>) -> Colour {
     let Some(times) = times.filter(|times| *times > 0.0) else { return Colour::Same };
     let distance = times.max(1.0 / times);

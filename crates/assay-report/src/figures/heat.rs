@@ -28,7 +28,6 @@ pub static HEAT: Drawing = Drawing {
     draw,
 };
 
-/// Fewest columns for a useful figure.
 const FEWEST_COLUMNS: usize = 8;
 /// Columns of a figure; the next number if these need too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];

@@ -21,7 +21,6 @@ pub static RUNS: Drawing = Drawing {
     draw,
 };
 
-/// Metric of the dots and of their mean.
 const TIME: &str = "duration_s";
 const MOST_ARMS: usize = 24;
 /// Limit on dots per figure: with more runs, draw a sample.

@@ -32,7 +32,6 @@ const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
 /// Longest evaluated part of a trial in seconds: a day.
 const LONGEST_TRIAL: usize = 86_400;
-/// Fewest whole seconds of a trial for a figure.
 const FEWEST_SECONDS: usize = 3;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {

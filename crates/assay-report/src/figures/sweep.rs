@@ -211,7 +211,6 @@ impl Sweep<'_> {
         })
     }
 
-    /// The point, with a ring if it is the best of its line.
     fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
         let best = self.trends(metric).find(|it| it.configuration == *arm && it.peak == level);
         match best {

@@ -82,7 +82,6 @@ fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRo
     (first..last).map(|second| rows.get(&second).copied()).collect()
 }
 
-/// The drawn value of a second; `None` if it has none.
 fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     let value = match unit {
         Unit::BitsPerS => 8.0 * row.bytes as f64,

@@ -69,7 +69,6 @@ fn remark(remark: &Remark) -> Markup {
     }
 }
 
-/// A sortable table; a long one is folded.
 pub(super) fn table(table: &Table, name: &str) -> Markup {
     if table.rows.len() <= LONG {
         return open_table(table, name);

@@ -203,7 +203,6 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     }
 }
 
-/// The questions of the study: the answer, the measured and the published value.
 fn questions(findings: &Findings) -> Markup {
     // A gate, which is answered first, has no bound.
     let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();

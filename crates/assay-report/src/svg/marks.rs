@@ -27,7 +27,6 @@ pub(super) fn filled(shape: usize) -> &'static str {
     ["", " fill-opacity=\"0.45\"", " fill-opacity=\"0.75\"", " fill-opacity=\"0.2\""][shape % 4]
 }
 
-/// A line without fill, in the pattern of a series.
 pub(super) fn lined(shape: usize) -> String {
     match DASHES[shape % DASHES.len()] {
         "" => "class=\"line\" fill=\"none\"".to_owned(),

@@ -42,7 +42,6 @@ fn tone(trust: &str) -> &'static str {
     }
 }
 
-/// The rows, each with a link to its evidence if available.
 pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Markup {
     let columns = filled_columns(rows);
     let heads = html! { @for column in &columns { (head(column.title, column.is_number)) } };
