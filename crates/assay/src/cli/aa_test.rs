@@ -76,7 +76,6 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     })
 }
 
-/// Replaces the configurations of the study by copies of its baseline.
 fn with_copies(study: Study, arguments: &AaTestArguments) -> Study {
     let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };

@@ -226,7 +226,6 @@ impl CommandArguments {
         self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
     }
 
-    /// Returns how to read metrics from the output of commands.
     fn parse_specs(&self) -> Outcome<Vec<ParseSpec>> {
         let reading = |text: &String| -> Outcome<ParseSpec> {
             text.parse().map_err(|error| mistake!("--parse: {error}"))

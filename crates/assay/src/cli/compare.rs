@@ -255,11 +255,7 @@ fn compare_sides(
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = read_share("--margin", arguments.margin.as_deref())?;
-        return store::compared_sides(
-            earlier,
-            later,
-            given.or(asked.map(|gate| gate.max_regression)),
-        );
+        return store::compared_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(mistake!(
@@ -285,16 +281,13 @@ fn read_share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
 }
 
 /// Returns the results of both sides: those of `--against`, or the first one, and the others.
-fn sides(
-    system: &dyn System,
-    arguments: &CompareArguments,
-) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
+fn sides(system: &dyn System, given: &CompareArguments) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
     let read_one = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
     let read = |words: &[String]| words.iter().map(read_one).collect::<Outcome<Vec<Findings>>>();
-    if !arguments.against.is_empty() {
-        return Ok((read(&arguments.against)?, read(&arguments.results)?));
+    if !given.against.is_empty() {
+        return Ok((read(&given.against)?, read(&given.results)?));
     }
-    match arguments.results.as_slice() {
+    match given.results.as_slice() {
         [_] => Err(mistake!("compare needs two results; add a second ID or --against BASE")),
         [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
         [] => Err(mistake!("no results given; add two IDs")),

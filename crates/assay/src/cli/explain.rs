@@ -104,7 +104,6 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
     Ok(planned(system, study, &targets, names))
 }
 
-/// Returns the study and its plan, with every operation permitted.
 pub(super) fn planned(
     system: &dyn System,
     study: Study,
@@ -155,7 +154,6 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
         .unwrap_or_else(|| vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)])
 }
 
-/// Returns a survey in which every operation is permitted.
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let is_named = matches!(study.target, Some(Target::File(_) | Target::Device(_)))

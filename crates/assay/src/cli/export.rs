@@ -73,7 +73,6 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     write(system, exporter, &findings, to)
 }
 
-/// Writes the recorded requests of a result as a stream.
 fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;

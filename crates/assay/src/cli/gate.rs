@@ -76,7 +76,6 @@ impl Junit {
         Ok(())
     }
 
-    /// Writes the gate of findings if requested.
     pub fn write(&self, system: &dyn System, findings: &Findings) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         export::write(system, &JUNIT, findings, Some(path))
@@ -177,7 +176,6 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     ))
 }
 
-/// Advice after an inconclusive gate.
 const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
                       variable (gate.allow_inconclusive passes inconclusive rows)";
 

@@ -105,7 +105,7 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     if let Some(parcels) = parcels(system, arguments)? {
         return bring(system, arguments, &parcels);
     }
-    if let Some(texts) = requests::among(system, arguments)? {
+    if let Some(texts) = requests::find(system, arguments)? {
         return requests::import_files(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
@@ -288,7 +288,6 @@ fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
     Ok(files)
 }
 
-/// Name of the run number in a pattern.
 const RUN: &str = "run";
 
 fn file_name(path: &str) -> String {

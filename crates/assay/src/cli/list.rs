@@ -108,9 +108,7 @@ impl ListKind {
             Self::Metrics => registries::metrics(),
             Self::Probes => registries::probes(system),
             Self::Rules => registries::rules(),
-            Self::Importers => {
-                described(IMPORTERS.iter().map(|own| own.about), "assay import FILE")
-            }
+            Self::Importers => described(IMPORTERS.iter().map(|it| it.about), "assay import FILE"),
             Self::Exporters => described(formats, "assay export ID --format NAME"),
             Self::Figures => described(FIGURES.iter().map(|own| own.about()), "assay report ID"),
             Self::Glossary => described(WORDS.iter().map(|word| word.about), "assay show"),
@@ -161,11 +159,7 @@ pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
     Ok(())
 }
 
-fn find<'e>(
-    kind: ListKind,
-    entries: &'e [RegistryEntry],
-    name: &str,
-) -> Outcome<&'e RegistryEntry> {
+fn find<'e>(kind: ListKind, known: &'e [RegistryEntry], name: &str) -> Outcome<&'e RegistryEntry> {
     let is_named = |entry: &&RegistryEntry| match kind {
         ListKind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
         ListKind::Glossary => {
@@ -175,9 +169,9 @@ fn find<'e>(
         ListKind::Metrics => entry.name == metrics::full(name),
         _ => entry.name.eq_ignore_ascii_case(name),
     };
-    entries.iter().find(is_named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {
+    known.iter().find(is_named).or_else(|| only_with(kind, known, name)).ok_or_else(|| {
         let kind = format!("{kind:?}").to_lowercase();
-        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let names: Vec<&str> = known.iter().map(|entry| entry.name.as_str()).collect();
         let advice = meant::first_answer(name).filter(|_| kind == "presets");
         let advice = advice.or_else(|| words::did_you_mean(name, &names));
         let advice = advice.unwrap_or_else(|| format!("assay list {kind} lists all"));

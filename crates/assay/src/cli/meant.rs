@@ -152,17 +152,13 @@ fn instead_of_lines(words: &[OsString]) -> Option<String> {
 }
 
 /// Suggests a replacement for an unknown word; an option only if the command has it.
-pub(super) fn instead(
-    wrong: &str,
-    words: &[OsString],
-    definition: &clap::Command,
-) -> Option<String> {
-    let (command, path) = named(words, definition);
+pub(super) fn instead(wrong: &str, words: &[OsString], root: &clap::Command) -> Option<String> {
+    let (command, path) = named(words, root);
     let is_first = path == "assay";
     let ours = if let Some(ours) = instead_of_lines(words).filter(|_| is_first) {
         ours
     } else if wrong.starts_with('-') {
-        instead_of_option(wrong, command, &path, words, definition)?
+        instead_of_option(wrong, command, &path, words, root)?
     } else if let Some(ours) = instead_of_command(wrong).filter(|_| is_first) {
         ours
     } else {

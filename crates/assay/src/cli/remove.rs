@@ -40,21 +40,19 @@ pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
 /// Removes the cached builds of revisions that no process uses.
 fn remove_builds(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let mut remaining = Vec::new();
+    let mut left = Vec::new();
     let complete = revisions::kept(system, &home);
     for tree in complete.into_iter().chain(revisions::unfinished(system, &home)) {
         let path = tree.path.display();
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),
-            Removal::InUse => remaining.push(format!("{path} is in use")),
-            Removal::Failed(why) => remaining.push(format!("cannot remove {path}: {why}")),
+            Removal::InUse => left.push(format!("{path} is in use")),
+            Removal::Failed(why) => left.push(format!("cannot remove {path}: {why}")),
         }
     }
-    match remaining.first() {
+    match left.first() {
         None => Ok(()),
-        Some(first) if remaining.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => {
-            Err(refused!("{first}; {} more results were not removed", remaining.len() - 1))
-        }
+        Some(first) if left.len() == 1 => Err(Failure::refused(first.clone())),
+        Some(first) => Err(refused!("{first}; {} more results were not removed", left.len() - 1)),
     }
 }

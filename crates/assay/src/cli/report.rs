@@ -116,11 +116,8 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
             let is_large = html::is_large(&evidence.findings);
             // The page does not contain the values of every trial if there are many.
             let trials = is_large.then(|| store::every_trial(system, &evidence)).transpose()?;
-            Ok((
-                bundle::listed(system, &directory)?,
-                html::page(&evidence, PagePlace::Site),
-                trials,
-            ))
+            let listed = bundle::listed(system, &directory)?;
+            Ok((listed, html::page(&evidence, PagePlace::Site), trials))
         };
         let listed = match read() {
             Ok((listed, page, trials)) => {

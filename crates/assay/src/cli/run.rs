@@ -151,12 +151,8 @@ fn conduct(
 }
 
 /// Runs a race and then fresh trials of its winner, which give the result.
-fn race_and_confirm(
-    system: &dyn System,
-    request: Request<'_>,
-    arguments: RunArguments,
-) -> Outcome<()> {
-    let RunArguments { how, against, .. } = arguments;
+fn race_and_confirm(system: &dyn System, request: Request<'_>, given: RunArguments) -> Outcome<()> {
+    let RunArguments { how, against, .. } = given;
     let blind = against.blind();
     let consented = request.consented.clone();
     let stop = running::stop_on_signals(&running::RESTORES)?;

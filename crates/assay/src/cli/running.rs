@@ -312,7 +312,7 @@ fn not_stored(finished: &Finished) -> Option<Failure> {
         ),
         _ => format!(
             "{began}Assay stored only the first {kept} of {trials} trials, as {id}: {why}{}",
-            continuation(finished, "; free disk space, then run the remaining trials with")
+            resumption(finished, "; free disk space, then run the remaining trials with")
         ),
     }))
 }
@@ -365,7 +365,7 @@ fn missing_device(finished: &Finished) -> Option<Failure> {
     Some(Failure::refused(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "{why}, and the study ended; {trials} finished trials are stored: assay show {id}{}",
-            continuation(finished, ", or reconnect the device and continue with")
+            resumption(finished, ", or reconnect the device and continue with")
         ),
         _ => format!("{why}, and the study ended; nothing is stored"),
     }))
@@ -377,20 +377,17 @@ fn interrupted(finished: &Finished) -> Failure {
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "interrupted; {trials} finished trials are stored: assay show {id}{}",
-            continuation(finished, ", or continue with")
+            resumption(finished, ", or continue with")
         ),
         Some(_) => {
-            format!(
-                "interrupted before the first trial{}",
-                continuation(finished, "; continue with")
-            )
+            format!("interrupted before the first trial{}", resumption(finished, "; continue with"))
         }
         None => "interrupted; nothing is left behind".to_owned(),
     })
 }
 
 /// Returns how to continue; empty if all trials are stored, or if other hosts, now gone, ran them.
-fn continuation(finished: &Finished, by: &str) -> String {
+fn resumption(finished: &Finished, by: &str) -> String {
     let Finished { plan, trials, unkept, id, resume_options, .. } = finished;
     let kept = unkept.as_ref().map_or(trials.len(), |unkept| unkept.trials).min(trials.len());
     if finished.environment.fleet.is_some() || has_all_trials(plan, &trials[..kept]) {

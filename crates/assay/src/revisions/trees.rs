@@ -21,7 +21,6 @@ const TREES: &str = "trees";
 /// Maximum number of stored trees and of their bytes; the oldest are removed first.
 const MOST_TREES: usize = 8;
 const MOST_BYTES: u64 = 2 << 30;
-/// Digits of a tree's name.
 const DIGITS: usize = 32;
 /// Marks a complete tree. It is in git's directory, and therefore no file of the commit.
 const MARK: &str = ".git/assay-tree.json";

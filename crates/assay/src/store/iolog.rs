@@ -11,7 +11,6 @@ use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, TraceReader};
 
-/// Description of this export format.
 pub const ENTRY: About = About {
     name: "fio-iolog",
     summary: "recorded requests as a fio log for replay (read_iolog, version 3)",

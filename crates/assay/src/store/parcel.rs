@@ -29,7 +29,6 @@ use assay_study::results::imported::SCREEN;
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
 
-/// Description of this export format.
 pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
     name: "bundle",
     summary: "complete result with histograms, as a file (.assay) for assay import",
@@ -378,7 +377,6 @@ impl<R: Read> Read for LimitedReader<R> {
     }
 }
 
-/// Returns the default file name of a result.
 pub fn usual_name(directory: &Path) -> PathBuf {
     let id = directory.file_name().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{id}.assay"))

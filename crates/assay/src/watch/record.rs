@@ -81,7 +81,6 @@ impl Rows {
         }
     }
 
-    /// Clears the rows for a restart.
     pub fn clear(&mut self) {
         self.rows.clear();
     }

@@ -102,12 +102,10 @@ impl State {
         self.past.iter().filter_map(|moment| moment.processors.get(processor).copied()).collect()
     }
 
-    /// Returns the length of the history in seconds.
     pub fn past_seconds(&self) -> f64 {
         self.past.iter().map(|moment| moment.seconds).sum()
     }
 
-    /// Returns the start time, RFC 3339.
     pub fn started(&self) -> &str {
         self.first.at()
     }

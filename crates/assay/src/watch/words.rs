@@ -99,7 +99,6 @@ fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
     traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
 }
 
-/// Returns the maximum latency of a class if it is traced.
 fn max(disk: &DiskSpan, class: &str) -> String {
     let traced = disk.classes.value().and_then(|spans| spans.get(class)?.queued.highest_ns());
     traced.map_or_else(|| "-".to_owned(), |ns| show::duration(ns as f64))

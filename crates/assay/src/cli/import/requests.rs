@@ -34,10 +34,7 @@ pub(super) struct Text {
 ///
 /// # Errors
 /// Fails if only some of them do, or if an option applies only to numbers.
-pub(super) fn among(
-    system: &dyn System,
-    arguments: &ImportArguments,
-) -> Outcome<Option<Vec<Text>>> {
+pub(super) fn find(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<Vec<Text>>> {
     let (mut texts, mut other) = (Vec::new(), None);
     for (file, _) in &arguments.named.files {
         match begin_of(system, file) {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use assay_machine::system::System;
-
 use crate::store::progress::StudyProgress;
 use crate::watch::page::{Page, PageView};
 use crate::watch::record::Rows;
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, words};
+use assay_core::failure::Outcome;
+use assay_machine::system::System;
 use assay_runner::real::signals;
 
 /// Maximum time between two checks of the flags.
@@ -241,7 +241,7 @@ pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen)
     loop {
         let planned = || is_planned(view.strip);
         let before = planned();
-        let Ok(disks) = targets(system, view.targets) else { break };
+        let Ok(disks) = disks_of(system, view.targets) else { break };
         let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
         // Devices that the study creates exist once it is planned.
@@ -284,10 +284,7 @@ fn is_over(view: &StudyView<'_>) -> bool {
 }
 
 /// Returns the disks of the targets; all disks if a target does not exist yet.
-fn targets(
-    system: &dyn System,
-    targets: &[String],
-) -> assay_core::failure::Outcome<Vec<disks::Disk>> {
+fn disks_of(system: &dyn System, targets: &[String]) -> Outcome<Vec<disks::Disk>> {
     let mut found: Vec<disks::Disk> = Vec::new();
     for target in targets {
         match disks::choose(system, Some(target)) {

@@ -5,7 +5,6 @@ use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{depth, percent, rate};
 use assay_core::quantity::units::show;
 
-/// Minimum utilization of a busy device.
 const BUSY: f64 = 0.9;
 
 /// Returns the lines: a heading and a line per device, the selected one marked; the heading counts devices that do not

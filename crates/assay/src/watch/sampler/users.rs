@@ -12,9 +12,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::devices;
 use assay_machine::system::{DeviceNumber, System, sysfs};
 
-/// Maximum number of named programs.
 const MOST_NAMED: usize = 16;
-/// Maximum number of checked open files per program.
 const OPEN_FILES: usize = 64;
 
 /// A program that did I/O.
@@ -41,7 +39,6 @@ pub struct Users {
 }
 
 impl User {
-    /// Returns bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.read_bytes.saturating_add(self.written_bytes)
     }
