@@ -127,8 +127,6 @@ fn published_numbers(table: &ArticleTable) -> Section {
     }
     let numbers =
         Table { columns, rows: table.rows.iter().map(Row::new).collect(), ..Table::default() };
-    Section::titled(
-        "published numbers",
-        vec![Block::Text(vec![table.remark.clone()]), Block::Table(numbers)],
-    )
+    let blocks = vec![Block::Text(vec![table.remark.clone()]), Block::Table(numbers)];
+    Section::titled("published numbers", blocks)
 }

@@ -114,8 +114,7 @@ impl Evidence {
 
     /// The trials behind the mean of a cell.
     pub fn counting(&self, cell: &Measurement) -> impl Iterator<Item = &TrialEvidence> {
-        let replicates: BTreeSet<u32> =
-            cell.counting().into_iter().map(|trial| trial.replicate).collect();
+        let replicates: BTreeSet<_> = cell.counting().into_iter().map(|it| it.replicate).collect();
         let trials = self.of_arm(&cell.workload, &cell.configuration);
         trials.filter(move |trial| trial.status.counts() && replicates.contains(&trial.replicate))
     }

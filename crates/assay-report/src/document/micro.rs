@@ -11,8 +11,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let cells = cells_of(findings, MICRO_RATE);
     let mut table = Table::new("micro-benchmarks");
     table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
-    table
-        .add(Column::right("operations/s"), &cells, |cell| text_in_row(findings, cell, MICRO_RATE));
+    table.add(Column::right("operations/s"), &cells, |it| text_in_row(findings, it, MICRO_RATE));
     table.add(Column::right("95% CI"), &cells, |cell| span(MICRO_RATE, cell.ci95));
     table.add(Column::right("each"), &cells, |cell| text_in_row(findings, cell, COST));
     table.add(Column::verdict("trust"), &cells, |cell| Rating::cell(Rating::from_cell(cell)));

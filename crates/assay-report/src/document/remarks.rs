@@ -45,13 +45,8 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
         if workload.queue_depth == workload.requested_queue_depth
             && let Some(note) = &workload.note
         {
-            add(
-                &mut remarks,
-                "note",
-                None,
-                note,
-                &name.text(findings, &workload.name, &workload.configuration),
-            );
+            let row = name.text(findings, &workload.name, &workload.configuration);
+            add(&mut remarks, "note", None, note, &row);
         }
     }
     let all = findings.workloads.len();

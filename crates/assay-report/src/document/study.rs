@@ -168,8 +168,7 @@ pub fn no_advice(findings: &Findings) -> String {
         return "the study has no verdicts".to_owned();
     }
     let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
-    let has =
-        |verdict: Verdict| primary().any(|found| found.verdict == Some(verdict) && !found.withheld);
+    let has = |verdict: Verdict| primary().any(|it| it.verdict == Some(verdict) && !it.withheld);
     if has(Verdict::Worse) && !has(Verdict::Better) {
         "no configuration is better than its baseline".to_owned()
     } else if has(Verdict::Better) {
@@ -265,8 +264,7 @@ impl StudyPage<'_> {
 
     /// Whether all comparisons are of classes of production work, whose arrivals were counted.
     fn is_live(&self) -> bool {
-        let workloads: Vec<&String> =
-            self.primary().filter_map(|found| found.class_of.as_ref()).collect();
+        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
         let has_arrivals = |workload: &&String| {
             let mut cells = self.findings.measurements.iter();
             cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
@@ -303,9 +301,8 @@ fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     remarks.extend(remarks::rules(findings, NameKind::Arm, page.detail));
     remarks.extend(study_more::notes(page));
     remarks.extend(remarks::warnings(findings, |_| false));
-    let is_elsewhere =
-        |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
-    let checks = findings.checks.iter().filter(|check| !is_elsewhere(&check.name));
+    let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
+    let checks = findings.checks.iter().filter(|check| !is_told(&check.name));
     remarks.extend(checks.map(|check| plain(&check.name, &check.text)));
     remarks
 }

@@ -266,13 +266,8 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
         match &entry.metric {
             None => add(&mut remarks, "not measured", None, reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
-                add(
-                    &mut remarks,
-                    "no number",
-                    None,
-                    &entry.reason,
-                    &format!("{} of {row}", noun(metric)),
-                );
+                let number = format!("{} of {row}", noun(metric));
+                add(&mut remarks, "no number", None, &entry.reason, &number);
             }
             Some(_) => {}
         }

@@ -35,7 +35,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     };
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
         let values =
-            names.map(|own| cell.value().filter(|_| own == result_name(&cell.configuration)));
+            names.map(|name| cell.value().filter(|_| name == result_name(&cell.configuration)));
         let texts = [None, None, Some(cell.n.to_string())];
         (-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts))
     }));

@@ -75,13 +75,8 @@ fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
     let verdicts = verdicts(findings, cell);
     let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
     let extra: Vec<String> = [trust(cell), trials].into_iter().chain(verdicts).collect();
-    ExportEntry {
-        name: name(cell),
-        unit: unit(&cell.metric),
-        value,
-        range,
-        extra: extra.join("\n"),
-    }
+    let extra = extra.join("\n");
+    ExportEntry { name: name(cell), unit: unit(&cell.metric), value, range, extra }
 }
 
 /// `read (queue_depth=8): iops`.

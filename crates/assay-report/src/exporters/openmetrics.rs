@@ -46,12 +46,8 @@ fn write(findings: &Findings) -> Option<String> {
             write_gauge(&mut text, &name, &help, &samples(&|cell| Some(cell.ci95?[end])));
         }
         let help = format!("Number of trials: {summary}");
-        write_gauge(
-            &mut text,
-            &format!("{metric}_trials"),
-            &help,
-            &samples(&|cell| Some(cell.n as f64)),
-        );
+        let trials = samples(&|cell| Some(cell.n as f64));
+        write_gauge(&mut text, &format!("{metric}_trials"), &help, &trials);
     }
     text.push_str("# EOF\n");
     Some(text)

@@ -1,6 +1,6 @@
 //! Results as bars with their intervals.
 
-use super::words::{Subject, mean_of, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, sweep};
 use crate::document::numbers;
 use crate::document::numbers::unit_of;
@@ -93,8 +93,7 @@ fn of_workload(findings: &Findings, names: &Names, workload: Subject<'_>) -> Opt
         grouped(findings, names, &cells, [first, second])
     } else {
         let bars = cells.iter().enumerate();
-        let bars =
-            bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
+        let bars = bars.filter_map(|(at, it)| bar(findings, at, &names.arm(&it.configuration), it));
         let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.configuration)));
         (along, vec![Series::new(0, "", Mark::Bars, bars.collect())])
     };
@@ -130,7 +129,7 @@ pub(super) fn levels(findings: &Findings, cells: &[&Measurement], factor: &str) 
 }
 
 fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option<Point> {
-    let point = of_cell(findings, at as f64, name, cell)?;
+    let point = point(findings, at as f64, name, cell)?;
     let label = Some(numbers::under_heading(&cell.metric, point.value));
     Some(Point { label, ..point })
 }

@@ -43,8 +43,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let [first, second] = names.varied() else { return Vec::new() };
     let figures = subjects(findings).into_iter().filter_map(|subject| {
         let cells = primary(findings, subject);
-        let mut sides =
-            [first, second].map(|factor| (factor, bars::levels(findings, &cells, factor)));
+        let mut sides = [first, second].map(|side| (side, bars::levels(findings, &cells, side)));
         sides.sort_by_key(|(_, levels)| levels.len());
         let [down, across] = sides;
         if across.1.len() > MOST_COLUMNS || cells.len() < FEWEST_CELLS || down.1.len() < 2 {

@@ -142,13 +142,8 @@ fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
         } else {
             trials.iter().map(|one| drawn(one, name, look)).collect()
         };
-        Series {
-            name: name.to_owned(),
-            colour: Colour::Series(colour),
-            shape,
-            mark: Mark::Points,
-            points,
-        }
+        let (name, colour) = (name.to_owned(), Colour::Series(colour));
+        Series { name, colour, shape, mark: Mark::Points, points }
     });
     made.filter(|series| !series.points.is_empty()).collect()
 }

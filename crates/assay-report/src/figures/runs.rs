@@ -1,7 +1,7 @@
 //! Every run of commands as a dot, with the mean of each command and its CI.
 
 use super::Drawing;
-use super::words::{of_cell, primary, subjects};
+use super::words::{point, primary, subjects};
 use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
@@ -65,7 +65,7 @@ fn figure(
         let name = label(cell);
         // Without times, the primary metric is not in seconds.
         let is_time = cell.metric == TIME;
-        let mean = is_time.then(|| of_cell(&evidence.findings, at as f64, &name, cell)).flatten();
+        let mean = is_time.then(|| point(&evidence.findings, at as f64, &name, cell)).flatten();
         let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
         dots.chain(mean.map(|mean| (true, mean)))
     });

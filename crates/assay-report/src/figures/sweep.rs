@@ -1,6 +1,6 @@
 //! A metric over a numeric factor.
 
-use super::words::{Subject, mean_of, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
@@ -195,7 +195,7 @@ impl Sweep<'_> {
             let cell = self.findings.cell(self.subject.name, configuration, metric)?;
             let level = level_number(configuration.get(self.factor)?)?;
             let (place, name) = (self.levels.place(level)?, self.names.arm(configuration));
-            let point = of_cell(self.findings, place, &name, cell)?;
+            let point = point(self.findings, place, &name, cell)?;
             Some(self.ringed_if_best(metric, arm, level, point))
         });
         let mut points: Vec<Point> = points.collect();

@@ -13,12 +13,7 @@ use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was
 /// measured.
-pub(super) fn of_cell(
-    findings: &Findings,
-    at: f64,
-    name: &str,
-    cell: &Measurement,
-) -> Option<Point> {
+pub(super) fn point(findings: &Findings, at: f64, name: &str, cell: &Measurement) -> Option<Point> {
     let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;

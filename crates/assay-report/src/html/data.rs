@@ -69,8 +69,7 @@ struct TrialKey<'a> {
 }
 
 pub fn every_trial(findings: &Findings) -> String {
-    let metrics: BTreeSet<&str> =
-        findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
+    let metrics: BTreeSet<_> = findings.measurements.iter().map(|it| it.metric.as_str()).collect();
     let mut rows: BTreeMap<TrialKey<'_>, (&TrialValue, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
