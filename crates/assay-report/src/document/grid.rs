@@ -17,9 +17,11 @@ pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool
 /// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
-    let comparisons: Vec<&Comparison> =
-        page.primary().filter(|comparison| comparison.workload == workload.name).collect();
-    let is_significant = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(comparison) if is_clear(comparison));
+    let comparisons: Vec<_> = page.primary().filter(|it| it.workload == workload.name).collect();
+    let is_significant = |line: &ComparedCell<'_>| match line.role {
+        ComparisonRole::Compared(comparison) => is_clear(comparison),
+        _ => false,
+    };
     if page.full() {
         blocks.push(Block::Table(table(page, workload, |_| true)));
         return blocks;

@@ -210,7 +210,10 @@ fn add_comparisons(
     workload: &WorkloadRows<'_>,
     lines: &[&ComparedCell<'_>],
 ) {
-    let is_difference = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if found.difference.is_some());
+    let is_difference = |line: &ComparedCell<'_>| match line.role {
+        ComparisonRole::Compared(comparison) => comparison.difference.is_some(),
+        _ => false,
+    };
     let title = if workload.arms.iter().any(is_difference) { "difference" } else { "ratio" };
     let cells: Vec<[Cell; 3]> = lines.iter().map(|line| comparison_cells(page, line)).collect();
     table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
