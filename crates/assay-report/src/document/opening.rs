@@ -91,9 +91,9 @@ fn first_judged(findings: &Findings) -> Option<Sentence> {
 
 /// That no arm is better, if more than two arms were judged.
 fn none_better(findings: &Findings) -> Option<Sentence> {
-    let primary = || findings.comparisons.iter().filter(|found| found.primary);
-    let count_of = |verdict| primary().filter(|found| found.verdict == Some(verdict)).count();
-    let judged = primary().filter(|found| found.verdict.is_some()).count();
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
+    let count_of = |verdict| primary().filter(|it| it.verdict == Some(verdict)).count();
+    let judged = primary().filter(|it| it.verdict.is_some()).count();
     let first = primary().next()?;
     if findings.study.kind != "study" || judged <= 2 || count_of(Verdict::Better) > 0 {
         return None;
@@ -122,13 +122,13 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
 
 /// For a check of several targets, the rows whose 95% CI excludes 1; `None` without an interval.
 fn differing_rows(findings: &Findings) -> Option<Sentence> {
-    let primary = || findings.comparisons.iter().filter(|found| found.primary);
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
     let is_apart = |it: &&Comparison| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
-    let count = primary().filter(|found| found.ci95.is_some()).count();
+    let count = primary().filter(|it| it.ci95.is_some()).count();
     if findings.study.kind != "check" || count == 0 {
         return None;
     }
-    let rows: Vec<&str> = primary().filter(is_apart).map(|found| found.workload.as_str()).collect();
+    let rows: Vec<&str> = primary().filter(is_apart).map(|it| it.workload.as_str()).collect();
     let about = primary().filter(is_apart).map(|it| MetricRef::new(&it.workload, &it.metric));
     let text = if rows.is_empty() {
         format!("No significant difference: the 95% CIs of all {count} ratios contain 1.")

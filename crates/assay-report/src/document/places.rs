@@ -166,7 +166,7 @@ fn verdict(findings: &Findings, row: &PlaceRow) -> Cell {
         return Cell::toned("invalid", Tone::Bad);
     }
     let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
-    found.map_or_else(|| "baseline".into(), |found: &Comparison| numbers::judged(found, false))
+    found.map_or_else(|| "baseline".into(), |it: &Comparison| numbers::judged(it, false))
 }
 
 fn legend(places: &Places) -> Vec<String> {
@@ -231,7 +231,7 @@ fn machines(places: &Places) -> Option<Section> {
 fn machine_text(place: &Placed) -> String {
     let mut parts: Vec<String> = Vec::new();
     // Unless the name contains it.
-    parts.extend(place.found.clone().filter(|found| *found != place.name));
+    parts.extend(place.found.clone().filter(|it| *it != place.name));
     parts.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
     let machine = EnvironmentFacts {
         virtualization: "none".to_owned(),
@@ -252,7 +252,7 @@ fn machine_text(place: &Placed) -> String {
 /// `2 results of 2026-11-22 and 2026-11-23`.
 fn result_days(place: &Placed) -> String {
     let mut days: Vec<&str> =
-        place.results.iter().map(|one| one.started.get(..10).unwrap_or_default()).collect();
+        place.results.iter().map(|it| it.started.get(..10).unwrap_or_default()).collect();
     days.sort_unstable();
     days.dedup();
     let count = match place.results.as_slice() {

@@ -51,22 +51,22 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let most = if page.full() { screen.levels.len() } else { MOST };
     let levels = &screen.levels[..screen.levels.len().min(most)];
     let mut table = Table::new("screen before the race");
-    table.add(Column::key("factor"), levels, |own| &own.factor);
-    table.add(Column::key("level"), levels, |own| &own.level);
-    table.add(Column::right("trials"), levels, |own| own.n.to_string());
-    table.add(Column::right("vs. best level"), levels, |own| {
-        let ratio = own.ratio_to_best?;
-        let Some(ends) = own.ends else { return Some("best".to_owned()) };
+    table.add(Column::key("factor"), levels, |it| &it.factor);
+    table.add(Column::key("level"), levels, |it| &it.level);
+    table.add(Column::right("trials"), levels, |it| it.n.to_string());
+    table.add(Column::right("vs. best level"), levels, |level| {
+        let ratio = level.ratio_to_best?;
+        let Some(ends) = level.ends else { return Some("best".to_owned()) };
         let [ratio, low, high] = show::ratios(ratio, ends);
         Some(format!("{ratio}, {low} to {high}"))
     });
-    table.add(Column::sentences("status"), levels, |own| match (own.eliminated, own.n) {
+    table.add(Column::sentences("status"), levels, |level| match (level.eliminated, level.n) {
         (false, _) => "kept",
         (true, 0) => "eliminated: no valid trial",
         (true, _) => "eliminated",
     });
-    for (row, own) in table.rows.iter_mut().zip(levels) {
-        row.name = level_words(&own.factor, &own.level);
+    for (row, level) in table.rows.iter_mut().zip(levels) {
+        row.name = level_words(&level.factor, &level.level);
     }
     table.notes.push(format!(
         "Main effects from a least-squares fit to log values ({} trials in {} approximately balanced passes): each \

@@ -109,8 +109,8 @@ fn pieces(text: &str) -> Vec<Piece> {
             Some(Piece::Words(words)) => words.ends_with(|last: char| last.is_alphanumeric()),
             _ => false,
         };
-        let is_number = |one: char| one.is_ascii_digit() || one == ',' || one == '.';
-        let digits = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
+        let is_number = |sign: char| sign.is_ascii_digit() || sign == ',' || sign == '.';
+        let digits = rest.find(|it| !is_number(it)).unwrap_or(rest.len());
         let digits = rest[..digits].trim_end_matches([',', '.']);
         let value = digits.replace(',', "").parse::<f64>().ok();
         if let Some(value) = value.filter(|_| letter.is_ascii_digit() && !is_in_word) {

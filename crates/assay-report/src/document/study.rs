@@ -20,7 +20,7 @@ const AREA: &str = "level";
 
 /// Whether findings compare arms; a check of several targets only prints their numbers side by side.
 pub(super) fn is_study(findings: &Findings) -> bool {
-    let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
+    let judged = findings.comparisons.iter().any(|it| it.margin.is_some());
     let varies = findings.study.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
     factors || is_across(findings) || findings.recorded().is_some()
@@ -89,7 +89,7 @@ impl StudyPage<'_> {
     }
 
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
-        self.findings.comparisons.iter().filter(|found| found.primary)
+        self.findings.comparisons.iter().filter(|it| it.primary)
     }
 }
 
@@ -134,7 +134,7 @@ fn tables(page: &StudyPage<'_>) -> Vec<Section> {
 fn advice(page: &StudyPage<'_>) -> Option<Section> {
     let mut texts = advice_texts(&page.findings.advice);
     if texts.is_empty()
-        && page.primary().any(|found| found.verdict.is_some())
+        && page.primary().any(|it| it.verdict.is_some())
         && !is_across(page.findings)
     {
         texts.push(format!("No advice: {}.", no_advice(page.findings)));
@@ -163,11 +163,11 @@ pub fn no_advice(findings: &Findings) -> String {
     if findings.race.is_some() {
         return "a race gives no verdicts".to_owned();
     }
-    let primary = || findings.comparisons.iter().filter(|found| found.primary);
-    if primary().all(|found| found.verdict.is_none()) {
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
+    if primary().all(|it| it.verdict.is_none()) {
         return "the study has no verdicts".to_owned();
     }
-    let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
+    let margin = primary().find_map(|it| it.margin).map(share).unwrap_or_default();
     let has = |verdict: Verdict| primary().any(|it| it.verdict == Some(verdict) && !it.withheld);
     if has(Verdict::Worse) && !has(Verdict::Better) {
         "no configuration is better than its baseline".to_owned()
@@ -220,7 +220,7 @@ fn fact_rows(page: &StudyPage<'_>) -> Facts {
 
 /// The margin, and the number of comparisons in the simultaneous intervals.
 fn margin(page: &StudyPage<'_>) -> Option<String> {
-    let margin = page.primary().find_map(|found| found.margin)?;
+    let margin = page.primary().find_map(|it| it.margin)?;
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
         Some((_, most)) if page.is_one_family() => {
@@ -246,10 +246,10 @@ impl StudyPage<'_> {
         }
         let mut counts = Vec::new();
         for workload in &self.workloads {
-            let compared = || self.primary().filter(|found| found.workload == workload.name);
-            let class_of = compared().find_map(|found| found.class_of.as_ref());
+            let compared = || self.primary().filter(|it| it.workload == workload.name);
+            let class_of = compared().find_map(|it| it.class_of.as_ref());
             counts.push(match class_of {
-                Some(_) => self.primary().filter(|one| one.class_of.as_ref() == class_of).count(),
+                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
                 None => compared().count(),
             });
         }
@@ -275,7 +275,7 @@ impl StudyPage<'_> {
     /// Whether all comparisons are within one result.
     pub fn within(&self) -> bool {
         let mut comparisons = self.findings.comparisons.iter();
-        comparisons.all(|found| matches!(found.kind, Kind::Paired | Kind::Unpaired))
+        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
     }
 }
 

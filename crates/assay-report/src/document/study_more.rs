@@ -142,11 +142,11 @@ fn rank_text(place: &RankRange) -> String {
 
 /// Comparisons of other metrics: a table in full, else their number.
 fn secondary(page: &StudyPage<'_>) -> Option<Section> {
-    let found: Vec<_> = page.findings.comparisons.iter().filter(|found| !found.primary).collect();
-    if found.is_empty() {
+    let comparisons: Vec<_> = page.findings.comparisons.iter().filter(|it| !it.primary).collect();
+    if comparisons.is_empty() {
         return None;
     }
-    let mut metrics: Vec<&str> = found.iter().map(|found| found.metric.as_str()).collect();
+    let mut metrics: Vec<&str> = comparisons.iter().map(|it| it.metric.as_str()).collect();
     metrics.sort_unstable();
     metrics.dedup();
     let counted =
@@ -154,7 +154,7 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
     if page.detail != Detail::Full {
         let text = format!(
             "{} of {} (unadjusted, no verdicts):",
-            counted(found.len(), "comparison"),
+            counted(comparisons.len(), "comparison"),
             counted(metrics.len(), "other metric"),
         );
         let lines = match page.detail {
@@ -163,17 +163,17 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
         };
         return Some(Section::new(Block::Text(lines)));
     }
-    let has_differences = found.iter().any(|found| found.difference.is_some());
-    let mut table = by_workload(page, &found, |found| &found.workload);
-    add_factors(&mut table, page, &found, |found| &found.configuration);
-    table.add(Column::key("metric"), &found, |found| noun(&found.metric));
+    let has_differences = comparisons.iter().any(|it| it.difference.is_some());
+    let mut table = by_workload(page, &comparisons, |it| &it.workload);
+    add_factors(&mut table, page, &comparisons, |it| &it.configuration);
+    table.add(Column::key("metric"), &comparisons, |it| noun(&it.metric));
     let title = if has_differences { "ratio or difference" } else { "ratio" };
-    table.add(Column::right(title), &found, |found| numbers::ratio(found));
-    table.add(Column::right("95% CI"), &found, |found| numbers::interval(found));
-    for (row, found) in table.rows.iter_mut().zip(&found) {
-        row.name = format!("{} {}", arm_name(&found.configuration), noun(&found.metric));
+    table.add(Column::right(title), &comparisons, |it| numbers::ratio(it));
+    table.add(Column::right("95% CI"), &comparisons, |it| numbers::interval(it));
+    for (row, it) in table.rows.iter_mut().zip(&comparisons) {
+        row.name = format!("{} {}", arm_name(&it.configuration), noun(&it.metric));
         if page.workloads.len() > 1 {
-            row.name = format!("{} {}", found.workload, row.name);
+            row.name = format!("{} {}", it.workload, row.name);
         }
     }
     let how = "The 95% CIs of these secondary metrics are individual; there are no verdicts.";
@@ -183,22 +183,22 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
 
 /// Remarks on comparisons, each text once with its arms.
 pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
-    let name = |found: &Comparison| match page.workloads.len() {
-        1 => page.findings.arm_words(&found.configuration),
-        _ => format!("{} {}", found.workload, page.findings.arm_words(&found.configuration)),
+    let name = |pair: &Comparison| match page.workloads.len() {
+        1 => page.findings.arm_words(&pair.configuration),
+        _ => format!("{} {}", pair.workload, page.findings.arm_words(&pair.configuration)),
     };
     let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why the order rules out a verdict.
     let has_reason = in_summary.iter().any(|it| it.ratio.is_some() || it.difference.is_some());
     let is_said = |note: Option<&Note>| has_reason && matches!(note, Some(Note::NoOrder { .. }));
-    let is_in_summary = |found: &Comparison| in_summary.iter().any(|one| one.id == found.id);
+    let is_in_summary = |pair: &Comparison| in_summary.iter().any(|it| it.id == pair.id);
     // The trust column has it for each number.
     let is_plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
     let mut remarks: Vec<Remark> = Vec::new();
-    for found in page.primary() {
-        for (note, words) in found.remarks().filter(|(it, _)| !is_said(*it) && !is_plain(*it)) {
-            add(&mut remarks, "note", None, &unnamed(page, note, words), &name(found));
+    for pair in page.primary() {
+        for (note, words) in pair.remarks().filter(|(it, _)| !is_said(*it) && !is_plain(*it)) {
+            add(&mut remarks, "note", None, &unnamed(page, note, words), &name(pair));
         }
     }
     if !page.full() {
@@ -206,8 +206,8 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     }
     let open: Vec<(u32, String)> = page
         .primary()
-        .filter(|found| found.verdict == Some(Verdict::Inconclusive) && !is_in_summary(found))
-        .filter_map(|found| Some((found.replicates_needed?, name(found))))
+        .filter(|it| it.verdict == Some(Verdict::Inconclusive) && !is_in_summary(it))
+        .filter_map(|it| Some((it.replicates_needed?, name(it))))
         .collect();
     let all = page.primary().count();
     for Remark { rows, .. } in &mut remarks {
@@ -244,7 +244,7 @@ fn named_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String
 fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
-    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
     let needed = Needed::from_counts(open.iter().map(|(count, _)| *count), margin)?;
     let text = format!("inconclusive; {}", needed.words());
     let differ = show::about(least) != show::about(most);

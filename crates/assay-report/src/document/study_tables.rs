@@ -90,7 +90,7 @@ pub(super) fn workloads(findings: &Findings) -> Vec<WorkloadRows<'_>> {
 }
 
 fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
-    let is_compared = |found: &&Comparison| found.primary && found.workload == name;
+    let is_compared = |it: &&Comparison| it.primary && it.workload == name;
     let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_compared).collect();
     let mut own = findings.measurements.iter().filter(|cell| cell.workload == name);
     // The compared metric, else the primary one, else the first.
@@ -105,10 +105,10 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a
         .collect();
     let mut lines: Vec<(usize, usize, ComparedCell<'_>)> = Vec::new();
     for cell in &cells {
-        let found = compared.iter().find(|found| found.configuration == cell.configuration);
-        let base = found.map_or(&cell.configuration, |found| &found.baseline);
-        let context = cells.iter().position(|one| one.configuration == *base).unwrap_or(usize::MAX);
-        let is_baseline = compared.iter().any(|found| found.baseline == cell.configuration);
+        let found = compared.iter().find(|it| it.configuration == cell.configuration);
+        let base = found.map_or(&cell.configuration, |it| &it.baseline);
+        let context = cells.iter().position(|it| it.configuration == *base).unwrap_or(usize::MAX);
+        let is_baseline = compared.iter().any(|it| it.baseline == cell.configuration);
         let (place, role) = match (cell.control, found, is_baseline) {
             (true, ..) => (1, ComparisonRole::Control),
             (_, Some(found), _) => (2, ComparisonRole::Compared(found)),
@@ -218,7 +218,7 @@ fn add_comparisons(
     let cells: Vec<[Cell; 3]> = lines.iter().map(|line| comparison_cells(page, line)).collect();
     table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
     table.add(Column::right("95% CI").detail(), &cells, |[_, interval, _]| interval.clone());
-    if page.primary().any(|found| found.verdict.is_some()) {
+    if page.primary().any(|it| it.verdict.is_some()) {
         table.add(Column::verdict("verdict"), &cells, |[.., verdict]| verdict.clone());
     }
 }
@@ -330,7 +330,7 @@ fn trials_text(cell: &Measurement, n: usize) -> String {
 
 pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
-    let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
+    let mut lines = page.workloads.iter().flat_map(|it| &it.arms);
     let has_lost = lines.any(|line| line.trials().contains('/'));
     let n = if has_lost { " (5/6: 5 of 6 replicates)" } else { "" };
     let mut texts =
@@ -339,9 +339,9 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
         texts.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
     }
     texts.extend(pace::has_responses(findings).then(|| pace::LEGEND.to_owned()));
-    let is_played = |found: &Comparison| played::find(&found.metric).is_some();
+    let is_played = |it: &Comparison| played::find(&it.metric).is_some();
     texts.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
-    let has_classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
+    let has_classes = page.primary().any(|it| it.class_of.is_some() && !is_played(it));
     let ramp = if findings.workloads.iter().any(|workload| workload.io.is_some()) {
         "; ramp included"
     } else {
@@ -375,15 +375,15 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
 fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
-        let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
+        let rerun = page.primary().any(|it| it.kind == Kind::RerunBaseline);
         let step = if rerun { " (each configuration first relative to its baseline)" } else { "" };
         return Some(format!(
             "Ratios are relative to the earlier result{step}; 95% CIs are simultaneous. Across days or machines, \
              verdicts are only suggestions, because the CIs do not cover other changes."
         ));
     }
-    let baselines: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
-    let several = baselines.iter().any(|one| *one != baselines[0]);
+    let baselines: Vec<&Arm> = page.primary().map(|it| &it.baseline).collect();
+    let several = baselines.iter().any(|it| *it != baselines[0]);
     let levels = if several { " at the same levels of the other factors" } else { "" };
     let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
     let has_verdict = |it: &Comparison| it.verdict.is_some() && it.ci95_simultaneous.is_some();
@@ -392,12 +392,12 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
         (true, 1) => "; verdicts are based on the CI",
         (true, _) => "; verdicts are based on the CIs",
     };
-    let statistics = if page.primary().any(|found| found.difference.is_some()) {
+    let statistics = if page.primary().any(|it| it.difference.is_some()) {
         "Ratios and differences"
     } else {
         "Ratios"
     };
-    let unpaired = page.primary().any(|found| found.kind == Kind::Unpaired);
+    let unpaired = page.primary().any(|it| it.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
     Some(format!("{statistics} are relative to the baseline{levels}, {how}{joint}{basis}."))
 }
@@ -405,15 +405,15 @@ fn ratios(page: &StudyPage<'_>) -> Option<String> {
 /// Explains words of the verdict column.
 fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
     let mut texts = Vec::new();
-    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
-    if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
+    let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
+    if page.primary().any(|it| it.verdict == Some(Verdict::Equivalent)) {
         texts.push(format!(
             "Equivalent: two one-sided tests place the ratio between {} and {} (90% CI).",
             assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
             assay_core::quantity::units::show::ratio(1.0 + margin),
         ));
     }
-    if page.primary().any(|found| numbers::undercut_margin(found).is_some()) {
+    if page.primary().any(|it| numbers::undercut_margin(it).is_some()) {
         texts.push(format!(
             "{}: the difference is significant, but smaller than the margin.",
             below(margin)

@@ -20,18 +20,18 @@ const OPEN: usize = 36;
 pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
     let first = page.primary().next()?;
-    let is_single = |found: &Comparison| found.n < 2 || class(&found.metric).is_some();
+    let is_single = |it: &Comparison| it.n < 2 || class(&it.metric).is_some();
     if findings.study.kind != "compare" || !page.primary().all(is_single) {
         return None;
     }
     let names = [result_name(&first.baseline), result_name(&first.configuration)];
-    let has_several = compared.iter().any(|one| result_name(&one.configuration) != names[1]);
+    let has_several = compared.iter().any(|it| result_name(&it.configuration) != names[1]);
     let is_short = names.iter().all(|name| name.chars().count() <= SHORT);
     let [earlier, later] = if is_short && !has_several { names } else { ["earlier", "later"] };
 
-    let mut rows: Vec<(f64, Row)> = compared.iter().map(|one| change(page, one)).collect();
+    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| change(page, it)).collect();
     let is_alone = |cell: &&Measurement| {
-        !compared.iter().any(|one| one.workload == cell.workload && one.metric == cell.metric)
+        !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
     };
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
         let values =
@@ -45,14 +45,14 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     table.columns.extend([earlier, later, "ratio", CI, "n"].map(Column::right));
     table.rows = rows.into_iter().map(|(_, row)| row).collect();
     // Only several later results need names, and single values have no interval.
-    let has_intervals = compared.iter().any(|one| one.ci95.is_some());
+    let has_intervals = compared.iter().any(|it| it.ci95.is_some());
     table.retain(|at, column| (at != 2 || has_several) && (column.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let smaller = table.rows.split_off(open.min(table.rows.len()));
     let columns = table.columns.clone();
     let title = "smaller changes".to_owned();
     let smaller = Table { title, columns, rows: smaller, ..Table::default() };
-    if let Some(windows) = findings.exhibits.iter().find(|one| one.topic == WINDOWS) {
+    if let Some(windows) = findings.exhibits.iter().find(|it| it.topic == WINDOWS) {
         table.notes.extend(windows.notes.iter().cloned());
         table.notes.push(LEGEND.to_owned());
     }
@@ -95,7 +95,7 @@ fn row(
     // The name of a class of requests already contains the subject of the statistic.
     let quantity = class(metric)
         .map_or_else(|| noun(metric).to_owned(), |(_, kind)| format!("{kind:?}").to_lowercase());
-    let values = values.map(|own| own.map(|own| under_heading(metric, own)));
+    let values = values.map(|own| own.map(|it| under_heading(metric, it)));
     let name = format!("{subject}, {quantity}, {result}");
     let cells = [subject, quantity, result].into_iter().map(Cell::from);
     Row { name, ..Row::new(cells.chain(values.into_iter().chain(texts).map(Cell::from))) }

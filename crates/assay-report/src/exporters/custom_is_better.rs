@@ -100,13 +100,13 @@ fn trust(cell: &Measurement) -> String {
 }
 
 fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
-    let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
+    let is_its = |it: &&Comparison| it.workload == cell.workload && it.metric == cell.metric;
     let comparisons = || findings.comparisons.iter().filter(is_its);
-    let is_baseline = comparisons().any(|one| one.baseline == cell.configuration);
+    let is_baseline = comparisons().any(|it| it.baseline == cell.configuration);
     let texts = comparisons().filter(|one| {
         one.configuration == cell.configuration && !one.withheld && !one.text.is_empty()
     });
-    let texts = texts.map(|one| one.text.clone());
+    let texts = texts.map(|it| it.text.clone());
     is_baseline.then(|| "baseline".to_owned()).into_iter().chain(texts).collect()
 }
 

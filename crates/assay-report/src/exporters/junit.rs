@@ -97,7 +97,7 @@ fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String
         let bound = if row.outcome == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
         properties.extend([("loss", brief(amount.loss)), (bound, brief(amount.bound95))]);
     }
-    let is_its = |one: &&Comparison| Some(&one.id) == row.comparison.as_ref();
+    let is_its = |it: &&Comparison| Some(&it.id) == row.comparison.as_ref();
     if let Some(one) = findings.comparisons.iter().find(is_its) {
         properties.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
         if let Some([low, high]) = one.ci95_simultaneous.or(one.ci95) {

@@ -123,7 +123,7 @@ fn grouped(
 }
 
 pub(super) fn levels(findings: &Findings, cells: &[&Measurement], factor: &str) -> Vec<String> {
-    let declared = findings.study.factors.iter().find(|one| one.name == factor);
+    let declared = findings.study.factors.iter().find(|it| it.name == factor);
     let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
     declared.map_or_else(seen, |declared| declared.levels.clone())
 }

@@ -72,7 +72,7 @@ fn compared_arms(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     if let Some(found) = farthest {
         return Some([found.baseline.clone(), found.configuration.clone()]);
     }
-    let subject = subjects(findings).into_iter().find(|one| one.name == workload)?;
+    let subject = subjects(findings).into_iter().find(|it| it.name == workload)?;
     let [base, other] = notable(findings, subject, 2).try_into().ok()?;
     Some([base, other])
 }

@@ -68,17 +68,14 @@ impl EffectRow {
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    let compared: Vec<_> = findings.comparisons.iter().filter(|found| found.primary).collect();
+    let compared: Vec<_> = findings.comparisons.iter().filter(|it| it.primary).collect();
     let shows_effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
     let lines: Vec<EffectRow> = if shows_effects {
-        findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
+        findings.effects.main.iter().map(|it| effect_line(findings, it)).collect()
     } else {
         let names = Names::from_findings(findings);
         let shared = SharedLevels::new(&compared);
-        compared
-            .iter()
-            .filter_map(|found| comparison_line(findings, &names, &shared, found))
-            .collect()
+        compared.iter().filter_map(|it| comparison_line(findings, &names, &shared, it)).collect()
     };
     let subject = subject(findings, &compared, shows_effects);
     // By title: classes of requests share a figure, although each has separate metrics.
@@ -105,9 +102,9 @@ fn subject(findings: &Findings, compared: &[&Comparison], shows_effects: bool) -
     if shows_effects {
         return "Levels against the baseline level, averaged over the other factors".to_owned();
     }
-    let first = compared.first().map(|found| &found.baseline);
+    let first = compared.first().map(|it| &it.baseline);
     match first {
-        Some(base) if compared.iter().all(|found| found.baseline == *base) && !base.is_empty() => {
+        Some(base) if compared.iter().all(|it| it.baseline == *base) && !base.is_empty() => {
             format!("Configurations against {}", Names::from_findings(findings).arm(base))
         }
         _ => "Configurations against their baseline".to_owned(),
@@ -122,12 +119,12 @@ impl<'a> SharedLevels<'a> {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
         }
-        let of_base = |one: &'a Comparison| (one.workload.as_str(), &one.baseline);
+        let of_base = |it: &'a Comparison| (it.workload.as_str(), &it.baseline);
         let parts = parted(compared.iter().copied(), of_base).into_iter();
         let shared = parts.map(|((workload, base), comparisons)| {
             let mut shared = base.clone();
             shared.retain(|name, level| {
-                comparisons.iter().all(|one| one.configuration.get(name) == Some(level))
+                comparisons.iter().all(|it| it.configuration.get(name) == Some(level))
             });
             (workload, base, shared)
         });
@@ -178,7 +175,7 @@ fn comparison_line(
 }
 
 fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
-    let margin = findings.comparisons.iter().find_map(|one| one.margin);
+    let margin = findings.comparisons.iter().find_map(|it| it.margin);
     EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),

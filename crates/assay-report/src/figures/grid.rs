@@ -98,8 +98,8 @@ impl Grid<'_> {
         let Some(first) = judged(self.findings, self.subject.name).next() else {
             return "no baseline".to_owned();
         };
-        let mut primary = self.findings.comparisons.iter().filter(|found| found.primary);
-        if primary.all(|found| found.baseline == first.baseline) {
+        let mut primary = self.findings.comparisons.iter().filter(|it| it.primary);
+        if primary.all(|it| it.baseline == first.baseline) {
             self.names.arm(&first.baseline)
         } else {
             "the baseline at the same level".to_owned()
@@ -109,10 +109,10 @@ impl Grid<'_> {
     /// Ratio to the baseline, above 1 if better.
     fn times_better(&self, arm: &Arm) -> Option<f64> {
         let compared = || judged(self.findings, self.subject.name);
-        let ratio = match compared().find(|found| found.configuration == *arm) {
+        let ratio = match compared().find(|it| it.configuration == *arm) {
             Some(found) => found.ratio?,
             // An arm without comparisons has no color.
-            None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
+            None => compared().any(|it| it.baseline == *arm).then_some(1.0)?,
         };
         Some(if self.subject.better == Better::Lower { 1.0 / ratio } else { ratio })
             .filter(|_| self.subject.better.is_known())

@@ -55,9 +55,9 @@ struct OrderPoint<'a> {
 
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
-    let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
+    let cells = subjects.iter().flat_map(|it| primary(&evidence.findings, *it));
     let mut ran: Vec<_> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
-    ran.sort_by_key(|one| one.order);
+    ran.sort_by_key(|it| it.order);
     if ran.len() < 3 {
         return None;
     }
@@ -66,7 +66,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         _ => ("result".to_owned(), "", String::new()),
     };
     let mean = if several { "workload" } else { "configuration" };
-    let plain = ran.iter().filter(|one| look_of(one.trial) == TrialLook::Plain).count();
+    let plain = ran.iter().filter(|it| look_of(it.trial) == TrialLook::Plain).count();
     let together = trials_per_point(plain);
     let mut notes = Vec::new();
     if together > 1 {
@@ -140,7 +140,7 @@ fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
         let points: Vec<Point> = if together > 1 {
             trials.chunks(together).map(merged).collect()
         } else {
-            trials.iter().map(|one| drawn(one, name, look)).collect()
+            trials.iter().map(|it| drawn(it, name, look)).collect()
         };
         let (name, colour) = (name.to_owned(), Colour::Series(colour));
         Series { name, colour, shape, mark: Mark::Points, points }
@@ -148,14 +148,14 @@ fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
     made.filter(|series| !series.points.is_empty()).collect()
 }
 
-fn drawn(one: &OrderPoint<'_>, name: &str, look: Look) -> Point {
-    let words = format!("{} ({})", one.order, one.text);
-    let point = Point::new(f64::from(one.order), Unit::Ratio, &words, one.relative, None);
-    let remark = one.text.clone();
-    if look_of(one.trial) == TrialLook::Plain {
+fn drawn(ran: &OrderPoint<'_>, name: &str, look: Look) -> Point {
+    let words = format!("{} ({})", ran.order, ran.text);
+    let point = Point::new(f64::from(ran.order), Unit::Ratio, &words, ran.relative, None);
+    let remark = ran.text.clone();
+    if look_of(ran.trial) == TrialLook::Plain {
         return Point { remark: Some(remark), ..point };
     }
-    let label = one
+    let label = ran
         .trial
         .reason
         .as_deref()
@@ -165,8 +165,8 @@ fn drawn(one: &OrderPoint<'_>, name: &str, look: Look) -> Point {
 }
 
 fn merged(points: &[&OrderPoint<'_>]) -> Point {
-    let mean = points.iter().map(|one| one.relative.ln()).sum::<f64>() / points.len() as f64;
-    let trials: Vec<(u32, f64)> = points.iter().map(|one| (one.order, one.relative)).collect();
+    let mean = points.iter().map(|it| it.relative.ln()).sum::<f64>() / points.len() as f64;
+    let trials: Vec<(u32, f64)> = points.iter().map(|it| (it.order, it.relative)).collect();
     merged_point(&trials, mean.exp())
 }
 
@@ -174,7 +174,7 @@ fn merged(points: &[&OrderPoint<'_>]) -> Point {
 fn replicates(ran: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
     let replicates: Vec<(u32, u32)> = ran
         .iter()
-        .map(|one| (one.trial.repeats.map_or(one.trial.replicate, |of| of.replicate), one.order))
+        .map(|it| (it.trial.repeats.map_or(it.trial.replicate, |of| of.replicate), it.order))
         .collect();
     let stretches = replicates.chunk_by(|left, right| left.0 == right.0);
     let mut spans: Vec<AxisSpan> = Vec::new();

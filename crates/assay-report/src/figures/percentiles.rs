@@ -74,7 +74,7 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     let classes = distinct(rows.map(|row| (row.workload.as_str(), row.class.as_str())));
     let subjects = subjects(&evidence.findings);
     let drawn = classes.into_iter().filter_map(|(workload, class)| {
-        let subject = subjects.iter().find(|one| one.name == workload)?;
+        let subject = subjects.iter().find(|it| it.name == workload)?;
         let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
         let most = if many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
@@ -114,7 +114,7 @@ fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
         return format!("response time of {}s from the intended start", short(class));
     }
     let responds =
-        |one: &RowLatencies| one.workload == workload && io::of_response(&one.class) == Some(class);
+        |it: &RowLatencies| it.workload == workload && io::of_response(&it.class) == Some(class);
     if evidence.latencies.iter().any(responds) {
         return format!("service time of {}s from submission", short(class));
     }

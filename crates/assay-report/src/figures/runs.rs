@@ -90,11 +90,11 @@ fn figure(
 
 /// The time metric of a row's runs, regardless of the primary metric; the row itself if times are unknown.
 fn time_of<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
-    let is_its = |own: &&Measurement| {
-        own.metric == TIME
-            && own.workload == cell.workload
-            && own.configuration == cell.configuration
-            && own.control == cell.control
+    let is_its = |other: &&Measurement| {
+        other.metric == TIME
+            && other.workload == cell.workload
+            && other.configuration == cell.configuration
+            && other.control == cell.control
     };
     findings.measurements.iter().find(is_its).unwrap_or(cell)
 }
@@ -109,10 +109,10 @@ fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
     let last = runs.len().saturating_sub(1).max(1) as f64;
     let dot = |(index, seconds): (usize, &f64)| {
         let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
-        let told = format!("{name}, run {}", index + 1);
+        let text = format!("{name}, run {}", index + 1);
         Point {
             look: Look::Hollow,
-            ..Point::new(at as f64 + offset, Unit::Seconds, &told, *seconds, None)
+            ..Point::new(at as f64 + offset, Unit::Seconds, &text, *seconds, None)
         }
     };
     runs.iter().enumerate().step_by(step).map(dot).collect()

@@ -51,7 +51,7 @@ pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
     let cells: Vec<&Measurement> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
-    arms.extend(judged(findings, subject.name).map(|found| &found.baseline).take(1));
+    arms.extend(judged(findings, subject.name).map(|it| &it.baseline).take(1));
     let mut sorted: Vec<_> = cells.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
@@ -100,7 +100,7 @@ pub(super) fn judged<'a>(
     findings: &'a Findings,
     workload: &str,
 ) -> impl Iterator<Item = &'a Comparison> {
-    findings.comparisons.iter().filter(move |found| found.primary && found.workload == workload)
+    findings.comparisons.iter().filter(move |it| it.primary && it.workload == workload)
 }
 
 /// Cells of a workload on its primary metric, without the A/A control.

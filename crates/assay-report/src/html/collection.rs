@@ -115,7 +115,7 @@ pub fn device(
     evidence: &[(Flat, CollectionRow)],
 ) -> (String, String) {
     let count = device_parts(device.rows.len()).len();
-    let own: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
+    let shown: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
     let title = listed::name(device.rows[0]);
     let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
     let within = |index| device_page(device, index).trim_start_matches("devices/").to_owned();
@@ -132,7 +132,7 @@ pub fn device(
         section id="table" aria-labelledby="table-h" {
             h2 id="table-h" { "Rows" }
             p { (HOW) }
-            (listed::rows(&own, &link))
+            (listed::rows(&shown, &link))
         }
         section id="evidence" aria-labelledby="evidence-h" {
             h2 id="evidence-h" { "Evidence" }

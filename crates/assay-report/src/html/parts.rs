@@ -290,7 +290,7 @@ fn commands_to_show(evidence: &Evidence) -> Vec<&Commands> {
         return all;
     }
     let comparisons = &evidence.findings.comparisons;
-    let bases: Vec<&Arm> = comparisons.iter().map(|found| &found.baseline).collect();
+    let bases: Vec<&Arm> = comparisons.iter().map(|it| &it.baseline).collect();
     let is_near = |commands: &&Commands| {
         bases.first().is_some_and(|base| {
             let same = |(name, level): &(&String, &String)| commands.arm.get(*name) == Some(*level);

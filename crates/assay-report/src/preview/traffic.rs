@@ -103,7 +103,7 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
 
 /// Whether two workloads transfer data in the same way: then one predicts the rate of the other.
 fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
-    let [ran, planned] = [ran, planned].map(|own| io::IoPlan::of(&own.work));
+    let [ran, planned] = [ran, planned].map(|it| io::IoPlan::of(&it.work));
     let (Some(ran), Some(planned)) = (ran, planned) else { return false };
     ran.pattern == planned.pattern
         && ran.mix == planned.mix

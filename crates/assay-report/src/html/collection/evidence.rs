@@ -61,7 +61,7 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
-    let held = || held(row).into_iter().map(|one| one.text).collect();
+    let held = || held(row).into_iter().map(|it| it.text).collect();
     let claims = if row.measured.is_empty() { row.claimed.clone() } else { held() };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {
@@ -71,15 +71,15 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     let source = row.published.as_ref();
     let identity = row.identity.as_ref();
     let facts = [
-        ("claimed", Some(claims.join("; ")).filter(|told| !told.is_empty())),
+        ("claimed", Some(claims.join("; ")).filter(|it| !it.is_empty())),
         ("price", price),
-        ("published in", source.map(|own| format!("{} (article {})", own.title, own.article))),
-        ("source", source.map(|own| own.kind.clone())),
+        ("published in", source.map(|it| format!("{} (article {})", it.title, it.article))),
+        ("source", source.map(|it| it.kind.clone())),
         ("measured by", row.foreign.then(|| "someone other than the contributor".to_owned())),
         ("filesystem", text(&row.filesystem)),
         ("machine", text(&row.machine)),
-        ("target", identity.map(|own| own.target.clone())),
-        ("serial number", identity.and_then(|own| own.serial.clone())),
+        ("target", identity.map(|it| it.target.clone())),
+        ("serial number", identity.and_then(|it| it.serial.clone())),
         ("result", row.result.clone()),
         ("plan", row.plan_sha256.as_ref().map(|hash| format!("SHA-256 {hash}"))),
         ("version", text(&row.assay).map(|version| format!("assay {version}"))),
@@ -156,7 +156,7 @@ fn trust(number: &RowValue) -> Markup {
 
 /// The description of a rule; its name if it is unknown.
 fn rule_text(rule: &str) -> String {
-    let about = RULES.iter().map(|one| &one.about).find(|about| about.name == rule);
+    let about = RULES.iter().map(|it| &it.about).find(|about| about.name == rule);
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 
