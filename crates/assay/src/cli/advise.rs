@@ -128,9 +128,9 @@ fn entry<'a>(
     advice: &'a Advice,
 ) -> AdviceEntry<'a> {
     let is_evidence = |id: &str| advice.evidence.iter().any(|known| known == id);
-    let comparisons = findings.comparisons.iter().filter(|one| is_evidence(&one.id));
-    let comparisons: Vec<_> = comparisons.map(|one| (one, PairTrust::new(findings, one))).collect();
-    let effects = findings.effects.main.iter().filter(|one| is_evidence(&one.id())).collect();
+    let comparisons = findings.comparisons.iter().filter(|it| is_evidence(&it.id));
+    let comparisons: Vec<_> = comparisons.map(|it| (it, PairTrust::new(findings, it))).collect();
+    let effects = findings.effects.main.iter().filter(|it| is_evidence(&it.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
         (Some(stored), Some((best, _)), AdviceKind::Use) => Some(propose(system, stored, best)),
@@ -304,14 +304,14 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
         AdviceKind::TradeOff => workload.is_some(),
         AdviceKind::Avoid => false,
     };
-    let confirmed = findings.advice.iter().filter(|one| one.status == AdviceStatus::Confirmed);
+    let confirmed = findings.advice.iter().filter(|it| it.status == AdviceStatus::Confirmed);
     let ids = confirmed.clone().filter(is_wanted).flat_map(|advice| &advice.evidence);
-    let by_id = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
-    let is_better = |one: &&Comparison| {
-        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
+    let by_id = |id: &String| findings.comparisons.iter().find(|it| it.id == *id);
+    let is_better = |it: &&Comparison| {
+        it.verdict == Some(Verdict::Better) && workload.is_none_or(|name| it.workload == name)
     };
-    if let Some(found) = ids.filter_map(by_id).find(is_better) {
-        return Ok(found);
+    if let Some(best) = ids.filter_map(by_id).find(is_better) {
+        return Ok(best);
     }
     let trade_off = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
     Err(Failure::mistake(match trade_off {

@@ -56,7 +56,7 @@ impl ByPlace {
             set_label(words, &mut brought, label)?;
         }
         let published = self.published.as_deref().map(beside);
-        let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
+        let found: Vec<Findings> = brought.iter().map(|it| it.findings.clone()).collect();
         let days = days.unwrap_or_else(|| store::days::apart(system, &found));
         let question = PlatformQuery {
             days,

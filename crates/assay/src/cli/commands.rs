@@ -204,7 +204,7 @@ impl CommandArguments {
         if self.names.is_empty() {
             return Ok(());
         }
-        let wrong = |told: String| Err(Failure::mistake(told));
+        let wrong = |text: String| Err(Failure::mistake(text));
         if self.lines.len() < 2 {
             return wrong("-n: a single command needs no name; remove -n".to_owned());
         }

@@ -84,7 +84,7 @@ impl Gating {
 
     fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
         let Some(name) = self.metric.as_deref().map(metrics::full) else { return Ok(()) };
-        let cells = results.flat_map(|one| &one.measurements);
+        let cells = results.flat_map(|it| &it.measurements);
         let known: BTreeSet<&str> = cells.map(|cell| &*cell.metric).collect();
         if known.contains(&*name) {
             return Ok(());
@@ -178,9 +178,9 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     let (mut earlier, mut later) = sides(system, arguments)?;
     arguments.gating.check_metric(earlier.iter().chain(&later))?;
     if let Some(name) = arguments.gating.metric.as_deref().map(metrics::full) {
-        earlier.iter_mut().chain(&mut later).for_each(|found| show_metric(found, &name));
+        earlier.iter_mut().chain(&mut later).for_each(|it| show_metric(it, &name));
     }
-    let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
+    let is_earlier = |it: &&Findings| earlier.iter().any(|other| other.study.id == it.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }

@@ -117,10 +117,10 @@ fn winner_of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
 
 fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best_comparison(findings, workload)?;
-    let is_named = |found: &&Comparison| {
-        let mut advised = findings.advice.iter().filter(|one| is_for(one));
-        advised.any(|advice| advice.evidence.contains(&found.id))
-            && found.configuration == best.configuration
+    let is_named = |comparison: &&Comparison| {
+        let mut advised = findings.advice.iter().filter(|it| is_for(it));
+        advised.any(|advice| advice.evidence.contains(&comparison.id))
+            && comparison.configuration == best.configuration
     };
     let workloads = findings.comparisons.iter().filter(is_named).map(|it| it.workload.clone());
     Ok(Best {

@@ -54,8 +54,8 @@ impl Inventory {
             .then(|| row("graphics", "-", "no graphics device found".to_owned()));
         let no_drives =
             self.drives.is_empty().then(|| row("drive", "-", "no drive found".to_owned()));
-        let drives = self.drives.iter().map(|one| row("drive", &one.drive.name, drive_words(one)));
-        let arrays = self.arrays.iter().map(|one| row("array", &one.name, one.words()));
+        let drives = self.drives.iter().map(|it| row("drive", &it.drive.name, drive_words(it)));
+        let arrays = self.arrays.iter().map(|it| row("array", &it.name, it.words()));
         graphics.chain(none).chain(drives).chain(no_drives).chain(arrays).collect()
     }
 }

@@ -97,7 +97,7 @@ impl ListKind {
     }
 
     pub(super) fn entries(self, system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
-        let formats = EXPORTERS.iter().map(|own| own.about).chain(FORMATS_OF_FILES);
+        let formats = EXPORTERS.iter().map(|it| it.about).chain(FORMATS_OF_FILES);
         Ok(match self {
             Self::Results => results(system, &|_| true)?,
             Self::Drives => registries::drives(system),
@@ -110,7 +110,7 @@ impl ListKind {
             Self::Rules => registries::rules(),
             Self::Importers => described(IMPORTERS.iter().map(|it| it.about), "assay import FILE"),
             Self::Exporters => described(formats, "assay export ID --format NAME"),
-            Self::Figures => described(FIGURES.iter().map(|own| own.about()), "assay report ID"),
+            Self::Figures => described(FIGURES.iter().map(|it| it.about()), "assay report ID"),
             Self::Glossary => described(WORDS.iter().map(|word| word.about), "assay show"),
             Self::Schema => schemas::entries(),
         })

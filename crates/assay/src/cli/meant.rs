@@ -32,7 +32,7 @@ fn has_option(command: &clap::Command, option: &str) -> bool {
     if option.starts_with("--set ") && !takes_keys(command) {
         return false;
     }
-    name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
+    name.is_some() && command.get_arguments().any(|it| it.get_long() == name)
 }
 
 /// Returns whether `--set` of a command sets study keys.

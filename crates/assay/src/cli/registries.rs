@@ -196,20 +196,20 @@ fn bounds(study: &Study) -> String {
 }
 
 pub(super) fn workloads() -> Outcome<Vec<RegistryEntry>> {
-    let entry = |own: &Workload| {
-        let example = format!("assay plan check --set {}.runtime=10s", own.name);
-        let entry = RegistryEntry::new(&own.name, &own.words(), "").fact("Example", example);
-        RegistryEntry { item: json!(own), ..entry }
+    let entry = |work: &Workload| {
+        let example = format!("assay plan check --set {}.runtime=10s", work.name);
+        let entry = RegistryEntry::new(&work.name, &work.words(), "").fact("Example", example);
+        RegistryEntry { item: json!(work), ..entry }
     };
     Ok(presets::check()?.workload.iter().map(entry).collect())
 }
 
 /// Returns the description and example levels of each factor, workload factors first.
 pub(super) fn factors_described() -> Vec<(About, &'static str)> {
-    let parameters = assay_workloads::parameters().iter().map(|own| (own.about, own.example));
+    let parameters = assay_workloads::parameters().iter().map(|it| (it.about, it.example));
     let (name, summary) = (fields::TARGET_FACTOR, fields::TARGET_SUMMARY);
     let target = (About { name, summary, text: "" }, fields::TARGET_EXAMPLE);
-    let others = factors::all().map(|own| (*own.about(), own.example()));
+    let others = factors::all().map(|it| (*it.about(), it.example()));
     parameters.chain([target]).chain(others).collect()
 }
 

@@ -98,8 +98,8 @@ fn trees_directory(system: &dyn System) -> Outcome<PathBuf> {
 /// Returns the target of a study before its trees exist: the nearest existing directory.
 pub fn seen_from(system: &dyn System) -> Outcome<String> {
     let place = trees_directory(system)?;
-    let there = place.ancestors().find(|path| system.status(path).is_ok());
-    Ok(there.unwrap_or(&place).display().to_string())
+    let existing = place.ancestors().find(|path| system.status(path).is_ok());
+    Ok(existing.unwrap_or(&place).display().to_string())
 }
 
 /// Creates the trees in which a study then runs. The returned value protects them from removal.

@@ -220,7 +220,7 @@ pub fn end(
 /// Fails if a trial read data that differs from the data written (exit code 1).
 fn wrong_data(findings: &Findings) -> Option<Failure> {
     let mut reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);
-    let wrong = reasons.find(|one| one.rule == WRONG_DATA && one.trust == Trust::Invalid)?;
+    let wrong = reasons.find(|it| it.rule == WRONG_DATA && it.trust == Trust::Invalid)?;
     Some(Failure::gate(format!("data corruption: {}", wrong.text)))
 }
 

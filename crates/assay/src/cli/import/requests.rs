@@ -141,7 +141,7 @@ fn write_recording(
         )
     };
     system.create_directory(&wish.directory).map_err(refused)?;
-    let device = |own: &TraceDevice| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
+    let device = |it: &TraceDevice| RecordedDevice { name: it.name.clone(), bytes: it.bytes };
     let header = Header {
         format: FORMAT.to_owned(),
         started: started.to_owned(),

@@ -113,13 +113,13 @@ fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
 fn words(system: &dyn System, name: &str) -> String {
     let drive = devices::drive(system, name);
     let (layer, below) = devices::layer(system, name);
-    let what = drive.model.value().cloned().unwrap_or(layer.kind);
-    let on = match below {
+    let kind = drive.model.value().cloned().unwrap_or(layer.kind);
+    let base = match below {
         Below::Devices(names) if names.is_empty() => String::new(),
         Below::Devices(names) => format!(", on {}", names.join(" ")),
         Below::File(file) => file_words(system, &file),
     };
-    show::clean(&format!("{what}, {}{on}", show::bytes(drive.size_bytes)))
+    show::clean(&format!("{kind}, {}{base}", show::bytes(drive.size_bytes)))
 }
 
 fn file_words(system: &dyn System, file: &Path) -> String {

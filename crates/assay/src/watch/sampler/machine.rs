@@ -126,22 +126,22 @@ pub struct SensorValue {
 
 /// Returns the sensors of the probe `temperature`; those of drives only if `ask_drives`.
 pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<SensorValue>> {
-    let value = |found: temperature::Monitor, name: String| SensorValue {
+    let value = |monitor: temperature::Monitor, name: String| SensorValue {
         name: show::clean(&name),
-        celsius: found.now_mc as f64 / 1e3,
+        celsius: monitor.now_mc as f64 / 1e3,
     };
     let monitors = temperature::monitors(system, ask_drives).into_iter();
     let mut values: Vec<SensorValue> = monitors
-        .map(|found| {
-            let name = format!("{} {}", found.kind.as_deref().unwrap_or("sensor"), found.label);
-            value(found, name)
+        .map(|monitor| {
+            let name = format!("{} {}", monitor.kind.as_deref().unwrap_or("sensor"), monitor.label);
+            value(monitor, name)
         })
         .collect();
     if values.is_empty() {
         let zones = temperature::zones(system).into_iter();
-        values.extend(zones.map(|found| {
-            let name = found.kind.clone().unwrap_or_else(|| "zone".to_owned());
-            value(found, name)
+        values.extend(zones.map(|monitor| {
+            let name = monitor.kind.clone().unwrap_or_else(|| "zone".to_owned());
+            value(monitor, name)
         }));
     }
     Presence::from_option((!values.is_empty()).then_some(values), "no sensor reports a temperature")

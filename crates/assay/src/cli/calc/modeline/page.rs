@@ -175,7 +175,7 @@ pub fn check(check: &ModeCheck, monitor: Option<String>) -> CalcPage {
     }
     page.text(vec![better_words(&check.better)]);
     let better = check.better.value().filter(|better| better.is_better).map(|better| &better.found);
-    let remarks = check.forms.remarks.iter().chain(better.iter().flat_map(|found| &found.remarks));
+    let remarks = check.forms.remarks.iter().chain(better.iter().flat_map(|it| &it.remarks));
     page.list("Remarks", remarks.cloned().chain([CAUTION.to_owned()]).collect());
     if let Some(found) = better {
         page.copy("the better mode for xorg.conf", &found.forms.xorg);
