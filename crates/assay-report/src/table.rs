@@ -77,8 +77,8 @@ pub(super) fn aligned(
     width: usize,
     paint: &Paint<'_>,
 ) -> Option<Vec<String>> {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+    let rows: Vec<Vec<_>> =
+        rows.iter().map(|row| row.iter().map(|it| clean(it)).collect()).collect();
     let cell_width = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| width_of(cell));
         cells.chain([width_of(&columns[index].title)]).max().unwrap_or(0)

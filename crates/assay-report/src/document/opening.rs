@@ -15,8 +15,7 @@ use assay_study::results::plan::arm_in_words;
 /// The answer in one sentence, by priority: the study's question, caveats on all numbers, advice, a significant
 /// difference, any comparison.
 pub fn answer(findings: &Findings) -> Sentence {
-    let first =
-        |is_wanted: fn(&&Sentence) -> bool| findings.summary.iter().find(is_wanted).cloned();
+    let first = |matches: fn(&&Sentence) -> bool| findings.summary.iter().find(matches).cloned();
     first(|sentence| sentence.role == SentenceRole::Answer)
         .or_else(|| first(|sentence| sentence.role == SentenceRole::Caveat))
         .or_else(|| advised(findings, |kind| kind == AdviceKind::Use))

@@ -165,8 +165,8 @@ fn verdict(findings: &Findings, row: &PlaceRow) -> Cell {
     if !row.is_sound() {
         return Cell::toned("invalid", Tone::Bad);
     }
-    let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
-    found.map_or_else(|| "baseline".into(), |it: &Comparison| numbers::judged(it, false))
+    let comparison = row.comparison.as_ref().and_then(|id| findings.comparison(id));
+    comparison.map_or_else(|| "baseline".into(), |it: &Comparison| numbers::judged(it, false))
 }
 
 fn legend(places: &Places) -> Vec<String> {

@@ -28,25 +28,13 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let has_several = compared.iter().any(|it| result_name(&it.configuration) != names[1]);
     let is_short = names.iter().all(|name| name.chars().count() <= SHORT);
     let [earlier, later] = if is_short && !has_several { names } else { ["earlier", "later"] };
-
-    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| change(page, it)).collect();
-    let is_alone = |cell: &&Measurement| {
-        !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
-    };
-    rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
-        let values =
-            names.map(|name| cell.value().filter(|_| name == result_name(&cell.configuration)));
-        let texts = [None, None, Some(cell.n.to_string())];
-        (-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts))
-    }));
-    rows.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let mut table = Table::new("changes");
     table.columns = ["workload", "metric", RESULT].map(Column::left).to_vec();
     table.columns.extend([earlier, later, "ratio", CI, "n"].map(Column::right));
-    table.rows = rows.into_iter().map(|(_, row)| row).collect();
+    table.rows = change_rows(page, names);
     // Only several later results need names, and single values have no interval.
     let has_intervals = compared.iter().any(|it| it.ci95.is_some());
-    table.retain(|at, column| (at != 2 || has_several) && (column.title != CI || has_intervals));
+    table.retain(|_, it| (it.title != RESULT || has_several) && (it.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let smaller = table.rows.split_off(open.min(table.rows.len()));
     let columns = table.columns.clone();
@@ -65,6 +53,23 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
         sections.push(Section::from(smaller).with_role(SectionRole::Closer));
     }
     Some(sections)
+}
+
+/// The changes, the largest first, and then the values that only one result has.
+fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
+    let (findings, compared) = (page.findings, &page.findings.comparisons);
+    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| change(page, it)).collect();
+    let is_alone = |cell: &&Measurement| {
+        !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
+    };
+    for cell in findings.measurements.iter().filter(is_alone) {
+        let result = result_name(&cell.configuration);
+        let values = names.map(|name| cell.value().filter(|_| name == result));
+        let texts = [None, None, Some(cell.n.to_string())];
+        rows.push((-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts)));
+    }
+    rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 fn change(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {

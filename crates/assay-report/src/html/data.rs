@@ -129,8 +129,7 @@ fn comparisons(findings: &Findings) -> String {
             None => rows.push(vec![comparison]),
         }
     }
-    let metrics: BTreeSet<&str> =
-        findings.comparisons.iter().map(|comparison| comparison.metric.as_str()).collect();
+    let metrics: BTreeSet<_> = findings.comparisons.iter().map(|it| it.metric.as_str()).collect();
     let mut text = String::from("workload");
     write_factors(&mut text, &factors);
     text.push_str(",against,n,judged_by,verdict,family_low95,family_high95,p_holm");

@@ -105,8 +105,8 @@ pub(super) fn devices(
 fn spread_text(index: usize, spread: Option<&Spread>) -> String {
     match spread {
         None => NONE.to_owned(),
-        Some(one) if one.rows == 1 || one.least == one.most => in_unit(index, one.least),
-        Some(one) => format!("{} to {}", in_unit(index, one.least), in_unit(index, one.most)),
+        Some(it) if it.rows == 1 || it.least == it.most => in_unit(index, it.least),
+        Some(it) => format!("{} to {}", in_unit(index, it.least), in_unit(index, it.most)),
     }
 }
 
