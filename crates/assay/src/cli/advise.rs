@@ -228,17 +228,17 @@ impl AdviceEntry<'_> {
 
     fn write_to(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
-        for (one, standing) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", one.workload, standing.word(), one.text);
+        for (pair, standing) in &self.comparisons {
+            let _ = writeln!(text, "  {}, {}: {}", pair.workload, standing.word(), pair.text);
             for reason in &standing.reasons {
                 let _ = writeln!(text, "    {reason}");
             }
-            for note in &one.notes {
+            for note in &pair.notes {
                 let _ = writeln!(text, "    {note}");
             }
         }
-        for one in &self.effects {
-            let _ = writeln!(text, "  {}", one.text);
+        for effect in &self.effects {
+            let _ = writeln!(text, "  {}", effect.text);
         }
         match &self.permanent {
             Some(Ok(proposal)) => {

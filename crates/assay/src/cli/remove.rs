@@ -26,9 +26,9 @@ pub struct RemoveArguments {
 
 /// Runs the command: every id is looked up before anything is removed.
 pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
-    let found: Outcome<Vec<_>> =
+    let directories: Outcome<Vec<_>> =
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
-    for directory in found? {
+    for directory in directories? {
         system
             .remove_directory(&directory)
             .map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;

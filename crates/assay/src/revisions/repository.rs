@@ -66,7 +66,8 @@ impl<'s> Repository<'s> {
         let mut lines = text.lines();
         let has_files = lines.next() == Some("true");
         // The second path may be relative to the directory.
-        let [own_git, common] = [(); 2].map(|()| place.join(lines.next().unwrap_or_default()));
+        let mut next_path = || place.join(lines.next().unwrap_or_default());
+        let (own_git, common) = (next_path(), next_path());
         let common = system.canonical(&common).map_err(|error| no_repository(&error))?;
         let path = if has_files {
             let top = hands.output(&place, &["rev-parse", "--show-toplevel"], SHORT)?;

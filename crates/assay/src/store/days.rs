@@ -13,12 +13,12 @@ const MOST: usize = 12;
 
 /// Returns the day-to-day variation of single results; a default if too few results are stored.
 pub fn apart(system: &dyn System, compared: &[Findings]) -> Days {
-    let known = of_the_same_study(system, compared).unwrap_or_default();
+    let known = results_of_same_study(system, compared).unwrap_or_default();
     Days::of_results(&known).unwrap_or_default()
 }
 
 /// Returns stored results of the same study and target as the first of these, without these.
-fn of_the_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<Findings>> {
+fn results_of_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<Findings>> {
     let Some(first) = compared.first() else { return Ok(Vec::new()) };
     let wanted = bundle::frame(system, &super::find_kept(system, &first.study.id)?)?;
     let is_named = |id: &str| compared.iter().any(|result| result.study.id == id);

@@ -197,7 +197,7 @@ impl WatchedStudy {
         loop {
             match self.unread_lines(system) {
                 Ok(text) if text.is_empty() => return,
-                Ok(text) => self.take(system, &text),
+                Ok(text) => self.add_lines(system, &text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return,
                 Err(error) => {
                     self.damaged = Some(format!("cannot read trials.jsonl: {error}"));
@@ -314,7 +314,7 @@ impl WatchedStudy {
         Ok(bytes)
     }
 
-    fn take(&mut self, system: &dyn System, text: &str) {
+    fn add_lines(&mut self, system: &dyn System, text: &str) {
         for line in text.lines() {
             match bundle::record(line) {
                 Ok(record) if record.workload < self.plan.workloads.len() => {

@@ -111,7 +111,7 @@ pub struct ArrayDocument<'a> {
 
 pub fn document(state: &State) -> Vec<ArrayDocument<'_>> {
     let arrays = state.arrays.iter().map(|array| {
-        let members = array.members.iter().map(|at| state.disks[*at].name.as_str());
+        let members = array.members.iter().map(|index| state.disks[*index].name.as_str());
         let (slowest, absent) = match slowest_of(array, &state.whole) {
             Presence::Present(slowest) => (Some(slowest), None),
             Presence::Absent(reason) => (None, Some(reason)),
