@@ -63,7 +63,7 @@ fn unit(metric: &str) -> &str {
 
 /// A name in the form of Go benchmarks: first letter capital, no spaces. Notes a name that differs from the original.
 fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
-    let mut plain = |text: &str, capital: bool| -> String {
+    let mut go_name = |text: &str, capital: bool| -> String {
         let letter =
             |c: char| if c.is_whitespace() || c.is_control() || "/=".contains(c) { '_' } else { c };
         let mut letters = text.chars().map(letter);
@@ -77,9 +77,9 @@ fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
         }
         plain
     };
-    let mut name = plain(&cell.workload, true);
+    let mut name = go_name(&cell.workload, true);
     for (factor, level) in &cell.configuration {
-        let _ = write!(name, "/{}={}", plain(factor, false), plain(level, false));
+        let _ = write!(name, "/{}={}", go_name(factor, false), go_name(level, false));
     }
     name
 }

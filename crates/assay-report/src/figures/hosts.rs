@@ -142,7 +142,7 @@ fn together(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, ranks: &[u32]) -> Vec<
         by_trial.entry(share.trial.order).or_default().push(share);
     }
     let trials: Vec<Vec<&HostPoint<'_>>> = by_trial.into_values().collect();
-    trials.chunks(trials_per_point(trials.len())).map(|some| merged(&some.concat())).collect()
+    trials.chunks(trials_per_point(trials.len())).map(|group| merged(&group.concat())).collect()
 }
 
 fn notes(trials: usize, others: usize) -> Vec<String> {

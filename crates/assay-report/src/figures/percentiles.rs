@@ -109,15 +109,15 @@ fn kind(row: &RowLatencies) -> String {
 
 /// Kind of times of a class, if there are two.
 fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
-    let ending = if class == "flush" { "es" } else { "s" };
     if let Some(class) = io::of_response(class) {
         return format!("response time of {}s from the intended start", short(class));
     }
-    let responds =
+    let is_response =
         |it: &RowLatencies| it.workload == workload && io::of_response(&it.class) == Some(class);
-    if evidence.latencies.iter().any(responds) {
+    if evidence.latencies.iter().any(is_response) {
         return format!("service time of {}s from submission", short(class));
     }
+    let ending = if class == "flush" { "es" } else { "s" };
     format!("latency of {}{ending}", short(class))
 }
 
