@@ -69,7 +69,7 @@ fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<Strin
 }
 
 fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
-    let text = match page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
+    let text = match page.view.class.and_then(|index| USUAL.iter().chain(&RARE).nth(index)) {
         Some(class) => format!(" latency of {name}, {class} only, since the start"),
         None => format!(" latency of {name} by class, since the start"),
     };
