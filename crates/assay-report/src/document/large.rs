@@ -231,30 +231,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
-    let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
-    let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
-    let is_advised = |comparison: &Comparison| advised.contains(&&comparison.id);
-    let has_advised = findings.comparisons.iter().any(is_advised);
-    let is_within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
-    let is_clear = |comparison: &&Comparison| {
-        let is_judged = matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse));
-        let is_candidate = is_advised(comparison) || !has_advised;
-        is_candidate
-            && comparison.primary
-            && is_judged
-            && !comparison.withheld
-            && is_within(comparison.kind)
-    };
-    let (mut largest_size, mut largest) = (0.0, None);
-    for comparison in findings.comparisons.iter().filter(is_clear) {
-        let Some(means) = means(findings, comparison) else { continue };
-        let ratio = means[1] / means[0];
-        let size = ratio.ln().abs();
-        if size.is_finite() && size > largest_size {
-            (largest_size, largest) = (size, Some((ratio, means, comparison)));
-        }
-    }
-    let (ratio, means, pair) = largest?;
+    let (means, pair) = most_different(findings)?;
     let arms = [(&pair.baseline, &pair.configuration), (&pair.configuration, &pair.baseline)];
     let [base, changed_levels] = arms.map(|(arm, other)| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
@@ -262,7 +239,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     let [before, after] = means.map(|mean| value(&pair.metric, mean));
     let noun = noun(&pair.metric);
     let metric = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
-    let change = change(&show::ratio(pair.ratio.unwrap_or(ratio)), &pair.metric);
+    let change = change(&show::ratio(pair.ratio.unwrap_or(means[1] / means[0])), &pair.metric);
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
     let is_shared = |(name, level): &(&String, &String)| {
         let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
@@ -277,6 +254,28 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
         "{workload}: {metric}{before} ({base}) \u{2192} {after} ({changed_levels}), {}",
         change.trim_end()
     ))
+}
+
+/// The comparison whose means differ most, of the advised ones or else of all with a verdict; with its means.
+fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
+    let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
+    let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
+    let is_advised = |comparison: &Comparison| advised.contains(&&comparison.id);
+    let has_advised = findings.comparisons.iter().any(is_advised);
+    let is_candidate = |it: &&Comparison| {
+        let is_judged = matches!(it.verdict, Some(Verdict::Better | Verdict::Worse));
+        let is_within = matches!(it.kind, Kind::Paired | Kind::Unpaired);
+        it.primary && is_judged && !it.withheld && is_within && (is_advised(it) || !has_advised)
+    };
+    let (mut largest_size, mut largest) = (0.0, None);
+    for comparison in findings.comparisons.iter().filter(is_candidate) {
+        let Some(means) = means(findings, comparison) else { continue };
+        let size = (means[1] / means[0]).ln().abs();
+        if size.is_finite() && size > largest_size {
+            (largest_size, largest) = (size, Some((means, comparison)));
+        }
+    }
+    largest
 }
 
 /// The means of baseline and configuration, unless one is invalid.
