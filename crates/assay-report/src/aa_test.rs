@@ -6,18 +6,17 @@ use assay_analysis::inference::AaTest;
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
 
-/// Renders the table of workloads and what it means.
 pub fn render(test: &AaTest, width: usize) -> String {
     let width = width.clamp(20, 80);
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for one in &test.workloads {
+    for row in &test.workloads {
         rows.push(vec![
-            one.workload.clone(),
-            noun(&one.metric).to_owned(),
-            format!("{} of {}", one.false_positives, one.pairs),
-            show::share(one.largest_ratio - 1.0),
-            show::share(one.sd),
-            one.min_detectable.map_or_else(|| "-".to_owned(), show::share),
+            row.workload.clone(),
+            noun(&row.metric).to_owned(),
+            format!("{} of {}", row.false_positives, row.pairs),
+            show::share(row.largest_ratio - 1.0),
+            show::share(row.sd),
+            row.min_detectable.map_or_else(|| "-".to_owned(), show::share),
         ]);
     }
     let head =
@@ -34,10 +33,11 @@ pub fn render(test: &AaTest, width: usize) -> String {
 }
 
 fn sentences(test: &AaTest) -> Vec<String> {
-    let pairs: usize = test.workloads.iter().map(|one| one.pairs).sum();
-    let significant: usize = test.workloads.iter().map(|one| one.false_positives).sum();
+    let pairs: usize = test.workloads.iter().map(|row| row.pairs).sum();
+    let significant: usize = test.workloads.iter().map(|row| row.false_positives).sum();
+    // At the 5% level, chance alone makes one pair in 20 significant.
     let expected = show::three_digits(pairs as f64 / 20.0);
-    let (copies, n) = test.workloads.first().map_or((0, 0), |one| (one.copies, one.n));
+    let (copies, n) = test.workloads.first().map_or((0, 0), |row| (row.copies, row.n));
     let mut sentences = vec![
         format!(
             "{copies} identical configurations, {n} replicates: {significant} of {pairs} pairs differ significantly \
@@ -58,8 +58,7 @@ fn sentences(test: &AaTest) -> Vec<String> {
          with 80% power."
             .to_owned(),
     ];
-    let noteworthy =
-        test.checks.iter().filter(|check| !["order", "time"].contains(&check.name.as_str()));
+    let noteworthy = test.checks.iter().filter(|it| !["order", "time"].contains(&it.name.as_str()));
     sentences.extend(noteworthy.map(|check| check.text.clone()));
     sentences
 }

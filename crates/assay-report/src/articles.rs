@@ -13,7 +13,6 @@ struct Json<'a> {
     articles: &'a [&'a Article],
 }
 
-/// Articles as one JSON document, `assay-articles/1`.
 pub fn json(articles: &[&Article]) -> String {
     serde_json::to_string_pretty(&Json { format: FORMAT, articles }).unwrap_or_default()
 }
@@ -26,11 +25,11 @@ pub fn overview(articles: &[&Article]) -> Document {
             .to_owned(),
     ];
     let sections = vec![
-        Section::new(Block::Text(vec![counted(articles)])),
-        Section::new(Block::Table(verdicts(articles))),
+        Section::new(Block::Text(vec![verdict_counts(articles)])),
+        Section::new(Block::Table(verdict_table(articles))),
         Section::titled(
             "articles",
-            vec![Block::Facts(articles.iter().flat_map(|article| titles(article)).collect())],
+            vec![Block::Facts(articles.iter().flat_map(|article| title_rows(article)).collect())],
         ),
         Section::new(Block::Text(hints)),
     ];
@@ -38,17 +37,19 @@ pub fn overview(articles: &[&Article]) -> Document {
 }
 
 /// `7 claims: 2 supported, 3 contradicted, 1 not shown, 1 no data`.
-pub(super) fn counted(articles: &[&Article]) -> String {
+pub(super) fn verdict_counts(articles: &[&Article]) -> String {
     let claims: Vec<&ArticleClaim> = articles.iter().flat_map(|article| &article.claims).collect();
-    let count = |verdict: Verdict| {
-        let own = claims.iter().filter(|judged| judged.verdict == verdict).count();
-        (own > 0).then(|| format!("{own} {}", verdict.word()))
-    };
-    let counts: Vec<String> = Verdict::ALL.into_iter().filter_map(count).collect();
+    let mut counts = Vec::new();
+    for verdict in Verdict::ALL {
+        let count = claims.iter().filter(|claim| claim.verdict == verdict).count();
+        if count > 0 {
+            counts.push(format!("{count} {}", verdict.word()));
+        }
+    }
     format!("{} claims: {}.", claims.len(), counts.join(", "))
 }
 
-fn titles(article: &Article) -> Vec<(String, String)> {
+fn title_rows(article: &Article) -> Vec<(String, String)> {
     if let Some(other) = &article.repeats {
         let text = format!("same texts and claims as article {other}");
         return vec![(article.article.clone(), text)];
@@ -56,7 +57,7 @@ fn titles(article: &Article) -> Vec<(String, String)> {
     article.texts.iter().map(|text| (article.article.clone(), text.title.clone())).collect()
 }
 
-fn verdicts(articles: &[&Article]) -> Table {
+fn verdict_table(articles: &[&Article]) -> Table {
     let mut claims: Vec<(&Article, &ArticleClaim)> = Vec::new();
     for article in articles {
         claims.extend(article.claims.iter().map(|claim| (*article, claim)));
@@ -64,12 +65,12 @@ fn verdicts(articles: &[&Article]) -> Table {
     let mut table = Table::default();
     table.add(Column::left("article"), &claims, |(article, _)| &article.article);
     table.add(Column::key("data"), &claims, |(_, claim)| claim.data.trim_end_matches(".csv"));
-    table.add(Column::verdict("verdict"), &claims, |(_, claim)| verdict(claim.verdict));
+    table.add(Column::verdict("verdict"), &claims, |(_, claim)| verdict_cell(claim.verdict));
     table.add(Column::sentences("claim"), &claims, |(_, claim)| &claim.claim);
     table
 }
 
-fn verdict(verdict: Verdict) -> Cell {
+fn verdict_cell(verdict: Verdict) -> Cell {
     let tone = match verdict {
         Verdict::Supported => Tone::Good,
         Verdict::Contradicted => Tone::Bad,
@@ -90,13 +91,13 @@ pub fn full(article: &Article) -> Document {
         sections.push(Section::new(Block::Text(vec![text])));
     }
     for text in &article.texts {
-        sections.extend(of_text(article, text));
+        sections.extend(text_sections(article, text));
     }
-    sections.extend(article.tables.iter().map(published));
+    sections.extend(article.tables.iter().map(published_numbers));
     Document { title: format!("assay articles {}", article.article), sections }
 }
 
-fn of_text(article: &Article, text: &ArticleText) -> Vec<Section> {
+fn text_sections(article: &Article, text: &ArticleText) -> Vec<Section> {
     let mut facts = vec![("measured".to_owned(), text.measured.clone())];
     for again in &text.again {
         let command = again.command.as_ref();
@@ -105,8 +106,8 @@ fn of_text(article: &Article, text: &ArticleText) -> Vec<Section> {
         facts.push((name.to_owned(), again.text.clone()));
     }
     let mut sections = vec![Section::titled(&text.title, vec![Block::Facts(facts)])];
-    let own = article.claims.iter().filter(|judged| judged.title == text.title);
-    sections.extend(own.map(|judged| Section::new(Block::Facts(claim_rows(judged)))));
+    let claims = article.claims.iter().filter(|claim| claim.title == text.title);
+    sections.extend(claims.map(|claim| Section::new(Block::Facts(claim_rows(claim)))));
     sections
 }
 
@@ -117,17 +118,15 @@ fn claim_rows(judged: &ArticleClaim) -> Vec<(String, String)> {
     ]
 }
 
-fn published(table: &ArticleTable) -> Section {
+fn published_numbers(table: &ArticleTable) -> Section {
     let mut columns: Vec<Column> =
         table.columns.iter().map(|name| Column::left(name.replace('_', " "))).collect();
     if let Some(last) = columns.last_mut() {
-        // Remarks are last.
+        // The last column has remarks, which are wrapped.
         last.role = Role::Text;
     }
-    let table_of =
+    let numbers =
         Table { columns, rows: table.rows.iter().map(Row::new).collect(), ..Table::default() };
-    Section::titled(
-        "published numbers",
-        vec![Block::Text(vec![table.remark.clone()]), Block::Table(table_of)],
-    )
+    let blocks = vec![Block::Text(vec![table.remark.clone()]), Block::Table(numbers)];
+    Section::titled("published numbers", blocks)
 }

@@ -15,11 +15,11 @@ pub(super) struct Shown {
     pub text: Box<dyn Fn(&Flat) -> String>,
 }
 
-fn words(title: &'static str, text: fn(&Flat) -> String) -> Shown {
+fn text_column(title: &'static str, text: fn(&Flat) -> String) -> Shown {
     Shown { title, is_number: false, text: Box::new(text) }
 }
 
-fn size(title: &'static str, text: fn(&Flat) -> String) -> Shown {
+fn number_column(title: &'static str, text: fn(&Flat) -> String) -> Shown {
     Shown { title, is_number: true, text: Box::new(text) }
 }
 
@@ -27,43 +27,41 @@ pub(super) fn columns() -> Vec<Shown> {
     let numbers = NUMBERS.iter().enumerate().map(|(index, kind)| Shown {
         title: kind.title,
         is_number: true,
-        text: Box::new(move |row| number(row, index)),
+        text: Box::new(move |row| number_text(row, index)),
     });
-    let mut all = vec![
-        words("device", |row| row.device.clone()),
-        size("GB", |row| row.capacity_gb.map(show::three_digits).unwrap_or_default()),
-        words("claimed", claims),
+    let mut columns = vec![
+        text_column("device", |row| row.device.clone()),
+        number_column("GB", |row| row.capacity_gb.map(show::three_digits).unwrap_or_default()),
+        text_column("claimed", claims),
     ];
-    all.extend(numbers);
-    all.extend([
-        size("J/GiB written", |row| {
+    columns.extend(numbers);
+    columns.extend([
+        number_column("J/GiB written", |row| {
             row.energy_j_per_gib.map(show::three_digits).unwrap_or_default()
         }),
-        size("price/GB", |row| {
+        number_column("price/GB", |row| {
             let price = row.price_per_gb.map(show::three_digits);
             price.map(|price| format!("{price} {}", row.currency)).unwrap_or_default()
         }),
-        words("trust", |row| row.trust.clone()),
-        words("date", |row| row.date.clone()),
-        words("machine", |row| row.machine.clone()),
-        words("by", |row| row.by.clone()),
+        text_column("trust", |row| row.trust.clone()),
+        text_column("date", |row| row.date.clone()),
+        text_column("machine", |row| row.machine.clone()),
+        text_column("by", |row| row.by.clone()),
     ]);
-    all
+    columns
 }
 
-/// Columns with a value in at least one of these rows.
-pub(super) fn filled(rows: &[&Flat]) -> Vec<Shown> {
-    let says = |column: &Shown| rows.iter().any(|row| !(column.text)(row).is_empty());
-    columns().into_iter().filter(says).collect()
+pub(super) fn filled_columns(rows: &[&Flat]) -> Vec<Shown> {
+    let has_text = |column: &Shown| rows.iter().any(|row| !(column.text)(row).is_empty());
+    columns().into_iter().filter(has_text).collect()
 }
 
-/// The claims with their outcomes, if known.
 fn claims(row: &Flat) -> String {
     if row.reached.is_empty() { row.claimed.clone() } else { row.reached.clone() }
 }
 
 /// A number in the unit of its heading; a published row has the author's digits.
-fn number(row: &Flat, index: usize) -> String {
+fn number_text(row: &Flat, index: usize) -> String {
     let Some(value) = row.numbers[index] else { return String::new() };
     if row.trust == PUBLISHED { value.to_string() } else { in_unit(index, value) }
 }
@@ -76,7 +74,7 @@ pub(super) fn in_unit(index: usize, value: f64) -> String {
 
 pub fn markdown(rows: &[&Flat]) -> String {
     let mut table = Table::default();
-    for Shown { title, is_number, text } in filled(rows) {
+    for Shown { title, is_number, text } in filled_columns(rows) {
         let column = if is_number { Column::right(title) } else { Column::left(title) };
         table.add(column, rows, |row| Some(text(row)).filter(|text| !text.is_empty()));
     }

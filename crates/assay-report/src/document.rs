@@ -43,7 +43,7 @@ pub use large::{Large, conditions, headline, identity, large, largest_change, me
 pub use matrix::matrix;
 pub(crate) use opening::leading_sentences;
 pub use opening::{TrustOverview, answer, standing};
-pub(crate) use race::stayed;
+pub(crate) use race::outcome;
 pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and its sections, in reading order.
@@ -100,11 +100,11 @@ impl Document {
     /// Splits the sections into those next to the study's leading figures, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
-        let leads = |section: &&Section| match section.role {
+        let is_leading = |section: &&Section| match section.role {
             SectionRole::Of(kind) => lead == Some(kind),
             _ => false,
         };
-        self.sections.iter().partition(leads)
+        self.sections.iter().partition(is_leading)
     }
 }
 
@@ -125,7 +125,7 @@ pub fn make(findings: &Findings) -> Document {
 pub fn with(findings: &Findings, detail: Detail) -> Document {
     match &findings.platforms {
         Some(places) => places::document(findings, places, detail),
-        None if study::is_one(findings) => study::document(findings, detail),
+        None if study::is_study(findings) => study::document(findings, detail),
         None => check::document(findings, detail),
     }
 }
@@ -137,6 +137,15 @@ impl Section {
 
     pub fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self { caption: Some(caption.into()), blocks, ..Self::default() }
+    }
+
+    /// A table below its explanation, as a detail; `None` without rows.
+    fn explained(caption: &str, explanation: &str, table: Table) -> Option<Self> {
+        if table.rows.is_empty() {
+            return None;
+        }
+        let blocks = vec![Block::Text(vec![explanation.to_owned()]), Block::Table(table)];
+        Some(Self::titled(caption, blocks).with_role(SectionRole::Closer))
     }
 
     /// Marks a main table of the study, unless it has a figure.
@@ -161,6 +170,12 @@ impl From<Table> for Section {
     }
 }
 
+/// The cells of a metric, without the A/A control.
+fn cells_of<'a>(findings: &'a Findings, metric: &str) -> Vec<&'a Measurement> {
+    let cells = findings.measurements.iter();
+    cells.filter(|cell| cell.metric == metric && !cell.control).collect()
+}
+
 /// The result of an arm: the mean over the pairs of its comparison, to be consistent with the ratio; without a
 /// comparison, the arm's mean.
 pub(super) fn result(cell: &Measurement, compared: Option<&Comparison>) -> Option<f64> {
@@ -171,29 +186,33 @@ pub(super) fn comparison_of<'a>(
     findings: &'a Findings,
     cell: &Measurement,
 ) -> Option<&'a Comparison> {
-    let own = |found: &&Comparison| {
-        found.primary
-            && found.workload == cell.workload
-            && found.metric == cell.metric
-            && found.configuration == cell.configuration
+    let is_its = |comparison: &&Comparison| {
+        comparison.primary
+            && comparison.workload == cell.workload
+            && comparison.metric == cell.metric
+            && comparison.configuration == cell.configuration
     };
-    findings.comparisons.iter().find(own).filter(|_| !cell.control)
+    findings.comparisons.iter().find(is_its).filter(|_| !cell.control)
 }
 
-/// Half of the range of the trials, in percent of their mean.
+/// Half of the range of the trials, in percent of their mean; `None` for one trial or a mean of zero.
 fn spread(cell: &Measurement) -> Option<String> {
-    let (min, max) = (cell.min?, cell.max?);
+    if cell.n < 2 {
+        return None;
+    }
+    let half_range = (cell.max? - cell.min?) / 2.0;
     let mean = cell.value().filter(|mean| *mean > 0.0)?;
-    let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
-    (cell.n > 1).then(|| format!("\u{b1}{share}"))
+    let percent = assay_core::quantity::units::show::brief_percent(100.0 * half_range / mean);
+    Some(format!("\u{b1}{percent}"))
 }
 
-fn beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<f64> {
+/// The value of another metric of the same workload and arm.
+fn value_in_row(findings: &Findings, cell: &Measurement, metric: &str) -> Option<f64> {
     findings.in_row_of(cell, metric)?.value()
 }
 
-fn text_beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<String> {
-    beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
+fn text_in_row(findings: &Findings, cell: &Measurement, metric: &str) -> Option<String> {
+    value_in_row(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 
 /// The queue depth, if it differs from the requested one.

@@ -88,35 +88,35 @@ pub struct Commands {
 }
 
 impl Evidence {
-    /// Evidence of compared results; windows of production work appear side by side.
+    /// Evidence of compared results. Only windows of production work keep their latencies, named by their result.
     pub fn compared(findings: Findings, results: &[Self]) -> Self {
-        let found: Vec<&Findings> = results.iter().map(|one| &one.findings).collect();
-        let of = |(one, name): (&Self, String)| {
-            let own = one.latencies.iter().filter(|_| findings.are_windows());
-            let named = move |own: &RowLatencies| {
-                let mut own = own.clone();
-                own.arm.insert(inference::RESULT.to_owned(), name.clone());
-                own
-            };
-            own.map(named).collect::<Vec<_>>()
-        };
-        let latencies = results.iter().zip(inference::names(&found)).flat_map(of).collect();
+        let mut latencies = Vec::new();
+        if findings.are_windows() {
+            let windows: Vec<&Findings> = results.iter().map(|result| &result.findings).collect();
+            for (result, name) in results.iter().zip(inference::names(&windows)) {
+                for row in &result.latencies {
+                    let mut row = row.clone();
+                    row.arm.insert(inference::RESULT.to_owned(), name.clone());
+                    latencies.push(row);
+                }
+            }
+        }
         Self { latencies, ..Self::bare(findings) }
     }
 
     /// The trials of a workload under an arm, without the A/A control.
     pub fn of_arm(&self, workload: &str, arm: &Arm) -> impl Iterator<Item = &TrialEvidence> {
-        let own = move |trial: &&TrialEvidence| {
+        let is_of_arm = move |trial: &&TrialEvidence| {
             !trial.control && *trial.workload == workload && *trial.arm == *arm
         };
-        self.trials.iter().filter(own)
+        self.trials.iter().filter(is_of_arm)
     }
 
+    /// The trials behind the mean of a cell.
     pub fn counting(&self, cell: &Measurement) -> impl Iterator<Item = &TrialEvidence> {
-        let counting = cell.counting().into_iter().map(|trial| trial.replicate);
-        let counting: BTreeSet<u32> = counting.collect();
-        let own = self.of_arm(&cell.workload, &cell.configuration);
-        own.filter(move |trial| trial.status.counts() && counting.contains(&trial.replicate))
+        let replicates: BTreeSet<_> = cell.counting().into_iter().map(|it| it.replicate).collect();
+        let trials = self.of_arm(&cell.workload, &cell.configuration);
+        trials.filter(move |trial| trial.status.counts() && replicates.contains(&trial.replicate))
     }
 
     pub fn bare(findings: Findings) -> Self {
@@ -132,23 +132,23 @@ impl Evidence {
 }
 
 /// Trials of one workload of a plan in the order they ran, each with its series.
-pub fn ran(
+pub fn trial_evidence(
     planned: &PlannedWorkload,
     trials: &[&Trial],
     series: Vec<Vec<SeriesRow>>,
 ) -> Vec<TrialEvidence> {
     let workload = Arc::new(planned.name.clone());
     let mut arms: Vec<Arc<Arm>> = Vec::new();
-    let ran = trials.iter().zip(series).map(|(trial, series)| {
+    let evidence = trials.iter().zip(series).map(|(trial, series)| {
         // It usually exists, but a record may contain anything.
-        let known = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
-        let arm = known.unwrap_or_else(|| {
+        let known_arm = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
+        let arm = known_arm.unwrap_or_else(|| {
             arms.push(Arc::new(trial.arm.clone()));
             Arc::clone(&arms[arms.len() - 1])
         });
-        let runs = trial.measured.as_ref().and_then(command::CommandDetail::of);
-        let host = |own: &Share| HostRate { rank: own.rank, per_s: own.operations_per_s };
-        let written = if series.is_empty() { written(trial) } else { Vec::new() };
+        let command = trial.measured.as_ref().and_then(command::CommandDetail::of);
+        let host = |share: &Share| HostRate { rank: share.rank, per_s: share.operations_per_s };
+        let written = if series.is_empty() { written_seconds(trial) } else { Vec::new() };
         TrialEvidence {
             order: trial.order,
             replicate: trial.replicate,
@@ -162,14 +162,15 @@ pub fn ran(
             ramp_ns: planned.ramp_ns,
             ramp_counts: !written.is_empty(),
             series: if written.is_empty() { series } else { written },
-            runs_ns: runs.map_or_else(Vec::new, |detail| detail.alone_ns().collect()),
-            hosts: trial.together.iter().flat_map(|own| &own.hosts).map(host).collect(),
+            runs_ns: command.map_or_else(Vec::new, |detail| detail.alone_ns().collect()),
+            hosts: trial.together.iter().flat_map(|share| &share.hosts).map(host).collect(),
         }
     });
-    ran.collect()
+    evidence.collect()
 }
 
-fn written(trial: &Trial) -> Vec<SeriesRow> {
+/// Bytes of each second that a long write stored; empty for other work.
+fn written_seconds(trial: &Trial) -> Vec<SeriesRow> {
     let detail = trial.measured.as_ref().and_then(sustained::SustainedDetail::of);
     let seconds = detail.map(sustained::SustainedDetail::bytes_by_second).unwrap_or_default();
     let row = |(second, bytes): (u32, u64)| SeriesRow {
@@ -188,25 +189,26 @@ fn written(trial: &Trial) -> Vec<SeriesRow> {
 /// Latencies of the trials behind a workload's numbers, by class: the tool's service times, and those of the devices'
 /// requests.
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<RowLatencies> {
-    let mut found: Vec<RowLatencies> = Vec::new();
-    for trial in inference::counting(trials).into_iter().map(|at| trials[at]) {
+    let mut rows: Vec<RowLatencies> = Vec::new();
+    for trial in inference::counting(trials).into_iter().map(|index| trials[index]) {
         let workload = &plan.workloads[trial.workload];
-        for (class, own) in &trial.latency_ns {
-            let sum = place(&mut found, workload, trial, &workload.name, class);
+        for (class, histogram) in &trial.latency_ns {
+            let row = row_of(&mut rows, workload, trial, &workload.name, class);
             // Histograms of one bundle have the same settings; a different one is left out.
-            sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
+            row.trials += usize::from(row.nanoseconds.add(histogram).is_ok());
         }
-        for one in inference::classes(plan, environment, trial) {
-            let sum = place(&mut found, workload, trial, &one.workload, one.class);
-            add(&one.span, &mut sum.nanoseconds);
-            sum.trials += 1;
+        for span in inference::classes(plan, environment, trial) {
+            let row = row_of(&mut rows, workload, trial, &span.workload, span.class);
+            add_requests(&span.span, &mut row.nanoseconds);
+            row.trials += 1;
         }
     }
-    found.retain(|sum| sum.trials > 0);
-    found
+    rows.retain(|row| row.trials > 0);
+    rows
 }
 
-fn add(span: &ClassSpan, to: &mut Tally) {
+/// Adds requests to a histogram, all of a bucket at its middle.
+fn add_requests(span: &ClassSpan, to: &mut Tally) {
     for [index, count] in &span.queued.buckets {
         let middle = counts::bucket_from_ns(*index).midpoint(counts::bucket_to_ns(*index));
         // The last bucket is far below the limit of a histogram.
@@ -214,16 +216,17 @@ fn add(span: &ClassSpan, to: &mut Tally) {
     }
 }
 
-fn place<'a>(
-    found: &'a mut Vec<RowLatencies>,
+/// The row of a workload, arm and class; a new one if there is none yet.
+fn row_of<'a>(
+    rows: &'a mut Vec<RowLatencies>,
     planned: &PlannedWorkload,
     record: &Trial,
     workload: &str,
     class: &str,
 ) -> &'a mut RowLatencies {
-    let known = |sum: &RowLatencies| sum.class == class && sum.workload == workload;
-    let at = found.iter().position(known).unwrap_or_else(|| {
-        found.push(RowLatencies {
+    let is_its = |row: &RowLatencies| row.class == class && row.workload == workload;
+    let index = rows.iter().position(is_its).unwrap_or_else(|| {
+        rows.push(RowLatencies {
             workload: workload.to_owned(),
             arm: record.arm.clone(),
             control: planned.control,
@@ -231,7 +234,7 @@ fn place<'a>(
             trials: 0,
             nanoseconds: Tally::default(),
         });
-        found.len() - 1
+        rows.len() - 1
     });
-    &mut found[at]
+    &mut rows[index]
 }

@@ -62,12 +62,12 @@ fn nothing(_: &Findings) -> Vec<String> {
     Vec::new()
 }
 
-fn counted(cell: &Measurement) -> Vec<(&TrialValue, f64)> {
-    let own = cell.counting().into_iter();
-    let mut own: Vec<(&TrialValue, f64)> =
-        own.filter_map(|trial| Some((trial, trial.value?))).collect();
-    own.sort_by_key(|(trial, _)| (trial.order, trial.replicate));
-    own
+/// The trials behind the mean of a cell in the order they ran, with their values.
+fn counting_values(cell: &Measurement) -> Vec<(&TrialValue, f64)> {
+    let trials = cell.counting().into_iter();
+    let mut values: Vec<_> = trials.filter_map(|trial| Some((trial, trial.value?))).collect();
+    values.sort_by_key(|(trial, _)| (trial.order, trial.replicate));
+    values
 }
 
 /// `scheduler=bfq depth=8`.

@@ -29,6 +29,7 @@ use super::evidence::Evidence;
 use assay_analysis::inference::{card, published, surfaces};
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::Figure;
+use assay_study::findings::Findings;
 use assay_workloads::tell::FactsFigure;
 
 pub trait FigureSource: Sync {
@@ -115,7 +116,7 @@ const MOST_MARKS: usize = 1500;
 
 /// All figures of the evidence in the order of reading. No two have the same id.
 pub fn all(evidence: &Evidence) -> Vec<Figure> {
-    kinds(evidence).into_iter().flatten().collect()
+    drawn_kinds(evidence).into_iter().flatten().collect()
 }
 
 /// With up to this number of figures of the leading kind, all lead.
@@ -136,23 +137,26 @@ pub struct Drawn {
 /// The leading figures, and the others by kind in reading order: the kind that the study names leads, else the one with
 /// the answer.
 pub fn ordered(evidence: &Evidence) -> Ordered {
-    let kinds = kinds(evidence);
-    let asked = named_lead(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
-    let mut leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
+    let kinds = drawn_kinds(evidence);
+    let mut leading: Vec<&Figure> = match named_lead(evidence, &kinds) {
+        Some(figures) => figures.iter().take(MOST_LEADING).collect(),
+        None => leading_figures(evidence, &kinds),
+    };
     // Published values are unfolded next to the study's numbers.
-    if let Some([published, ..]) =
-        drawn_of(published::PUBLISHED.about.name, &kinds).map(Vec::as_slice)
-        && leads.len() < MOST_LEADING
+    if leading.len() < MOST_LEADING
+        && let Some(published) = drawn_of(published::PUBLISHED.about.name, &kinds)
     {
-        leads.push(published);
+        leading.extend(published.first());
     }
-    let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
+    let leading_ids: Vec<String> = leading.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut lead_kinds, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, figures) in FIGURES.iter().zip(kinds) {
-        let (first, figures): (Vec<Figure>, Vec<Figure>) =
-            figures.into_iter().partition(|figure| leads.contains(&figure.id));
-        lead_kinds.extend((!first.is_empty()).then(|| kind.about().name));
-        lead.extend(first);
+        let (leading, figures): (Vec<Figure>, Vec<Figure>) =
+            figures.into_iter().partition(|figure| leading_ids.contains(&figure.id));
+        if !leading.is_empty() {
+            lead_kinds.push(kind.about().name);
+        }
+        lead.extend(leading);
         others.push(Drawn { about: kind.about(), figures });
     }
     others.retain(|drawn| !drawn.figures.is_empty());
@@ -167,50 +171,52 @@ fn named_lead<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a V
 
 /// The figures of the named kind, if any.
 fn drawn_of<'a>(name: &str, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
-    let place = FIGURES.iter().position(|kind| kind.about().name == name)?;
-    kinds.get(place).filter(|own| !own.is_empty())
+    let index = FIGURES.iter().position(|kind| kind.about().name == name)?;
+    kinds.get(index).filter(|figures| !figures.is_empty())
 }
 
-/// The figures of each of [`FIGURES`].
-fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
-    let mut known = BTreeSet::new();
-    let mut one = |mut figure: Figure| {
-        let plain = figure.id.clone();
-        let mut number = 2;
-        while !known.insert(figure.id.clone()) {
-            figure.id = format!("{plain}-{number}");
-            number += 1;
+/// The figures of each of [`FIGURES`]; equal ids get a number.
+fn drawn_kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
+    let mut ids = BTreeSet::new();
+    let mut kinds = Vec::new();
+    for kind in FIGURES.iter() {
+        let is_wanted = is_meaningful(&evidence.findings, kind.about().name);
+        let mut figures = if is_wanted { kind.draw(evidence) } else { Vec::new() };
+        figures.retain(|figure| figure.marks() <= MOST_MARKS);
+        for figure in &mut figures {
+            let plain_id = figure.id.clone();
+            let mut number = 2;
+            while !ids.insert(figure.id.clone()) {
+                figure.id = format!("{plain_id}-{number}");
+                number += 1;
+            }
         }
-        figure
-    };
-    let mut drawn = |kind: &&'static dyn FigureSource| -> Vec<Figure> {
-        let name = kind.about().name;
-        // Platforms have separate figures with the same content.
-        let is_of_places = name == places::PLACES.about.name;
-        if evidence.findings.platforms.is_some() != is_of_places {
-            return Vec::new();
-        }
-        // A window is one number per metric: only its distributions are worth a figure.
-        let is_behind = OF_WINDOWS.contains(&name);
-        if evidence.findings.are_windows() && !is_behind {
-            return Vec::new();
-        }
-        if evidence.findings.race.is_some() && !OF_RACES.contains(&name) {
-            return Vec::new();
-        }
-        let figures = kind.draw(evidence).into_iter();
-        figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
-    };
-    FIGURES.iter().map(&mut drawn).collect()
+        kinds.push(figures);
+    }
+    kinds
+}
+
+/// Whether figures of a kind make sense for a result.
+fn is_meaningful(findings: &Findings, kind: &str) -> bool {
+    // Platforms have separate figures with the same content.
+    if findings.platforms.is_some() != (kind == places::PLACES.about.name) {
+        return false;
+    }
+    // A window is one number per metric: only its distributions are worth a figure.
+    if findings.are_windows() && !OF_WINDOWS.contains(&kind) {
+        return false;
+    }
+    findings.race.is_none() || OF_RACES.contains(&kind)
 }
 
 /// The figures that lead if the study names none. Platforms: the speed in percent. A check: bars with intervals, then
 /// latencies. Otherwise the first of: the figure of a kind of work, a curve over numeric levels, measured and published
 /// numbers, ratios to the baseline, the rate over a surface, bars. With several of a kind, one of the workload in the
 /// answer.
-fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
+fn leading_figures<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
+    let first_drawn = || kinds.iter().flatten().take(1).collect();
     if evidence.findings.platforms.is_some() {
-        return kinds.iter().flatten().take(1).collect();
+        return first_drawn();
     }
     if !large(&evidence.findings).is_empty() {
         let of = |kind: &Drawing| drawn_of(kind.about.name, kinds).into_iter().flatten();
@@ -220,8 +226,39 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
             return lead;
         }
     }
-    // For some kinds the figure with the most marks leads, for others the first.
-    let order = [
+    let Some((figures, is_fullest)) = leading_kind(kinds) else { return first_drawn() };
+    let answer = answer(&evidence.findings);
+    let is_answered = |figure: &&Figure| {
+        let workload = figure.workload.as_deref();
+        answer.about.iter().any(|about| workload == Some(about.workload.as_str()))
+    };
+    let mut candidates: Vec<&Figure> = figures.iter().filter(is_answered).collect();
+    if candidates.is_empty() {
+        // Of several metrics, the answer's, else the rate.
+        let has_iops = answer.about.iter().any(|about| about.metric == "iops");
+        let metric = if has_iops { "iops" } else { "bandwidth_bytes_per_s" };
+        let is_same = |figure: &&Figure| figure.metric.as_deref() == Some(metric);
+        candidates = figures.iter().filter(is_same).collect();
+    }
+    if candidates.is_empty() {
+        candidates = figures.iter().collect();
+    }
+    if is_fullest {
+        // Of equally full figures, the first: `max_by_key` returns the last.
+        candidates.into_iter().rev().max_by_key(|figure| figure.marks()).into_iter().collect()
+    } else {
+        candidates.into_iter().take(1).collect()
+    }
+}
+
+/// The figures of the first drawn kind that may lead, and whether the one with the most marks leads instead of the
+/// first.
+fn leading_kind(kinds: &[Vec<Figure>]) -> Option<(&Vec<Figure>, bool)> {
+    let of_facts =
+        assay_workloads::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
+    let of_seconds = assay_workloads::own_figures().map(|figure| figure.about.name);
+    let of_work = of_facts.chain(of_seconds).map(|name| (name, false));
+    let mut order = of_work.chain([
         (race::RACE.about.name, false),
         (sweep::SWEEP.about.name, false),
         (runs::RUNS.about.name, true),
@@ -229,29 +266,6 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
         (effects::EFFECTS.about.name, true),
         (surfaces::SURFACE.about.name, false),
         (bars::BARS.about.name, true),
-    ];
-    let answer = answer(&evidence.findings);
-    let of_facts =
-        assay_workloads::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
-    let own = of_facts.chain(assay_workloads::own_figures().map(|figure| figure.about.name));
-    let mut order = own.map(|name| (name, false)).chain(order);
-    let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
-    let Some((own, fullest)) = found else { return kinds.iter().flatten().take(1).collect() };
-    let is_named = |figure: &&Figure| {
-        figure
-            .workload
-            .as_ref()
-            .is_some_and(|own| answer.about.iter().any(|one| one.workload == *own))
-    };
-    let named: Vec<&Figure> = own.iter().filter(is_named).collect();
-    // Of several metrics, the answer's, else the rate.
-    let iops = answer.about.iter().any(|one| one.metric == "iops");
-    let metric = if iops { "iops" } else { "bandwidth_bytes_per_s" };
-    let like = own.iter().filter(|figure| figure.metric.as_deref() == Some(metric)).collect();
-    let candidates = [named, like, own.iter().collect::<Vec<_>>()];
-    let candidates = candidates.into_iter().find(|some| !some.is_empty()).unwrap_or_default();
-    let first = candidates.first().copied();
-    let lead =
-        if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first };
-    lead.into_iter().collect()
+    ]);
+    order.find_map(|(name, is_fullest)| Some((drawn_of(name, kinds)?, is_fullest)))
 }

@@ -25,15 +25,15 @@ const UNITS: [&str; 15] = [
 
 fn units_glued(text: &str) -> String {
     let mut glued = String::with_capacity(text.len());
-    let mut before: Option<&str> = None;
+    let mut last_word: Option<&str> = None;
     for word in text.split(' ') {
-        if let Some(before) = before {
-            let number = before.ends_with(|c: char| c.is_ascii_digit());
-            let unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
-            glued.push(if number && unit { GLUE } else { ' ' });
+        if let Some(last_word) = last_word {
+            let is_number = last_word.ends_with(|c: char| c.is_ascii_digit());
+            let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+            glued.push(if is_number && is_unit { GLUE } else { ' ' });
         }
         glued.push_str(word);
-        before = Some(word);
+        last_word = Some(word);
     }
     glued
 }
@@ -63,15 +63,15 @@ pub fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String>
 
 /// Words; glued pieces stay together if they fit on a line.
 fn pieces(text: &str, room: usize) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut pieces = Vec::new();
     for word in text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()) {
         if width_of(word) <= room {
-            found.push(word.to_owned());
+            pieces.push(word.to_owned());
         } else {
-            found.extend(word.split(GLUE).filter(|part| !part.is_empty()).map(str::to_owned));
+            pieces.extend(word.split(GLUE).filter(|part| !part.is_empty()).map(str::to_owned));
         }
     }
-    found
+    pieces
 }
 
 #[cfg(test)]

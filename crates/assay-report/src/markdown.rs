@@ -60,18 +60,18 @@ impl MarkdownReport {
                 texts.retain(|text| *text != answer);
             }
         }
-        let (first, rest) = document.leading(findings);
-        self.sections(first);
-        self.sections(rest);
+        let (leading, details) = document.leading(findings);
+        self.sections(leading);
+        self.sections(details);
         if !others.is_empty() {
             self.line("## Figures");
             self.figures(others.iter().flat_map(|kind| &kind.figures), prefix);
         }
         if !evidence.commands.is_empty() {
             self.line("## Equivalent commands");
-            let lines = evidence.commands.iter().flat_map(|one| {
-                let what = format!("# {}: {}", one.workload, one.words);
-                std::iter::once(what).chain(one.lines.clone())
+            let lines = evidence.commands.iter().flat_map(|command| {
+                let heading = format!("# {}: {}", command.workload, command.words);
+                std::iter::once(heading).chain(command.lines.clone())
             });
             let lines: Vec<String> = lines.map(|line| clean(&line)).collect();
             self.line(&format!("```sh\n{}\n```", lines.join("\n").replace("```", "'''")));
@@ -109,7 +109,7 @@ impl MarkdownReport {
     }
 
     fn block(&mut self, block: &Block) {
-        let told = match block {
+        let lines = match block {
             Block::Facts(facts) => {
                 let fact = |(name, value): &(String, String)| {
                     format!("- {}: {}", inline(name), inline(value))
@@ -119,10 +119,10 @@ impl MarkdownReport {
             Block::Text(texts) => vec![inline(&texts.join(" "))],
             Block::List(texts) => texts.iter().map(|text| format!("- {}", inline(text))).collect(),
             Block::Remarks(remarks) => remarks.iter().map(remark).collect(),
-            Block::Table(told) => table(told),
+            Block::Table(rows) => table(rows),
         };
-        if !told.is_empty() {
-            self.line(&told.join("\n"));
+        if !lines.is_empty() {
+            self.line(&lines.join("\n"));
         }
     }
 }
@@ -150,42 +150,38 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     let mut cells: Vec<String> = table.texts(row).iter().map(|text| inline(text)).collect();
     if cells.is_empty() {
         cells = vec![inline(&row.name), notes];
-    } else if let Some(first) = cells.first_mut().filter(|_| !notes.is_empty()) {
-        *first = format!("{first} ({notes})");
+    } else if let Some(first_cell) = cells.first_mut().filter(|_| !notes.is_empty()) {
+        *first_cell = format!("{first_cell} ({notes})");
     }
     cells.resize(table.columns.len(), String::new());
     cells
 }
 
+/// Escapes a text, which may be from a stranger, so that it has no markup.
 fn inline(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut safe = String::with_capacity(text.len());
     for letter in clean(text).chars() {
         match letter {
-            '&' => told.push_str("&amp;"),
-            '<' => told.push_str("&lt;"),
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
-                told.extend(['\\', letter]);
+                safe.extend(['\\', letter]);
             }
-            '>' => told.push_str("&gt;"),
+            '>' => safe.push_str("&gt;"),
             // Neither a mention nor an address becomes a link.
-            '@' => told.push_str("&#64;"),
-            _ => told.push(letter),
+            '@' => safe.push_str("&#64;"),
+            _ => safe.push(letter),
         }
     }
-    let told = told.replace("://", "&#58;//").replace("www.", "www&#46;");
-    // Characters that would begin a list.
-    let marked = told.starts_with(['-', '+']);
-    let counted = told.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    if marked {
-        return format!("\\{told}");
+    let mut safe = safe.replace("://", "&#58;//").replace("www.", "www&#46;");
+    // A list begins with a dash, a plus, or a number and its period or parenthesis.
+    let digits = safe.bytes().take_while(u8::is_ascii_digit).count();
+    let is_bullet = safe.starts_with(['-', '+']);
+    let is_number = digits > 0 && safe[digits..].starts_with(['.', ')']);
+    if is_bullet || is_number {
+        safe.insert(digits, '\\');
     }
-    match counted.strip_prefix(['.', ')']) {
-        Some(rest) if counted.len() < told.len() => {
-            let number = &told[..told.len() - counted.len()];
-            format!("{number}\\{}{rest}", &counted[..1])
-        }
-        _ => told,
-    }
+    safe
 }
 
 #[cfg(test)]

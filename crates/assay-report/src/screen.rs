@@ -10,7 +10,6 @@ use assay_study::findings::{Findings, Trust};
 
 /// Lines for a result on a terminal of 24 lines.
 const LINES: usize = 21;
-
 /// Facts that only `--full` prints.
 const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
 
@@ -28,33 +27,46 @@ struct Parts {
 /// A result as text of at most `width` columns; `colour` colors verdicts.
 pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -> String {
     let page = TextPage::new(width, colour);
-    let [first, rest] = document::leading_sentences(findings);
-    let answer = first.first().map_or("", String::as_str);
+    let [leading, others] = document::leading_sentences(findings);
+    let answer = leading.first().map_or("", String::as_str);
     let mut document = document::with(findings, detail);
     let mut doubts = Vec::new();
     if detail == Detail::Usual {
         shorten(&mut document, answer, &mut doubts, &page);
-        doubts.extend(dashes(&document));
+        doubts.extend(explained_dash(&document));
     }
     let doubts: Lines = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
     let Parts { heading, details, summary, tables } = Parts::new(&document, findings, &page);
-    let list = |sentences: &[String]| page.section(&Section::new(Block::List(sentences.to_vec())));
-    let whole = [summary, vec![doubts.clone()]].concat();
-    let short = [list(&first), vec![doubts]].concat();
-    let fits = |answer: &[Lines]| {
-        answer.iter().chain(&tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
-    };
-    let is_said = findings.summary.iter().any(|sentence| sentence.text == answer);
-    let title = vec![page.title(&document.title)];
-    let parts = if is_said && fits(&whole) {
-        [title, heading, details, whole, tables]
-    } else if fits(&short) {
-        [title, heading, [list(&rest), details].concat(), short, tables]
+    let list = |sentences: Vec<String>| page.section(&Section::new(Block::List(sentences)));
+    let summary_has_answer = findings.summary.iter().any(|sentence| sentence.text == answer);
+    let full_answer = [summary, vec![doubts.clone()]].concat();
+    let short_answer = [list(leading), vec![doubts]].concat();
+    let mut parts = vec![page.title(&document.title)];
+    parts.extend(heading);
+    if summary_has_answer && fit(&full_answer, &tables) {
+        // The whole summary and its numbers are the last screen.
+        parts.extend(details);
+        parts.extend(full_answer);
+        parts.extend(tables);
     } else {
-        // If it does not fit, it scrolls: then the answer comes last.
-        [title, heading, [list(&rest), details].concat(), tables, short]
-    };
-    joined(&parts.concat())
+        // Only the sentences that nobody may miss are near the end.
+        parts.extend(list(others));
+        parts.extend(details);
+        if fit(&short_answer, &tables) {
+            parts.extend(short_answer);
+            parts.extend(tables);
+        } else {
+            // The tables scroll: the answer comes last, to remain visible.
+            parts.extend(tables);
+            parts.extend(short_answer);
+        }
+    }
+    joined(&parts)
+}
+
+/// Whether the answer and its tables fit on one screen, each part with an empty line.
+fn fit(answer: &[Lines], tables: &[Lines]) -> bool {
+    answer.iter().chain(tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
 }
 
 impl Parts {
@@ -81,27 +93,26 @@ impl Parts {
 /// else those of the first figure.
 fn main_role(document: &Document, findings: &Findings) -> Option<SectionRole> {
     let (leading, others) = document.leading(findings);
-    let own = others.iter().find(|section| section.role == SectionRole::Main);
+    let main = others.iter().find(|section| section.role == SectionRole::Main);
     let figure = others.iter().find(|section| matches!(section.role, SectionRole::Of(_)));
-    leading.first().or(own).or(figure).map(|section| section.role)
+    leading.first().or(main).or(figure).map(|section| section.role)
 }
 
 /// Removes test conditions, legends, repetitions of the answer, and the last percentile if it does not fit; moves
 /// remarks that lower trust to `doubts`.
 fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
-    let is_legend =
-        |section: &Section| section.role == SectionRole::Closer && section.caption.is_none();
+    let is_legend = |it: &Section| it.role == SectionRole::Closer && it.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
-    let others =
-        document.sections.iter_mut().filter(|section| section.role != SectionRole::Summary);
+    let others = document.sections.iter_mut().filter(|it| it.role != SectionRole::Summary);
     for block in others.flat_map(|section| &mut section.blocks) {
         match block {
             Block::Facts(facts) => facts.retain(|(name, _)| !CONDITIONS.contains(&name.as_str())),
             Block::List(texts) => {
-                let more = |text: &String| {
+                let without_answer = |text: &String| {
                     text.strip_prefix(answer).unwrap_or(text).trim_start().to_owned()
                 };
-                *texts = texts.iter().map(more).filter(|text| !text.is_empty()).collect();
+                *texts = texts.iter().map(without_answer).collect();
+                texts.retain(|text| !text.is_empty());
             }
             Block::Remarks(remarks) => {
                 let is_doubt = |remark: &mut Remark| {
@@ -119,16 +130,16 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page
     document.sections.retain(|section| !section.blocks.iter().all(is_empty));
 }
 
-/// Explains a dash in the table of a check.
-fn dashes(document: &Document) -> Option<Remark> {
+/// Explains a dash in the table of a check; `None` without one.
+fn explained_dash(document: &Document) -> Option<Remark> {
     let tables = document.sections.iter().filter(|section| section.role == SectionRole::Main);
-    let is_told = |block: &Block| match block {
+    let has_dash = |block: &Block| match block {
         Block::Table(table) => {
             table.columns.iter().any(|column| column.title == RATE) && table.has_missing()
         }
         _ => false,
     };
-    tables.flat_map(|section| &section.blocks).any(is_told).then(|| Remark {
+    tables.flat_map(|section| &section.blocks).any(has_dash).then(|| Remark {
         rule: format!("\"{NONE}\""),
         trust: None,
         text: "too few operations or trials".to_owned(),

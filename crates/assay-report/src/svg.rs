@@ -90,29 +90,29 @@ fn draw(pen: &mut Pen, frame: &Frame<'_>) {
     frame.keys.iter().for_each(|key| legend_key(pen, frame, key));
     pen.add("</g>\n");
     spans(pen, frame);
-    bands(pen, frame);
+    guide_bands(pen, frame);
     axes(pen, frame);
-    lines(pen, frame);
+    guide_lines(pen, frame);
     for (index, series) in frame.figure.series.iter().enumerate() {
         marks::series(pen, frame, index, series);
     }
 }
 
 fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
-    let at = [key.x + 12.0, key.y + 10.0];
-    let swatch = [at[0] - 8.0, at[1] - 6.0, 16.0, 12.0];
+    let mid = [key.x + 12.0, key.y + 10.0];
+    let swatch = [mid[0] - 8.0, mid[1] - 6.0, 16.0, 12.0];
     match key.of {
         KeyOf::Series(index) => pen.add(&format!("<g class=\"key\" data-series=\"{index}\">")),
         _ => pen.add("<g>"),
     }
     pen.rect("fill-opacity=\"0\"", [key.x, key.y, key.width, 20.0], "");
     match key.of {
-        KeyOf::Series(index) => series_swatch(pen, &frame.figure.series[index], at, swatch),
-        KeyOf::Guide { line: true } => guide(pen, [at[0] - 9.0, at[1]], [at[0] + 9.0, at[1]]),
+        KeyOf::Series(index) => series_swatch(pen, &frame.figure.series[index], mid, swatch),
+        KeyOf::Guide { line: true } => guide(pen, [mid[0] - 9.0, mid[1]], [mid[0] + 9.0, mid[1]]),
         KeyOf::Guide { line: false } => pen.rect(&pen.paint("shade", "fill"), swatch, ""),
         KeyOf::Span(kind) => pen.rect(&pen.paint(span_class(kind), "fill"), swatch, ""),
         KeyOf::Look(look) => {
-            let path = marks::looking(at, 0, 4.5, look);
+            let path = marks::marker_of_look(mid, 0, 4.5, look);
             let axis = pen.paint("axis", "stroke");
             pen.path(&format!("{axis} fill=\"none\""), &path, "");
         }
@@ -148,13 +148,14 @@ fn series_swatch(pen: &mut Pen, series: &Series, place: [f64; 2], swatch: [f64; 
         pen.path(&marks::lined(series.shape), &segment([x - 11.0, y], [x + 11.0, y]), "");
     }
     if series.mark != Mark::Steps {
-        let all = &series.points;
-        let look = all.first().map_or(Look::Solid, |first| first.look);
-        let hollow =
-            look != Look::Ringed && look != Look::Solid && all.iter().all(|one| one.look == look);
-        let look = if hollow { look } else { Look::Solid };
-        let paper = if hollow { pen.paint("paper", "fill") } else { String::new() };
-        pen.path(&paper, &marks::looking([x, y], series.shape, 4.0, look), "");
+        let points = &series.points;
+        let look = points.first().map_or(Look::Solid, |point| point.look);
+        // A ring marks a single point, not its series.
+        let is_special = look != Look::Ringed && look != Look::Solid;
+        let is_hollow = is_special && points.iter().all(|point| point.look == look);
+        let look = if is_hollow { look } else { Look::Solid };
+        let paper = if is_hollow { pen.paint("paper", "fill") } else { String::new() };
+        pen.path(&paper, &marks::marker_of_look([x, y], series.shape, 4.0, look), "");
     }
     pen.add("</g>");
 }
@@ -173,6 +174,7 @@ fn spans(pen: &mut Pen, frame: &Frame<'_>) {
     if frame.figure.series.iter().any(|series| series.mark.is_tile()) {
         (top, bottom) = (top - 7.0, top - 2.0);
     }
+    // Where the space right of the last label begins.
     let mut free = f64::NEG_INFINITY;
     for span in &frame.figure.spans {
         let (from, to) = (frame.along.at(span.from), frame.along.at(span.to));
@@ -186,6 +188,7 @@ fn spans(pen: &mut Pen, frame: &Frame<'_>) {
     }
 }
 
+/// Opposite corners of the plot area between two values.
 fn across(frame: &Frame<'_>, from: f64, to: f64) -> [[f64; 2]; 2] {
     let [left, top, right, bottom] = frame.plot;
     let upright = frame.figure.layout == Layout::Upright;
@@ -193,7 +196,7 @@ fn across(frame: &Frame<'_>, from: f64, to: f64) -> [[f64; 2]; 2] {
     [frame.point(ends[0], frame.value.at(from)), frame.point(ends[1], frame.value.at(to))]
 }
 
-fn bands(pen: &mut Pen, frame: &Frame<'_>) {
+fn guide_bands(pen: &mut Pen, frame: &Frame<'_>) {
     for guide in frame.figure.guides.iter().filter(|guide| guide.from != guide.to) {
         let [[x1, y1], [x2, y2]] = across(frame, guide.from, guide.to);
         let place = [x1.min(x2), y1.min(y2), (x2 - x1).abs(), (y2 - y1).abs()];
@@ -201,9 +204,9 @@ fn bands(pen: &mut Pen, frame: &Frame<'_>) {
     }
 }
 
-fn lines(pen: &mut Pen, frame: &Frame<'_>) {
-    for one in frame.figure.guides.iter().filter(|guide| guide.from == guide.to) {
-        let [from, to] = across(frame, one.from, one.to);
+fn guide_lines(pen: &mut Pen, frame: &Frame<'_>) {
+    for line in frame.figure.guides.iter().filter(|guide| guide.from == guide.to) {
+        let [from, to] = across(frame, line.from, line.to);
         guide(pen, from, to);
     }
 }
@@ -218,11 +221,11 @@ fn guide(pen: &mut Pen, from: [f64; 2], to: [f64; 2]) {
 fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     let (side, below) = frame.sides();
     let [left, top, right, bottom] = frame.plot;
-    let named = |ruler: &Ruler<'_>| matches!(ruler.axis.scale, AxisScale::Category(_));
+    let has_names = |ruler: &Ruler<'_>| matches!(ruler.axis.scale, AxisScale::Category(_));
     let (aside, under) = (Frame::ticks_aside(side), frame.ticks_below(below));
-    let rows = aside.iter().filter(|_| !named(side));
+    let rows = aside.iter().filter(|_| !has_names(side));
     let rows = rows.map(|tick| segment([left, tick.px], [right, tick.px]));
-    let columns = under.iter().filter(|_| !named(below));
+    let columns = under.iter().filter(|_| !has_names(below));
     let columns = columns.map(|tick| segment([tick.px, top], [tick.px, bottom]));
     pen.path(&pen.paint("grid", "stroke"), &rows.chain(columns).collect::<String>(), "");
     let corner = segment([left, top], [left, bottom]) + &segment([left, bottom], [right, bottom]);

@@ -6,7 +6,6 @@ use super::layout::{clean, text_of, width_of, wrap};
 
 /// Width needed to wrap a last column in place.
 const LEAST_LAST: usize = 20;
-
 /// Width needed to cut a last column.
 const LEAST_CUT: usize = 16;
 
@@ -42,15 +41,17 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
             .for_each(|cell| *cell = cut(cell, room));
         return table(columns, &rows, width);
     }
-    let others: Vec<Vec<String>> =
-        rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
+    let others: Vec<_> = rows.iter().map(|row| row[..row.len().min(last)].to_vec()).collect();
     match aligned(&columns[..last], &others, width, &|_, _, word| word.to_owned()) {
-        Some(lines) if lines.len() == rows.len() + 1 => {
-            let below = |row: &Vec<String>| row.get(last).map(|cell| wrap(cell, "  ", 2, width));
-            let below = rows.iter().map(|row| below(row).unwrap_or_default());
-            let below = std::iter::once(Vec::new()).chain(below);
-            let lines = lines.into_iter().zip(below);
-            text_of(&lines.flat_map(|(line, more)| [vec![line], more].concat()).collect::<Vec<_>>())
+        // The heading, and one line per row.
+        Some(aligned) if aligned.len() == rows.len() + 1 => {
+            let mut aligned = aligned.into_iter();
+            let mut lines: Vec<String> = aligned.next().into_iter().collect();
+            for (line, row) in aligned.zip(&rows) {
+                lines.push(line);
+                lines.extend(row.get(last).into_iter().flat_map(|cell| wrap(cell, "  ", 2, width)));
+            }
+            text_of(&lines)
         }
         _ => table(columns, &rows, width),
     }
@@ -76,14 +77,15 @@ pub(super) fn aligned(
     width: usize,
     paint: &Paint<'_>,
 ) -> Option<Vec<String>> {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+    let rows: Vec<Vec<_>> =
+        rows.iter().map(|row| row.iter().map(|it| clean(it)).collect()).collect();
     let cell_width = |index: usize| {
         let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| width_of(cell));
         cells.chain([width_of(&columns[index].title)]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns.len()).map(cell_width).collect();
     let (last, before) = widths.split_last()?;
+    // Two blanks between columns, or one if only that fits.
     let (gap, last) = [2, 1].into_iter().find_map(|gap| {
         let room = width.checked_sub(before.iter().sum::<usize>() + gap * before.len())?;
         let wraps = columns.last().is_some_and(|column| !column.is_right())
@@ -93,8 +95,8 @@ pub(super) fn aligned(
     let titles: Vec<String> = columns.iter().map(|column| column.title.clone()).collect();
     let mut lines = row_lines(columns, &titles, before, gap, last, &|_, word| word.to_owned());
     for (index, row) in rows.iter().enumerate() {
-        let own = |column: usize, word: &str| paint(index, column, word);
-        lines.extend(row_lines(columns, row, before, gap, last, &own));
+        let paint_cell = |column: usize, word: &str| paint(index, column, word);
+        lines.extend(row_lines(columns, row, before, gap, last, &paint_cell));
     }
     Some(lines)
 }
@@ -104,6 +106,7 @@ fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
     cells.flat_map(|cell| cell.split_whitespace()).map(width_of).max().unwrap_or(0)
 }
 
+/// The lines of a row: several if its last cell is wrapped. `before` are the widths of all columns but the last.
 fn row_lines(
     columns: &[Column],
     row: &[String],
@@ -119,15 +122,17 @@ fn row_lines(
         begin.push_str(&" ".repeat(gap));
     }
     let indent = before.iter().sum::<usize>() + gap * before.len();
-    let (end, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
-    if columns[end].is_right() || width_of(cell) <= last {
-        begin.push_str(&padded(cell, last, columns[end].is_right(), |word| paint(end, word)));
+    let (index, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
+    if columns[index].is_right() || width_of(cell) <= last {
+        begin.push_str(&padded(cell, last, columns[index].is_right(), |word| paint(index, word)));
         return vec![begin.trim_end().to_owned()];
     }
-    let mut lines = wrap(cell, "", 0, last).into_iter();
-    let first = lines.next().unwrap_or_default();
-    let rest = lines.map(|line| format!("{}{line}", " ".repeat(indent)));
-    std::iter::once(format!("{begin}{first}")).chain(rest).collect()
+    let mut lines = wrap(cell, "", 0, last);
+    for (index, line) in lines.iter_mut().enumerate() {
+        let prefix = if index == 0 { begin.clone() } else { " ".repeat(indent) };
+        line.insert_str(0, &prefix);
+    }
+    lines
 }
 
 fn padded(cell: &str, room: usize, right: bool, paint: impl Fn(&str) -> String) -> String {

@@ -9,12 +9,9 @@ use assay_study::findings::Findings;
 
 /// Maximum width of a block, however wide the terminal is.
 const WIDEST: usize = 80;
-
 pub const FORUM_COLUMNS: usize = 46;
-
 /// Forums turn this prefix into a link.
 const WWW: &str = "www.";
-
 /// Below this width, facts follow their name instead of a column.
 pub(super) const NARROW: usize = 60;
 
@@ -118,15 +115,15 @@ impl TextPage {
     fn table(&self, table: &Table) -> Vec<String> {
         let rows: Vec<&Row> = table.rows.iter().filter(|row| !row.cells.is_empty()).collect();
         if rows.is_empty() {
-            return table.rows.iter().flat_map(|row| self.absent(row)).collect();
+            return table.rows.iter().flat_map(|row| self.absent_lines(row)).collect();
         }
-        if let Some(lines) = self.worded(table, &rows) {
+        if let Some(lines) = self.with_sentences(table, &rows) {
             return lines;
         }
-        if let Some(lines) = self.whole(table, &rows) {
+        if let Some(lines) = self.all_columns(table, &rows) {
             return self.with_notes(table, lines);
         }
-        if let Some(parts) = self.broken(&table.columns, &rows) {
+        if let Some(parts) = self.split_table(table, &rows) {
             let mut parts = parts.into_iter();
             let mut lines = self.with_notes(table, parts.next().unwrap_or_default());
             for part in parts {
@@ -135,34 +132,35 @@ impl TextPage {
             }
             return lines;
         }
-        table.rows.iter().flat_map(|row| self.stacked(table, row)).collect()
+        table.rows.iter().flat_map(|row| self.stacked_row(table, row)).collect()
     }
 
     /// All columns of a table; `None` if they do not fit.
-    fn whole(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        self.aligned(&table.columns, rows, &all)
+    fn all_columns(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
+        let indices: Vec<usize> = (0..table.columns.len()).collect();
+        self.one_line_rows(table, rows, &indices)
     }
 
     pub fn has_room(&self, table: &Table) -> bool {
         let rows: Vec<&Row> = table.rows.iter().filter(|row| !row.cells.is_empty()).collect();
-        self.whole(table, &rows).is_some()
+        self.all_columns(table, &rows).is_some()
     }
 
     /// A table whose last column has wrapped sentences; `None` for other tables, if they do not fit, or if rows have
     /// notes.
-    fn worded(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
+    fn with_sentences(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
         let role = table.columns.last().map(|column| column.role);
-        let whole = rows.len() == table.rows.len() && rows.iter().all(|row| row.notes.is_empty());
-        if role != Some(Role::Text) || !whole {
+        let is_plain = rows.len() == table.rows.len() && rows.iter().all(|it| it.notes.is_empty());
+        if role != Some(Role::Text) || !is_plain {
             return None;
         }
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        self.lines(&table.columns, rows, &all)
+        let indices: Vec<usize> = (0..table.columns.len()).collect();
+        self.some_columns(table, rows, &indices)
     }
 
     /// Some columns of a table; `None` if they do not fit.
-    fn lines(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+    fn some_columns(&self, table: &Table, rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+        let columns = &table.columns;
         let cell = |row: &Row, index: usize| {
             row.cells.get(index).map_or_else(String::new, |cell| cell.text(columns[index].unit))
         };
@@ -177,13 +175,14 @@ impl TextPage {
     }
 
     /// The same with one line per row, without wrapping.
-    fn aligned(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
-        self.lines(columns, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
+    fn one_line_rows(&self, table: &Table, rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+        self.some_columns(table, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
     /// Splits a wide table into several, each with the row names; later parts omit rows without values. `None` if a
     /// part does not fit either.
-    fn broken(&self, columns: &[Column], rows: &[&Row]) -> Option<Vec<Vec<String>>> {
+    fn split_table(&self, table: &Table, rows: &[&Row]) -> Option<Vec<Vec<String>>> {
+        let columns = &table.columns;
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
             return None;
         }
@@ -199,13 +198,14 @@ impl TextPage {
         let mut parts: Vec<Vec<String>> = Vec::new();
         let mut chosen = keys.clone();
         for group in groups {
+            // The groups of a part share it as long as they fit.
             let longer: Vec<usize> = chosen.iter().chain(&group).copied().collect();
-            let own = if parts.len() > 1 {
+            let filled = if parts.len() > 1 {
                 with_values(rows, &longer[keys.len()..])
             } else {
                 rows.to_vec()
             };
-            if let Some(lines) = self.aligned(columns, &own, &longer) {
+            if let Some(lines) = self.one_line_rows(table, &filled, &longer) {
                 if chosen.len() > keys.len() {
                     parts.pop();
                 }
@@ -213,8 +213,8 @@ impl TextPage {
                 chosen = longer;
             } else {
                 chosen = keys.iter().chain(&group).copied().collect();
-                let own = with_values(rows, &group);
-                parts.push(self.aligned(columns, &own, &chosen)?);
+                let filled = with_values(rows, &group);
+                parts.push(self.one_line_rows(table, &filled, &chosen)?);
             }
         }
         Some(parts)
@@ -225,7 +225,7 @@ impl TextPage {
         let mut out: Vec<String> = lines.next().into_iter().collect();
         for row in &table.rows {
             if row.cells.is_empty() {
-                out.extend(self.absent(row));
+                out.extend(self.absent_lines(row));
                 continue;
             }
             out.extend(lines.next());
@@ -235,7 +235,7 @@ impl TextPage {
     }
 
     /// `random-write-q1  absent: the file is only read`.
-    fn absent(&self, row: &Row) -> Vec<String> {
+    fn absent_lines(&self, row: &Row) -> Vec<String> {
         let (name, reason) = (&row.name, row.notes.join("; "));
         if self.width < NARROW {
             return wrap(&format!("{name} {reason}"), "", 2, self.width);
@@ -247,18 +247,18 @@ impl TextPage {
     }
 
     /// A row as a name with its numbers below it, and one line per verdict.
-    fn stacked(&self, table: &Table, row: &Row) -> Vec<String> {
+    fn stacked_row(&self, table: &Table, row: &Row) -> Vec<String> {
         if row.cells.is_empty() {
-            return self.absent(row);
+            return self.absent_lines(row);
         }
-        let (mut numbers, mut alone) = (Vec::new(), Vec::new());
+        let (mut numbers, mut separate) = (Vec::new(), Vec::new());
         for (column, cell) in table.columns.iter().zip(&row.cells).skip(1) {
             let text = cell.text(column.unit);
             if column.role == Role::Key || text.is_empty() {
                 continue;
             }
             if column.is_alone() {
-                alone.push((text, cell.tone));
+                separate.push((text, cell.tone));
             } else {
                 numbers.push(glued(&format!("{} {text}", column.name)));
             }
@@ -267,7 +267,7 @@ impl TextPage {
         if !numbers.is_empty() {
             lines.extend(wrap(&numbers.join(", "), "  ", 2, self.width));
         }
-        for (text, tone) in alone {
+        for (text, tone) in separate {
             for line in wrap(&text, "  ", 2, self.width) {
                 let word = line.trim_start();
                 let indent = &line[..line.len() - word.len()];

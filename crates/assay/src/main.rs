@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let real = Real::new();
     let arguments = match cli::parse(&real, std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(told) => return told,
+        Err(code) => return code,
     };
     let code = cli::run(&real, arguments);
     assay_runner::real::leave();

@@ -9,42 +9,41 @@ use assay_study::findings::gate::GateAnswer;
 pub const QUESTIONS: &str = "questions";
 
 pub(super) fn questions(findings: &Findings) -> Option<Section> {
-    if findings.answers.all.is_empty() {
+    let answers = &findings.answers;
+    if answers.all.is_empty() {
         return None;
     }
-    // A gate, which is answered first, has no bound.
-    let bounds = findings.answers.requirements.iter().flat_map(|fitness| &fitness.bounds);
-    let bounds: Vec<&FitBound> = bounds.collect();
-    let first = findings.answers.all.len().saturating_sub(bounds.len());
-    let told = |(at, answer): (usize, &Answer)| match at
-        .checked_sub(first)
-        .and_then(|at| bounds.get(at))
-    {
-        Some(bound) => of_bound(bound),
-        None => item(answer, findings.answers.gate.as_ref().filter(|_| at == 0)),
-    };
-    let items = findings.answers.all.iter().enumerate().map(told).collect();
+    let bounds: Vec<_> = answers.requirements.iter().flat_map(|fitness| &fitness.bounds).collect();
+    // The last answers belong to the bounds. A gate, which is answered first, has no bound.
+    let unbounded = answers.all.len().saturating_sub(bounds.len());
+    let mut items = Vec::new();
+    for (index, answer) in answers.all[..unbounded].iter().enumerate() {
+        items.push(answer_text(answer, answers.gate.as_ref().filter(|_| index == 0)));
+    }
+    items.extend(bounds.iter().take(answers.all.len() - unbounded).map(|bound| bound_text(bound)));
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
 }
 
-fn of_bound(bound: &FitBound) -> String {
-    let FitBound { ask, outcome: ended, reasons: because, published, .. } = bound;
-    let published =
-        published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
-    let because = because.iter().map(|text| format!(" {text}"));
-    let rest: String = because.chain(published).collect();
-    format!("{ask} {}:{rest}", ended.words().to_uppercase())
+fn bound_text(bound: &FitBound) -> String {
+    let support = support(&bound.reasons, bound.published.as_deref());
+    format!("{} {}:{support}", bound.ask, bound.outcome.words().to_uppercase())
 }
 
-fn item(answer: &Answer, gate: Option<&GateAnswer>) -> String {
+fn answer_text(answer: &Answer, gate: Option<&GateAnswer>) -> String {
     let word = gate.map_or(answer.verdict.word(), |gate| gate.outcome.word());
-    let published =
-        answer.published.iter().map(|text| format!(" Published: {}.", text.trim_end_matches('.')));
-    let because = answer.reasons.iter().map(|text| format!(" {text}"));
-    let rest: String = because.chain(published).collect();
+    let support = support(&answer.reasons, answer.published.as_deref());
     if answer.max_rate.is_some() {
         // A question without a verdict has a descriptive answer.
-        return format!("{} {}{rest}", answer.ask, answer.answer);
+        return format!("{} {}{support}", answer.ask, answer.answer);
     }
-    format!("{} {}: {}{rest}", answer.ask, word.to_uppercase(), answer.answer)
+    format!("{} {}: {}{support}", answer.ask, word.to_uppercase(), answer.answer)
+}
+
+/// The reasons of an answer and the published value, each after a space.
+fn support(reasons: &[String], published: Option<&str>) -> String {
+    let mut text: String = reasons.iter().map(|reason| format!(" {reason}")).collect();
+    if let Some(published) = published {
+        text.push_str(&format!(" Published: {}.", published.trim_end_matches('.')));
+    }
+    text
 }

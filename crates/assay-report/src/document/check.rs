@@ -13,36 +13,35 @@ use assay_workloads::metrics::noun;
 const CLOSER: [&str; 2] = ["order", "time"];
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
-    let several = findings.environment.targets.len() > 1;
-    let mut told = facts::study(findings);
+    let has_several = findings.environment.targets.len() > 1;
+    let mut fact_rows = facts::study(findings);
     // The target precedes the first number.
-    let targets = findings.environment.targets.iter().filter(|_| several);
-    told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
+    let targets = findings.environment.targets.iter().filter(|_| has_several);
+    fact_rows.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
     let files = files::section(findings);
     let (of_kinds, of_numbers) = (exhibits::sections(findings), exhibits::of_numbers(findings));
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
-        let title = if several { target.name.as_str() } else { "" };
-        if !several {
-            told.extend(facts::target(target));
+        let title = if has_several { target.name.as_str() } else { "" };
+        if !has_several {
+            fact_rows.extend(facts::target(target));
         }
-        let table = check_tables::workloads(findings, title, &arm);
+        let table = check_tables::workload_table(findings, title, &arm);
         let classes = classes::table(findings, title, &arm);
         // Observed production work only has classes; commands have a separate table.
-        let others = [&commands, &micro, &files];
-        let none_of = others.iter().all(|own| own.is_none());
-        let none_shown = of_kinds.is_empty() && of_numbers.is_empty();
-        let is_only = classes.is_none() && none_of && none_shown;
-        if is_only || !table.rows.is_empty() {
+        let has_sections = [&commands, &micro, &files].iter().any(|section| section.is_some());
+        let has_exhibits = !of_kinds.is_empty() || !of_numbers.is_empty();
+        let has_others = classes.is_some() || has_sections || has_exhibits;
+        if !has_others || !table.rows.is_empty() {
             tables.push(table);
         }
         tables.extend(classes);
     }
-    told.extend(facts::machine(&findings.environment));
+    fact_rows.extend(facts::machine(&findings.environment));
     for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
-        told.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
+        fact_rows.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
     }
     tables.extend(check_tables::targets_compared(findings));
     let mut legend = check_tables::legend(findings, &tables);
@@ -63,7 +62,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(files);
     main.extend(of_numbers);
     let mut sections =
-        vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
+        vec![Section::new(Block::Facts(fact_rows)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));
     sections.extend(exhibits::of_topics(findings));
     sections.push(Section::new(Block::Text(legend)).with_role(SectionRole::Closer));
@@ -76,14 +75,14 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
 /// Missing numbers of some metrics, each reason once with its rows.
 pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for entry in &findings.absent {
         if let Some(metric) = entry.metric.as_ref().filter(|metric| wanted(metric)) {
             let row =
                 [noun(metric), "of", &entry.workload, &arm_in_words(entry.configuration.iter())]
                     .join(" ");
-            add(&mut told, "no number", None, &entry.reason, row.trim_end());
+            add(&mut remarks, "no number", None, &entry.reason, row.trim_end());
         }
     }
-    told
+    remarks
 }

@@ -1,6 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, Column, Measurement, Row, Table, beside, depth_note, numbers, spread};
+use super::{Cell, Column, Measurement, Row, Table, depth_note, numbers, spread, value_in_row};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::RESPONSE_P99;
 use assay_core::quantity::played::{self, LatencyPoint, PlayedClass, PlayedMetric};
@@ -11,16 +11,16 @@ use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, the classes of a replayed load below it, missing ones last.
-pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
-    let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
-    let measured = own.flat_map(|workload| {
+pub(super) fn workload_table(findings: &Findings, title: &str, arm: &Arm) -> Table {
+    let workloads = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
+    let measured_rows = workloads.flat_map(|workload| {
         let names = if workload.pace.is_some() { OF_OPEN_LOOPS } else { OF_ALL };
-        let all = measured(findings, workload.name.clone(), arm, names);
+        let row = measured_row(findings, workload.name.clone(), arm, names);
         let classes = played::CLASSES.iter().filter_map(|class| {
             let name = format!("{}, {}", workload.name, class.played);
-            measured(findings, name, arm, class_names(class)?)
+            measured_row(findings, name, arm, class_names(class)?)
         });
-        all.into_iter().chain(classes)
+        row.into_iter().chain(classes)
     });
     let absent = findings
         .absent
@@ -44,7 +44,7 @@ pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
         Column::right("spread").detail(),
         Column::verdict("trust"),
     ];
-    let rows = measured.chain(absent).collect();
+    let rows = measured_rows.chain(absent).collect();
     Table { title: title.to_owned(), columns, rows, ..Table::default() }
 }
 
@@ -53,13 +53,9 @@ pub(crate) const EXTREME: &str = "p99.9";
 
 /// `random-read 4k q32`: name of a workload with its block size and queue depth.
 fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
-    let facts = findings.workload(name, arm);
-    let Some((facts, io)) = facts.and_then(|facts| Some((facts, facts.io?))) else {
-        return name.to_owned();
-    };
-    if io.shaped {
-        return name.to_owned();
-    }
+    let Some(facts) = findings.workload(name, arm) else { return name.to_owned() };
+    // A workload of several block sizes has no single one.
+    let Some(io) = facts.io.filter(|io| !io.shaped) else { return name.to_owned() };
     let depth = format!("q{}", facts.requested_queue_depth);
     let stem = name.strip_suffix(&format!("-{depth}")).unwrap_or(name);
     format!("{stem} {} {depth}", show::block_size(io.size_bytes))
@@ -83,18 +79,18 @@ const OF_OPEN_LOOPS: Names = (
 
 /// The same for a class of a replayed load; flushes have no bytes.
 fn class_names(class: &PlayedClass) -> Option<Names> {
-    let name = |told| Some(class.metric(told)?.name);
+    let name = |metric| Some(class.metric(metric)?.name);
     let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999];
     let quantiles = quantiles.map(|point| name(PlayedMetric::Service(point)));
     Some((name(PlayedMetric::Rate)?, name(PlayedMetric::Bytes), quantiles))
 }
 
 /// The row of a workload or one of its classes; `None` if nothing was measured.
-fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
+fn measured_row(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
     let (operations, bytes, quantiles) = names;
-    let of = |metric: &str| findings.cell(&name, arm, metric);
-    let mean = |metric: Option<&str>| of(metric?)?.value();
-    let iops = of(operations)?;
+    let cell_of = |metric: &str| findings.cell(&name, arm, metric);
+    let mean = |metric: Option<&str>| cell_of(metric?)?.value();
+    let iops = cell_of(operations)?;
     iops.trust?;
     let mut cells = vec![
         Cell::from(label(findings, &name, arm)),
@@ -103,7 +99,7 @@ fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Optio
         mean(Some(operations)).map(show::per_second).into(),
     ];
     cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
-    let judged = of(RESPONSE_P99).filter(|own| own.primary).unwrap_or(iops);
+    let judged = cell_of(RESPONSE_P99).filter(|cell| cell.primary).unwrap_or(iops);
     cells.extend([spread(judged).into(), Rating::cell(Rating::from_cell(judged))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
     Some(Row { name, notes, ..Row::new(cells) })
@@ -118,7 +114,7 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
         (least, most) if least == most => format!("Numbers are geometric means of {most} trials"),
         (least, most) => format!("Numbers are geometric means of {least} to {most} trials"),
     };
-    let open_loops = findings.workloads.iter().filter(|own| own.pace.is_some()).count();
+    let open_loops = findings.workloads.iter().filter(|workload| workload.pace.is_some()).count();
     let times = match open_loops {
         0 => "service times",
         all if all == findings.workloads.len() => "response times",
@@ -129,28 +125,28 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     } else {
         format!("; spread is half the range of the trials; p50 to p99.9 are {times}")
     };
-    let mut told = vec![format!("{trials}{spread}.")];
+    let mut sentences = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
-        told.push(
+        sentences.push(
             "Ratios are relative to the first target, paired by replicate, with 95% CIs and no verdicts."
                 .to_owned(),
         );
     }
     if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
-        told.push(
+        sentences.push(
             "CPU s/GiB: CPU seconds of the whole machine per GiB, including encryption and other programs."
                 .to_owned(),
         );
     }
     if tables.iter().any(Table::has_missing) {
-        told.push("\"-\" means too few operations or trials.".to_owned());
+        sentences.push("\"-\" means too few operations or trials.".to_owned());
     }
-    told
+    sentences
 }
 
 /// A target in a comparison; the first one is the baseline.
 struct ComparedTarget<'a> {
-    found: &'a Comparison,
+    comparison: &'a Comparison,
     cell: Option<&'a Measurement>,
     target: &'a str,
     is_first: bool,
@@ -159,24 +155,24 @@ struct ComparedTarget<'a> {
 /// Targets against the first one; `None` without a comparison.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<ComparedTarget<'_>> = Vec::new();
-    for found in &findings.comparisons {
-        if !sides.iter().any(|side| side.found.workload == found.workload) {
-            sides.push(ComparedTarget::new(findings, found, &found.baseline, true));
+    for comparison in &findings.comparisons {
+        if !sides.iter().any(|side| side.comparison.workload == comparison.workload) {
+            sides.push(ComparedTarget::new(findings, comparison, &comparison.baseline, true));
         }
-        sides.push(ComparedTarget::new(findings, found, &found.configuration, false));
+        sides.push(ComparedTarget::new(findings, comparison, &comparison.configuration, false));
     }
     let mut table = Table::new("comparison");
-    table.add(Column::left("workload"), &sides, |side| &side.found.workload);
+    table.add(Column::left("workload"), &sides, |side| &side.comparison.workload);
     table.add(Column::left("target"), &sides, |side| side.target);
     table.add(Column::right("result"), &sides, ComparedTarget::result);
     table.add(Column::right("ratio"), &sides, |side| {
-        if side.is_first { Some("1".to_owned()) } else { side.found.ratio.map(show::times) }
+        if side.is_first { Some("1".to_owned()) } else { side.comparison.ratio.map(show::times) }
     });
     table.add(Column::right("95% CI"), &sides, ComparedTarget::interval);
     if differ_in_encryption(findings) {
         // An encrypting program is a separate process: use the CPU time of the whole machine.
         table.add(Column::right("CPU s/GiB"), &sides, |side| {
-            beside(findings, side.cell?, "machine_cpu_s_per_gib")
+            value_in_row(findings, side.cell?, "machine_cpu_s_per_gib")
         });
     }
     table.add(Column::verdict("trust"), &sides, |side| {
@@ -192,25 +188,28 @@ impl<'a> ComparedTarget<'a> {
     fn new(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
         let cell = findings.cell(&found.workload, arm, &found.metric);
         let target = arm.get("target").map_or("", String::as_str);
-        Self { found, cell, target, is_first }
+        Self { comparison: found, cell, target, is_first }
     }
 
     fn result(&self) -> Option<String> {
-        Some(numbers::value(&self.found.metric, self.cell?.value()?))
+        Some(numbers::value(&self.comparison.metric, self.cell?.value()?))
     }
 
     fn interval(&self) -> Option<String> {
         if self.is_first {
             return Some(String::new());
         }
-        let [low, high] = self.found.ci95?.map(show::times);
+        let [low, high] = self.comparison.ci95?.map(show::times);
         Some(format!("{low} to {high}"))
     }
 
     fn notes(&self) -> Vec<String> {
-        let in_flight = |note: Option<&Note>| matches!(note, Some(Note::InFlight { .. }));
-        let own = self.found.remarks().filter(|(note, _)| !self.is_first && in_flight(*note));
-        own.map(|(_, words)| words.clone()).collect()
+        if self.is_first {
+            return Vec::new();
+        }
+        let is_in_flight = |note: Option<&Note>| matches!(note, Some(Note::InFlight { .. }));
+        let remarks = self.comparison.remarks().filter(|(note, _)| is_in_flight(*note));
+        remarks.map(|(_, words)| words.clone()).collect()
     }
 }
 

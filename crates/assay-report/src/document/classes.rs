@@ -1,6 +1,6 @@
-//! Classes of requests where nothing is compared: a table of what the devices completed.
+//! Classes of requests without a comparison: a table of the requests that the devices completed.
 
-use super::{Column, Measurement, Table, beside};
+use super::{Column, Measurement, Table, value_in_row};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_core::quantity::units::show;
@@ -10,11 +10,11 @@ use assay_study::results::plan::Arm;
 pub(super) const LEGEND: &str = "Classes: requests from any program that the devices completed, timed from their \
      arrival in the block layer to completion.";
 
-/// The classes of one arm; none where they were not looked at.
+/// The classes of one arm; `None` unless the study measured requests.
 pub(super) fn table(findings: &Findings, title: &str, arm: &Arm) -> Option<Table> {
-    let own = |cell: &&Measurement| cell.configuration == *arm && !cell.control;
+    let is_of_arm = |cell: &&Measurement| cell.configuration == *arm && !cell.control;
     let mut rates: Vec<(&Measurement, &str)> = Vec::new();
-    for cell in findings.measurements.iter().filter(own) {
+    for cell in findings.measurements.iter().filter(is_of_arm) {
         if let Some((class, Statistic::Rate)) = class(&cell.metric) {
             rates.push((cell, class));
         }
@@ -28,9 +28,9 @@ pub(super) fn table(findings: &Findings, title: &str, arm: &Arm) -> Option<Table
         ("p90", Statistic::P90),
         ("p99", Statistic::P99),
     ];
-    for (heading, what) in times {
+    for (heading, statistic) in times {
         table.add(Column::new(heading, Unit::Nanoseconds), &rates, |(cell, class)| {
-            beside(findings, cell, of_requests(class, what)?.name)
+            value_in_row(findings, cell, of_requests(class, statistic)?.name)
         });
     }
     (!rates.is_empty()).then_some(table)

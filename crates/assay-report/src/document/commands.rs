@@ -2,8 +2,8 @@
 
 use super::check::missing;
 use super::numbers::{heading, span, under_heading};
-use super::study::is_one;
-use super::{Block, Column, Section, Table, comparison_of, result, spread};
+use super::study::is_study;
+use super::{Block, Column, Section, Table, cells_of, comparison_of, result, spread};
 use assay_study::findings::{Findings, Measurement};
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::is_told;
@@ -13,21 +13,19 @@ pub(super) const DURATION: &str = "duration_s";
 type Statistic = fn(&Measurement) -> Option<f64>;
 
 /// Further columns: heading, metric, and statistic of its trials.
-const BESIDE: [(&str, &str, Statistic); 3] = [
+const MORE_COLUMNS: [(&str, &str, Statistic); 3] = [
     ("user", "user_s", Measurement::value),
     ("system", "system_s", Measurement::value),
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
-/// The section; `None` without commands.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Imported times have no runs.
     let is_run = |cell: &&Measurement| longest(findings, cell).is_some();
-    let own = findings.measurements.iter().filter(|cell| cell.metric == DURATION && !cell.control);
-    let cells: Vec<&Measurement> = own.filter(is_run).collect();
+    let mut cells = cells_of(findings, DURATION);
+    cells.retain(is_run);
     let printed = printed(findings);
-    let missing =
-        missing(findings, |metric| metric == DURATION || !is_one(findings) && is_told(metric));
+    let missing = missing(findings, |it| it == DURATION || !is_study(findings) && is_told(it));
     // Results of several days are compared by their times only.
     let is_empty = cells.is_empty() && missing.is_empty() && printed.is_empty();
     if is_empty || findings.study.kind == "compare" {
@@ -47,10 +45,10 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 /// Numbers that programs print, primary ones first; empty for a comparison, which has separate tables.
 fn printed(findings: &Findings) -> Vec<&Measurement> {
-    let own = |cell: &&Measurement| !cell.control && is_told(&cell.metric) && !is_one(findings);
-    let mut found: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
-    found.sort_by_key(|cell| !cell.primary);
-    found
+    let is_printed = |it: &&Measurement| !it.control && is_told(&it.metric) && !is_study(findings);
+    let mut cells: Vec<&Measurement> = findings.measurements.iter().filter(is_printed).collect();
+    cells.sort_by_key(|cell| !cell.primary);
+    cells
 }
 
 fn printed_table(cells: &[&Measurement]) -> Table {
@@ -91,10 +89,10 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     if cells.iter().any(|cell| cell.n != cells[0].n) {
         table.add(Column::right("n"), cells, |cell| cell.n.to_string());
     }
-    for (heading, metric, of) in BESIDE {
+    for (heading, metric, statistic) in MORE_COLUMNS {
         table.add(Column::right(heading), cells, |cell| {
-            let own = findings.in_row_of(cell, metric)?;
-            of(own).map(|value| under_heading(metric, value))
+            let value = statistic(findings.in_row_of(cell, metric)?)?;
+            Some(under_heading(metric, value))
         });
     }
     for (row, cell) in table.rows.iter_mut().zip(cells) {

@@ -1,6 +1,6 @@
 //! Energy of the work: a table if a meter exists, else the reason for its absence.
 
-use super::{Block, Column, Row, Section, SectionRole, Table, beside, spread};
+use super::{Block, Column, Row, Section, SectionRole, Table, cells_of, spread, value_in_row};
 use assay_core::exhibit::Value;
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
@@ -13,9 +13,8 @@ const ENERGY: &str = "energy_j";
 
 /// The section; `None` if energy was neither requested nor measured.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
     let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =
-        own.partition(|cell| cell.trust == Some(Trust::Invalid));
+        cells_of(findings, ENERGY).into_iter().partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
     blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
@@ -26,9 +25,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn source(findings: &Findings) -> Vec<String> {
-    let around = &findings.environment.activity;
-    let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
-    let idle = around.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
+    let activity = &findings.environment.activity;
+    let meter = activity.energy_of.as_ref().map(|meter| format!("Source: {meter}."));
+    let idle = activity.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
         let watts = show::three_digits(idle_power_w);
         let battery = show::duration(BATTERY_WH / idle_power_w * 3600e9);
         format!(
@@ -36,7 +35,7 @@ fn source(findings: &Findings) -> Vec<String> {
              {battery} at idle."
         )
     });
-    of.into_iter().chain(idle).collect()
+    meter.into_iter().chain(idle).collect()
 }
 
 fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
@@ -48,7 +47,7 @@ fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
         (POWER, "power_w"),
     ];
     for (heading, metric) in metrics {
-        table.add(Column::right(heading), cells, |cell| beside(findings, cell, metric));
+        table.add(Column::right(heading), cells, |cell| value_in_row(findings, cell, metric));
     }
     table.add(Column::right("spread"), cells, |cell| spread(cell));
     table.add(Column::right("n"), cells, |cell| cell.n.to_string());
@@ -71,16 +70,16 @@ fn missing(findings: &Findings, invalid: &[&Measurement]) -> Vec<String> {
         let why = cell.reasons.iter().find(|because| because.trust == Trust::Invalid);
         (cell.workload.as_str(), why.map_or("the numbers are invalid", |because| &because.text))
     });
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (workload, reason) in absent.chain(invalid) {
-        match told.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, whose)) if whose.contains(&workload) => {}
-            Some((_, whose)) => whose.push(workload),
-            None => told.push((reason, vec![workload])),
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, workloads)) if workloads.contains(&workload) => {}
+            Some((_, workloads)) => workloads.push(workload),
+            None => reasons.push((reason, vec![workload])),
         }
     }
-    let sentence = |(reason, whose): (&str, Vec<&str>)| {
-        format!("No energy data for {}: {reason}.", whose.join(", "))
+    let sentence = |(reason, workloads): (&str, Vec<&str>)| {
+        format!("No energy data for {}: {reason}.", workloads.join(", "))
     };
-    told.into_iter().map(sentence).collect()
+    reasons.into_iter().map(sentence).collect()
 }

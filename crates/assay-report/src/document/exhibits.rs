@@ -18,18 +18,18 @@ pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     let mut sections = Vec::new();
     for exhibit in &findings.exhibits {
         let tables = exhibit.tables.iter().cloned().map(Section::from);
-        let own = if exhibit.title.is_empty() {
+        let topic_sections = if exhibit.title.is_empty() {
             tables.collect()
         } else {
-            vec![together(exhibit, tables)]
+            vec![one_section(exhibit, tables)]
         };
         let role = role(Some(&exhibit.topic));
-        sections.extend(own.into_iter().map(|section| section.with_role(role)));
+        sections.extend(topic_sections.into_iter().map(|section| section.with_role(role)));
     }
     sections
 }
 
-fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
+fn one_section(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
     let mut blocks = Vec::new();
     if !exhibit.notes.is_empty() {
         blocks.push(Block::Text(exhibit.notes.clone()));
@@ -82,25 +82,25 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
         return Vec::new();
     }
     let shown = KINDS.iter().filter_map(|kind| kind.shown);
-    shown.filter_map(|own| numbered(findings, own)).collect()
+    shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 
 pub fn with_figure(findings: &Findings) -> Vec<Section> {
-    let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|own| own.figure.is_some());
-    shown.filter_map(|own| numbered(findings, own)).collect()
+    let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|shown| shown.figure.is_some());
+    shown.filter_map(|numbers| numbered_section(findings, numbers)).collect()
 }
 
 pub(super) fn are_known_by(metric: &str) -> bool {
-    KINDS.iter().filter_map(|kind| kind.shown).any(|own| own.known_by == metric)
+    KINDS.iter().filter_map(|kind| kind.shown).any(|numbers| numbers.known_by == metric)
 }
 
-fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
-    let known = |cell: &&Measurement| cell.metric == shown.known_by && !cell.control;
-    let cells: Vec<&Measurement> = findings.measurements.iter().filter(known).collect();
+fn numbered_section(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
+    let is_its = |cell: &&Measurement| cell.metric == shown.known_by && !cell.control;
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_its).collect();
     if cells.is_empty() {
         return None;
     }
-    let mut exhibit = (shown.exhibit)(&numbers(findings, &cells));
+    let mut exhibit = (shown.exhibit)(&study_numbers(findings, &cells));
     let table = exhibit.tables.pop()?;
     let subjects = subjects(&table);
     let mut keys = table_of_rows(findings, &subjects, |of| (of.workload.as_str(), &of.arm));
@@ -109,18 +109,17 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
     let trust = |of: &Subject| {
-        Rating::cell(
-            cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Rating::from_cell(cell)),
-        )
+        let cell = cells.iter().find(|cell| is_of(cell, of));
+        Rating::cell(cell.and_then(|cell| Rating::from_cell(cell)))
     };
     Some(section(&exhibit, keys, table, trust))
 }
 
-fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> StudyNumbers<'f> {
+fn study_numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> StudyNumbers<'f> {
     let row = |cell: &&'f Measurement| {
         let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
-        let own = findings.measurements.iter().filter(|own| !own.control && is_of(own, &of));
-        let numbers = own.filter_map(|own| Some((own.metric.as_str(), own.value()?))).collect();
+        let cells = findings.measurements.iter().filter(|cell| !cell.control && is_of(cell, &of));
+        let numbers = cells.filter_map(|it| Some((it.metric.as_str(), it.value()?))).collect();
         let facts = findings.workload(&of.workload, &of.arm);
         let lasting = facts.map(|facts| facts.permanent_commands.as_slice()).unwrap_or_default();
         NumberedRow { of, numbers, lasting }
@@ -137,36 +136,32 @@ fn is_of(cell: &Measurement, of: &Subject) -> bool {
 }
 
 /// A table with key columns before it, trust after it, and its conclusion.
-fn section(
-    exhibit: &Exhibit,
-    keys: Table,
-    own: Table,
-    trust: impl Fn(&Subject) -> Cell,
-) -> Section {
-    let subjects = subjects(&own);
-    let Table { title, notes, .. } = own;
+fn section(shown: &Exhibit, keys: Table, data: Table, trust: impl Fn(&Subject) -> Cell) -> Section {
+    let subjects = subjects(&data);
+    let Table { title, notes, .. } = data;
     let mut table = Table { title, notes, ..keys };
-    table.columns.extend(own.columns);
-    for (row, own) in table.rows.iter_mut().zip(own.rows) {
-        row.cells.extend(own.cells);
+    table.columns.extend(data.columns);
+    for (row, numbers) in table.rows.iter_mut().zip(data.rows) {
+        row.cells.extend(numbers.cells);
     }
     table.add(Column::verdict("trust"), &subjects, trust);
-    let best = exhibit.best.as_ref().and_then(|best| {
-        let at = subjects.iter().position(|of| *of == best.of)?;
-        let mut lines = vec![format!("{} {}", table.name_of(&table.rows[at]), best.text)];
+    let best = shown.best.as_ref().and_then(|best| {
+        let index = subjects.iter().position(|of| *of == best.of)?;
+        let mut lines = vec![format!("{} {}", table.name_of(&table.rows[index]), best.text)];
         lines.extend(best.lines.iter().cloned());
         Some(Block::List(lines))
     });
-    let mut section = Section::from(table).with_role(role(exhibit.beside));
+    let mut section = Section::from(table).with_role(role(shown.beside));
     section.blocks.extend(best);
     section
 }
 
+/// The trust in the primary metric of a row, else in its first judged one.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measurement| is_of(cell, of) && !cell.control && cell.trust.is_some();
-    let own = || findings.measurements.iter().filter(is_judged);
-    let known = own().find(|cell| cell.primary).or_else(|| own().next());
-    Rating::cell(known.and_then(Rating::from_cell))
+    let judged = || findings.measurements.iter().filter(is_judged);
+    let cell = judged().find(|cell| cell.primary).or_else(|| judged().next());
+    Rating::cell(cell.and_then(Rating::from_cell))
 }
 
 #[cfg(test)]
@@ -358,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_kind_without_facts_gets_a_table_of_its_numbers_and_what_that_comes_to() {
-        let shown = numbered(&paced(), &MADE_UP).unwrap();
+        let shown = numbered_section(&paced(), &MADE_UP).unwrap();
         assert_eq!(shown.caption.as_deref(), Some("pace"));
         let (headings, rows) = table(&shown);
         assert_eq!(headings, ["setting", ">steps", ">rate", "trust"]);
@@ -379,8 +374,8 @@ mod tests {
     fn numbers_of_a_kind_are_not_shown_of_a_second_copy_and_of_other_work() {
         let mut copies = paced();
         copies.measurements.iter_mut().for_each(|cell| cell.control = true);
-        assert!(numbered(&copies, &MADE_UP).is_none());
-        assert!(numbered(&fixture("study-two-arms"), &MADE_UP).is_none());
+        assert!(numbered_section(&copies, &MADE_UP).is_none());
+        assert!(numbered_section(&fixture("study-two-arms"), &MADE_UP).is_none());
     }
 
     /// Findings of a kind with numbers only: the primary metrics of its rows.
@@ -398,7 +393,7 @@ mod tests {
             let mut found = known_by(shown);
             let sections = of_numbers(&found);
             let [section] = &sections[..] else { panic!("{kind:?}: {sections:?}") };
-            assert_eq!(Some(section), numbered(&found, shown).as_ref(), "{kind:?}");
+            assert_eq!(Some(section), numbered_section(&found, shown).as_ref(), "{kind:?}");
             let (headings, rows) = table(section);
             assert!(rows.len() == 2 && headings.len() >= 3, "{kind:?}: {headings:?}");
             assert!(are_known_by(shown.known_by), "{kind:?}");

@@ -1,6 +1,6 @@
 //! Small files: rate and latency of each phase.
 
-use super::{Block, Column, Measurement, Section, Table, text_beside};
+use super::{Block, Column, Measurement, Section, Table, cells_of, text_in_row};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
@@ -13,11 +13,8 @@ type Pick = fn(&ActMetrics) -> Metric;
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
                       are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
 
-/// The section; `None` if no files were created.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own =
-        findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
-    let cells: Vec<&Measurement> = own.collect();
+    let cells = cells_of(findings, FILES_PER_S);
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
     }
@@ -31,9 +28,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
-    table.add(Column::right("files/s"), cells, |cell| text_beside(findings, cell, FILES_PER_S));
+    table.add(Column::right("files/s"), cells, |cell| text_in_row(findings, cell, FILES_PER_S));
     for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
-        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+        table.add(Column::right(heading), cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::from_cell(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
@@ -47,21 +44,23 @@ fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
 fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
-    for (at, (heading, metric)) in quantiles.into_iter().enumerate() {
+    for (index, (heading, metric)) in quantiles.into_iter().enumerate() {
         let mut column = Column::right(heading);
-        // Break the table where a phase begins.
-        column.breaks = at % 4 == 0 && at > 0;
-        column.detail = at % 2 == 0;
-        table.add(column, cells, |cell| text_beside(findings, cell, metric.name));
+        // Each phase has two columns, of which the median is a detail; break the table after every second phase.
+        column.breaks = index % 4 == 0 && index > 0;
+        column.detail = index % 2 == 0;
+        table.add(column, cells, |cell| text_in_row(findings, cell, metric.name));
     }
     table
 }
 
-fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
-    let phase = |own: ActMetrics| {
-        let one =
-            |(heading, pick): &(&str, Pick)| (format!("{}{heading}", own.act.name()), pick(&own));
-        each.iter().map(one).collect::<Vec<_>>()
-    };
-    acts().flat_map(phase).collect()
+/// The columns of all phases: for each quantity the heading, after the name of the phase, and the metric.
+fn columns(quantities: &[(&str, Pick)]) -> Vec<(String, Metric)> {
+    let mut columns = Vec::new();
+    for phase in acts() {
+        for (heading, pick) in quantities {
+            columns.push((format!("{}{heading}", phase.act.name()), pick(&phase)));
+        }
+    }
+    columns
 }

@@ -9,8 +9,8 @@ use assay_study::findings::{Findings, Trust};
 pub fn forum(findings: &Findings) -> Document {
     let mut sections = vec![Section::new(Block::List(findings.summary_texts()))];
     sections.extend(tables(findings));
-    sections.push(Section::new(Block::Remarks(against(findings))));
-    sections.push(Section::new(Block::Text(made(findings))));
+    sections.push(Section::new(Block::Remarks(doubtful_remarks(findings))));
+    sections.push(Section::new(Block::Text(test_conditions(findings))));
     Document { title: super::subject(findings), sections }
 }
 
@@ -24,7 +24,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
         }
         return sections;
     }
-    if super::study::is_one(findings) {
+    if super::study::is_study(findings) {
         let page = StudyPage::new(findings, super::Detail::Usual);
         if findings.race.is_some() {
             let screen = super::race::screen(&page);
@@ -48,7 +48,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
     let section = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
         let title = if several { target.name.as_str() } else { "" };
-        let mut table = check_tables::workloads(findings, title, &arm);
+        let mut table = check_tables::workload_table(findings, title, &arm);
         narrow(&mut table, |_, column| !column.detail);
         Section::from(table)
     };
@@ -63,21 +63,24 @@ fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
     }
 }
 
-fn against(findings: &Findings) -> Vec<Remark> {
-    let doubts = |remark: &Remark| {
-        let becauses = findings.measurements.iter().flat_map(|cell| &cell.reasons);
-        becauses
-            .filter(|because| because.rule == remark.rule)
-            .any(|because| matches!(because.trust, Trust::Suspect | Trust::Invalid))
+fn doubtful_remarks(findings: &Findings) -> Vec<Remark> {
+    let is_doubt = |remark: &Remark| {
+        let reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);
+        reasons
+            .filter(|reason| reason.rule == remark.rule)
+            .any(|reason| matches!(reason.trust, Trust::Suspect | Trust::Invalid))
     };
-    let all = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
-    all.into_iter().filter(doubts).map(|remark| Remark { rows: Vec::new(), ..remark }).collect()
+    let mut remarks = remarks::rules(findings, remarks::NameKind::Workload, super::Detail::Usual);
+    remarks.retain(is_doubt);
+    remarks.iter_mut().for_each(|remark| remark.rows.clear());
+    remarks
 }
 
-fn made(findings: &Findings) -> Vec<String> {
+fn test_conditions(findings: &Findings) -> Vec<String> {
     let machine = facts::machine(&findings.environment);
-    let told: Vec<String> = machine.into_iter().map(|(_, value)| value).collect();
     let day = findings.study.started.get(..10).unwrap_or_default();
-    let by = format!("assay {} {}, {day}", findings.environment.assay, findings.study.kind);
-    vec![[vec![by], told].concat().join("; ")]
+    let mut parts =
+        vec![format!("assay {} {}, {day}", findings.environment.assay, findings.study.kind)];
+    parts.extend(machine.into_iter().map(|(_, value)| value));
+    vec![parts.join("; ")]
 }

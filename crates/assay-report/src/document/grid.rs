@@ -17,51 +17,55 @@ pub(super) fn is_wide(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> bool
 /// The matrix, counts of verdicts, and the significant comparisons; in full, all of them.
 pub(super) fn blocks(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
-    let own: Vec<&Comparison> =
-        page.primary().filter(|found| found.workload == workload.name).collect();
-    let clear = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if is_clear(found));
+    let comparisons: Vec<_> = page.primary().filter(|it| it.workload == workload.name).collect();
+    let is_significant = |line: &ComparedCell<'_>| match line.role {
+        ComparisonRole::Compared(comparison) => is_clear(comparison),
+        _ => false,
+    };
     if page.full() {
         blocks.push(Block::Table(table(page, workload, |_| true)));
         return blocks;
     }
-    if own.is_empty() {
+    if comparisons.is_empty() {
         return blocks;
     }
-    blocks.push(Block::Text(counted(page, &own)));
-    if own.iter().any(|found| is_clear(found)) {
-        blocks.push(Block::Table(table(page, workload, clear)));
+    blocks.push(Block::Text(verdict_counts(page, &comparisons)));
+    if comparisons.iter().any(|comparison| is_clear(comparison)) {
+        blocks.push(Block::Table(table(page, workload, is_significant)));
     }
     blocks
 }
 
-fn is_clear(found: &Comparison) -> bool {
-    matches!(found.verdict, Some(Verdict::Better | Verdict::Worse))
+fn is_clear(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
 /// Counts of verdicts, and where to find the other comparisons.
-fn counted(page: &StudyPage<'_>, own: &[&Comparison]) -> Vec<String> {
-    let of = |verdict| own.iter().filter(|found| found.verdict == verdict).count();
-    let counts = [
-        (of(Some(Verdict::Better)), "better"),
-        (of(Some(Verdict::Worse)), "worse"),
-        (of(Some(Verdict::Equivalent)), "equivalent"),
-        (of(Some(Verdict::Inconclusive)), "inconclusive"),
-        (of(None), "without a verdict"),
-    ];
-    let told: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let clear = own.iter().filter(|found| is_clear(found)).count();
-    let which = match clear {
+fn verdict_counts(page: &StudyPage<'_>, comparisons: &[&Comparison]) -> Vec<String> {
+    let mut counts = Vec::new();
+    for (verdict, word) in [
+        (Some(Verdict::Better), "better"),
+        (Some(Verdict::Worse), "worse"),
+        (Some(Verdict::Equivalent), "equivalent"),
+        (Some(Verdict::Inconclusive), "inconclusive"),
+        (None, "without a verdict"),
+    ] {
+        let count = comparisons.iter().filter(|comparison| comparison.verdict == verdict).count();
+        if count > 0 {
+            counts.push(format!("{count} {word}"));
+        }
+    }
+    let significant = comparisons.iter().filter(|comparison| is_clear(comparison)).count();
+    let listed = match significant {
         0 => "No difference is significant",
-        count if count == own.len() => "All differences are significant; see below",
+        count if count == comparisons.len() => "All differences are significant; see below",
         _ => "Significant differences are listed below",
     };
-    let counts = format!("Compared with the baseline: {}. {which}.", told.join(", "));
-    let all = (clear < own.len()).then(|| format!("All comparisons: {}", page.more()));
-    std::iter::once(counts).chain(all).collect()
+    let mut texts = vec![format!("Compared with the baseline: {}. {listed}.", counts.join(", "))];
+    if significant < comparisons.len() {
+        texts.push(format!("All comparisons: {}", page.more()));
+    }
+    texts
 }
 
 /// Results: the levels of the first factor as rows, of the second as columns.
@@ -79,9 +83,8 @@ fn matrix(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Table {
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let own =
-                |line: &&ComparedCell<'_>| line.cell.configuration == arm && !line.cell.control;
-            let value = workload.arms.iter().find(own)?.result()?;
+            let is_own = |it: &&ComparedCell<'_>| it.cell.configuration == arm && !it.cell.control;
+            let value = workload.arms.iter().find(is_own)?.result()?;
             Some(under_heading(workload.metric, value))
         });
     }

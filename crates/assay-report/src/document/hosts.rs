@@ -26,21 +26,21 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
             show::duration(worst as f64)
         )
     }));
-    let mut told: Vec<&HostRow> = hosts.rows.iter().collect();
-    if told.len() > MOST_ROWS {
+    let mut shown: Vec<&HostRow> = hosts.rows.iter().collect();
+    if shown.len() > MOST_ROWS {
         // Hosts that need attention first.
         let pace = |row: &HostRow| row.relative_rate.map_or(f64::INFINITY, |[_, median, _]| median);
-        told.sort_by(|one, other| {
-            other.lost.is_some().cmp(&one.lost.is_some()).then(pace(one).total_cmp(&pace(other)))
+        shown.sort_by(|left, right| {
+            right.lost.is_some().cmp(&left.lost.is_some()).then(pace(left).total_cmp(&pace(right)))
         });
-        told.truncate(MOST_ROWS);
+        shown.truncate(MOST_ROWS);
         text.push(format!(
             "Showing {MOST_ROWS} of {} hosts: lost hosts first, then the slowest.",
             hosts.rows.len()
         ));
     }
     text.push(format!("Order and configurations of all hosts: {}.", short(&hosts.order_sha256)));
-    let blocks = vec![Block::Text(text), Block::Table(rows(&told)), Block::Table(ranges(hosts))];
+    let blocks = vec![Block::Text(text), Block::Table(rows(&shown)), Block::Table(ranges(hosts))];
     Some(Section::titled("hosts", blocks))
 }
 
@@ -48,38 +48,38 @@ fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-fn rows(told: &[&HostRow]) -> Table {
-    let pace = |own: &HostRow, at: usize| own.relative_rate.map(|all| all[at]);
+fn rows(hosts: &[&HostRow]) -> Table {
+    let pace = |host: &HostRow, index: usize| host.relative_rate.map(|rates| rates[index]);
     let mut table = Table::default();
-    table.add(Column::key("host"), told, |own| words(own.rank, &own.name));
-    table.add(Column::left("target"), told, |own| {
-        (!own.targets.is_empty()).then(|| own.targets.join(", "))
+    table.add(Column::key("host"), hosts, |host| words(host.rank, &host.name));
+    table.add(Column::left("target"), hosts, |host| {
+        (!host.targets.is_empty()).then(|| host.targets.join(", "))
     });
-    table.add(Column::new("trials", Unit::Count), told, |own| u64::from(own.trials));
-    table.add(Column::new("pace", Unit::Share), told, |own| pace(own, 1));
-    table.add(Column::new("lowest", Unit::Share), told, |own| pace(own, 0));
-    table.add(Column::new("highest", Unit::Share), told, |own| pace(own, 2));
-    for (row, own) in table.rows.iter_mut().zip(told) {
-        row.notes.extend(own.lost.iter().map(|why| format!("lost in {why}")));
+    table.add(Column::new("trials", Unit::Count), hosts, |host| u64::from(host.trials));
+    table.add(Column::new("pace", Unit::Share), hosts, |host| pace(host, 1));
+    table.add(Column::new("lowest", Unit::Share), hosts, |host| pace(host, 0));
+    table.add(Column::new("highest", Unit::Share), hosts, |host| pace(host, 2));
+    for (row, host) in table.rows.iter_mut().zip(hosts) {
+        row.notes.extend(host.lost.iter().map(|why| format!("lost in {why}")));
     }
     table
 }
 
 fn ranges(hosts: &HostFindings) -> Table {
     let name_of = |rank: u32| {
-        let own = hosts.rows.iter().find(|row| row.rank == rank);
-        words(rank, own.map_or("", |row| row.name.as_str()))
+        let host = hosts.rows.iter().find(|row| row.rank == rank);
+        words(rank, host.map_or("", |row| row.name.as_str()))
     };
     let rows = &hosts.ranges;
     let mut table = Table::default();
-    table.add(Column::key("row"), rows, |own| {
-        let arm = arm_in_words(own.configuration.iter());
-        format!("{} {arm}", own.workload).trim_end().to_owned()
+    table.add(Column::key("row"), rows, |range| {
+        let arm = arm_in_words(range.configuration.iter());
+        format!("{} {arm}", range.workload).trim_end().to_owned()
     });
-    table.add(Column::left("slowest"), rows, |own| name_of(own.slowest_rank));
-    table.add(Column::right("op/s"), rows, |own| show::per_second(own.slowest_per_s));
-    table.add(Column::left("fastest"), rows, |own| name_of(own.fastest_rank));
-    table.add(Column::right("op/s"), rows, |own| show::per_second(own.fastest_per_s));
+    table.add(Column::left("slowest"), rows, |range| name_of(range.slowest_rank));
+    table.add(Column::right("op/s"), rows, |range| show::per_second(range.slowest_per_s));
+    table.add(Column::left("fastest"), rows, |range| name_of(range.fastest_rank));
+    table.add(Column::right("op/s"), rows, |range| show::per_second(range.fastest_per_s));
     table
 }
 

@@ -7,18 +7,20 @@ use assay_study::results::plan::arm_in_words;
 
 /// The metrics of each workload and arm; empty for findings measured by Assay.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    let mut told: Vec<Vec<&Measurement>> = Vec::new();
-    let is_own = findings.study.kind == "import" && findings.environment.targets.is_empty();
-    for cell in findings.measurements.iter().filter(|cell| is_own && !cell.control) {
-        let own = |one: &&mut Vec<&Measurement>| {
-            one[0].workload == cell.workload && one[0].configuration == cell.configuration
+    if findings.study.kind != "import" || !findings.environment.targets.is_empty() {
+        return Vec::new();
+    }
+    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
+    for cell in findings.measurements.iter().filter(|cell| !cell.control) {
+        let is_its = |group: &&mut Vec<&Measurement>| {
+            group[0].workload == cell.workload && group[0].configuration == cell.configuration
         };
-        match told.iter_mut().find(own) {
+        match groups.iter_mut().find(is_its) {
             Some(cells) => cells.push(cell),
-            None => told.push(vec![cell]),
+            None => groups.push(vec![cell]),
         }
     }
-    told.iter().map(|cells| Section::from(table(cells))).collect()
+    groups.iter().map(|cells| Section::from(table(cells))).collect()
 }
 
 fn table(cells: &[&Measurement]) -> Table {
@@ -37,11 +39,12 @@ fn table(cells: &[&Measurement]) -> Table {
     table
 }
 
+/// Why trials are excluded; `None` if all count.
 fn excluded(cell: &Measurement) -> Option<String> {
-    let lost: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    let (count, all) = (lost.len(), cell.trials.len());
-    lost.first().map(|reason| match all {
+    let texts: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    let (count, trials) = (texts.len(), cell.trials.len());
+    texts.first().map(|reason| match trials {
         1 => (*reason).to_owned(),
-        _ => format!("{count} of {all} trials are excluded; first reason: {reason}"),
+        _ => format!("{count} of {trials} trials are excluded; first reason: {reason}"),
     })
 }

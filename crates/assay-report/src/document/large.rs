@@ -43,29 +43,32 @@ pub struct LargeNumber {
 
 /// The large numbers of each target of a check; empty for a study.
 pub fn large(findings: &Findings) -> Vec<Large> {
-    if study::is_one(findings) {
+    if study::is_study(findings) {
         return Vec::new();
     }
     let targets = &findings.environment.targets;
-    let several = targets.len() > 1;
-    let one = |target: &TargetFacts| {
+    let mut large = Vec::new();
+    for target in targets {
         let arm = facts::arm_of(findings, target);
-        let own =
-            findings.measurements.iter().filter(|cell| cell.primary && cell.configuration == arm);
-        let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
-        Large { target: several.then(|| named(target)), numbers }
-    };
-    let all = targets.iter().map(one);
-    all.filter(|large: &Large| !large.numbers.is_empty()).collect()
+        let is_its = |cell: &&Measurement| cell.primary && cell.configuration == arm;
+        let cells = findings.measurements.iter().filter(is_its);
+        let numbers: Vec<LargeNumber> =
+            cells.filter_map(|cell| large_number(findings, cell)).take(MOST_NUMBERS).collect();
+        if !numbers.is_empty() {
+            large.push(Large { target: (targets.len() > 1).then(|| target_name(target)), numbers });
+        }
+    }
+    large
 }
 
-fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
-    let of = |metric| findings.in_row_of(cell, metric);
+/// The large number of a cell; `None` for metrics that a first screen omits.
+fn large_number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
+    let in_row = |metric| findings.in_row_of(cell, metric);
     let (cell, other) = match cell.metric.as_str() {
-        "iops" => (cell, of("bandwidth_bytes_per_s")),
-        "bandwidth_bytes_per_s" => (cell, of("iops")),
+        "iops" => (cell, in_row("bandwidth_bytes_per_s")),
+        "bandwidth_bytes_per_s" => (cell, in_row("iops")),
         // The time per operation is easier to remember than the rate.
-        MICRO_RATE => (of(micro::COST)?, Some(cell)),
+        MICRO_RATE => (in_row(micro::COST)?, Some(cell)),
         commands::DURATION | files::FILES_PER_S => (cell, None),
         metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,
@@ -78,64 +81,68 @@ fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
         interval: interval.unwrap_or_else(|| format!("{} trials: no CI", cell.n)),
         wide: cell.is_wide(),
         stands: Rating::from_cell(cell)?,
-        io: findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io),
+        io: findings.workload(&cell.workload, &cell.configuration).and_then(|facts| facts.io),
     })
 }
 
 /// Both ends in the unit of the upper one, which is printed once.
 fn range(metric: &str, low: f64, high: f64) -> String {
-    let (told, shown) = (value(metric, low), value(metric, high));
-    let Some((number, unit)) = shown.rsplit_once(' ') else { return format!("{told} to {shown}") };
-    let low = told.strip_suffix(unit).map_or_else(
-        || {
-            let digits: String = number.chars().filter(|sign| *sign != ',').collect();
-            let scaled = digits.parse().map(|number: f64| number * low / high);
-            scaled.map_or_else(|_| told.clone(), |number| format!("{number:.2}"))
-        },
-        |low| low.trim_end().to_owned(),
-    );
-    format!("{low} to {shown}")
+    let (shown_low, shown_high) = (value(metric, low), value(metric, high));
+    let Some((high_number, unit)) = shown_high.rsplit_once(' ') else {
+        return format!("{shown_low} to {shown_high}");
+    };
+    if let Some(number) = shown_low.strip_suffix(unit) {
+        return format!("{} to {shown_high}", number.trim_end());
+    }
+    // Another unit: scale the upper number down, which is in the right one.
+    match high_number.replace(',', "").parse::<f64>() {
+        Ok(number) => format!("{:.2} to {shown_high}", number * low / high),
+        Err(_) => format!("{shown_low} to {shown_high}"),
+    }
 }
 
+/// How the numbers of a check were measured; `None` without any.
 pub fn method(findings: &Findings) -> Option<String> {
-    let trials =
-        findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
-    let work = findings.workloads.first()?;
+    let trials = findings.measurements.iter().filter(|it| it.primary).map(|it| it.n).max()?;
+    let time_ns = findings.workloads.first()?.time_ns;
     // If trials end for another reason, their time limit is irrelevant.
-    let timed = |one: &WorkloadFacts| one.time_ns == work.time_ns && one.time_ns < DAY_NS;
-    let timed = findings.workloads.iter().all(timed);
-    let time = timed.then(|| format!(" of {}", show::duration(work.time_ns as f64)));
-    let time = time.unwrap_or_default();
-    // The workload names of a check need an explanation.
-    let deep = |one: &WorkloadFacts| {
-        let small = one.io.is_some_and(|io| io.pattern == Pattern::Random && io.size_bytes == 4096);
-        small && one.requested_queue_depth > 1
+    let is_timed = |facts: &WorkloadFacts| facts.time_ns == time_ns && time_ns < DAY_NS;
+    let time = if findings.workloads.iter().all(is_timed) {
+        format!(" of {}", show::duration(time_ns as f64))
+    } else {
+        String::new()
     };
-    let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
-    let names = if queue { "; q1 and q32 are queue depths of 4 KiB operations" } else { "" };
+    // The workload names of a check need an explanation.
+    let is_deep = |facts: &WorkloadFacts| {
+        let is_4k = |io: IoFacts| io.pattern == Pattern::Random && io.size_bytes == 4096;
+        facts.io.is_some_and(is_4k) && facts.requested_queue_depth > 1
+    };
+    let has_depths = findings.study.kind == "check" && findings.workloads.iter().any(is_deep);
+    let names = if has_depths { "; q1 and q32 are queue depths of 4 KiB operations" } else { "" };
     Some(format!("Means of {trials} trials{time}, with 95% CIs below{names}."))
 }
 
 /// A result in a few words: the first read and the first write number of a check, else the first sentence on verdicts.
 pub fn headline(findings: &Findings) -> Headline {
     let large = large(findings);
-    let numbers = large.iter().flat_map(|one| one.numbers.iter().map(move |own| (one, own)));
-    let first = |wanted: fn(&IoFacts) -> bool| {
-        let (of, own) = numbers.clone().find(|(_, own)| own.io.as_ref().is_some_and(wanted))?;
-        let target = of.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
-        Some(format!("{} {}{target}", own.value, own.workload))
+    let numbers =
+        large.iter().flat_map(|target| target.numbers.iter().map(move |number| (target, number)));
+    let first_text = |is_wanted: fn(&IoFacts) -> bool| {
+        let has_wanted = |number: &LargeNumber| number.io.as_ref().is_some_and(is_wanted);
+        let (target, number) = numbers.clone().find(|(_, number)| has_wanted(number))?;
+        let target = target.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        Some(format!("{} {}{target}", number.value, number.workload))
     };
     let wanted: [fn(&IoFacts) -> bool; 3] = [
         |io| io.pattern == Pattern::Sequential && io.only_reads(),
         |io| io.pattern == Pattern::Random && io.only_reads(),
         |io| io.data_sync && io.only_writes(),
     ];
-    let told: Vec<String> = wanted.into_iter().filter_map(first).collect();
-    let others = || numbers.clone().next().filter(|(_, own)| own.io.is_none());
-    let text = match (told.is_empty(), others()) {
-        (false, _) => told.join(", "),
-        (true, Some((_, own))) => format!("{} {}", own.value, own.workload),
-        (true, None) => answer(findings).text,
+    let texts: Vec<String> = wanted.into_iter().filter_map(first_text).collect();
+    let text = match numbers.clone().next() {
+        _ if !texts.is_empty() => texts.join(", "),
+        Some((_, number)) if number.io.is_none() => format!("{} {}", number.value, number.workload),
+        _ => answer(findings).text,
     };
     let standing = standing(findings);
     let single = standing.is_single.then(|| "n = 1 each".to_owned());
@@ -150,63 +157,61 @@ pub fn subject(findings: &Findings) -> String {
     if findings.study.title != facts::USUAL_TITLE || targets.is_empty() {
         return findings.study.title.clone();
     }
-    let one = |target: &TargetFacts| {
-        let size = target.size_bytes.map(show::bytes);
-        let words = [Some(target.drive.clone()), size].into_iter().flatten();
-        let drive = words.collect::<Vec<_>>().join(", ");
-        match filesystem(target) {
-            None => drive,
-            Some(told) => format!("{drive}: {told}"),
+    if let [target] = targets.as_slice() {
+        let mut subject = target.drive.clone();
+        if let Some(size_bytes) = target.size_bytes {
+            subject += &format!(", {}", show::bytes(size_bytes));
         }
-    };
-    let mut told: Vec<String> = match targets.as_slice() {
-        [alone] => vec![one(alone)],
-        several => several.iter().map(named).collect(),
-    };
-    told.dedup();
-    told.join(" and ")
+        if let Some(filesystem) = filesystem(target) {
+            subject += &format!(": {filesystem}");
+        }
+        return subject;
+    }
+    let mut names: Vec<String> = targets.iter().map(target_name).collect();
+    names.dedup();
+    names.join(" and ")
 }
 
 /// A target with its file system: `/mnt/a (ext4)`.
-fn named(target: &TargetFacts) -> String {
+fn target_name(target: &TargetFacts) -> String {
     match filesystem(target) {
         None => target.name.clone(),
-        Some(told) => format!("{} ({told})", target.name),
+        Some(filesystem) => format!("{} ({filesystem})", target.name),
     }
 }
 
 /// The file system without its options, and without the file system below a loop device's file; `None` if unknown.
 fn filesystem(target: &TargetFacts) -> Option<String> {
-    let own = target.filesystems.first().filter(|_| target.on_a_file);
-    let told = own.map(|own| own.name.clone()).or_else(|| target.filesystem_name());
-    let has_none = !target.filesystem.is_empty() && target.drive != "simulated";
-    told.or_else(|| has_none.then(|| "none".to_owned()))
+    let on_file = target.filesystems.first().filter(|_| target.on_a_file);
+    let name = on_file.map(|filesystem| filesystem.name.clone());
+    let is_known = !target.filesystem.is_empty() && target.drive != "simulated";
+    name.or_else(|| target.filesystem_name()).or_else(|| is_known.then(|| "none".to_owned()))
 }
 
 /// The measured system in one line: file system, drive, kernel and machine.
 pub fn identity(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
-    let mut told: Vec<String> = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
     // Unless the subject is the drive.
     if findings.study.title != facts::USUAL_TITLE || targets.len() > 1 {
         for target in targets {
-            told.push(facts::drive(target));
+            parts.push(facts::drive(target));
             if targets.len() == 1 {
-                told.extend(filesystem(target).filter(|name| name != "none"));
+                parts.extend(filesystem(target).filter(|name| name != "none"));
             }
         }
-        told.dedup();
-        told.retain(|text| !text.is_empty());
+        parts.dedup();
+        parts.retain(|text| !text.is_empty());
     }
     let environment = &findings.environment;
     for (name, value) in facts::machine(environment) {
-        told.push(match (name.as_str(), &environment.platform) {
+        parts.push(match (name.as_str(), &environment.platform) {
             ("kernel", _) => format!("Linux {value}"),
             ("platform", Some(place)) => place.name.clone(),
             _ => value,
         });
     }
-    told.join(" \u{b7} ")
+    parts.join(" \u{b7} ")
 }
 
 /// Other properties of machine and target that affect the numbers: area, clock source, steal, vulnerabilities.
@@ -226,61 +231,64 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
-    let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
-    let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
-    let is_advised = |found: &Comparison| advised.contains(&&found.id);
-    let has_advised = findings.comparisons.iter().any(is_advised);
-    let is_within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
-    let is_clear = |found: &&Comparison| {
-        let judged = matches!(found.verdict, Some(Verdict::Better | Verdict::Worse));
-        let leads = is_advised(found) || !has_advised;
-        leads && found.primary && judged && !found.withheld && is_within(found.kind)
-    };
-    let (mut most, mut largest) = (0.0, None);
-    for found in findings.comparisons.iter().filter(is_clear) {
-        let Some(means) = means(findings, found) else { continue };
-        let ratio = means[1] / means[0];
-        let size = ratio.ln().abs();
-        if size.is_finite() && size > most {
-            (most, largest) = (size, Some((ratio, means, found)));
-        }
-    }
-    let (ratio, means, found) = largest?;
-    let arms = [(&found.baseline, &found.configuration), (&found.configuration, &found.baseline)];
-    let [base, own] = arms.map(|(arm, other)| {
+    let (means, pair) = most_different(findings)?;
+    let arms = [(&pair.baseline, &pair.configuration), (&pair.configuration, &pair.baseline)];
+    let [base, changed_levels] = arms.map(|(arm, other)| {
         arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
     });
-    let [before, after] = means.map(|mean| value(&found.metric, mean));
-    let noun = noun(&found.metric);
-    let what = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
-    let change = change(&show::ratio(found.ratio.unwrap_or(ratio)), &found.metric);
+    let [before, after] = means.map(|mean| value(&pair.metric, mean));
+    let noun = noun(&pair.metric);
+    let metric = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
+    let change = change(&show::ratio(pair.ratio.unwrap_or(means[1] / means[0])), &pair.metric);
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
     let is_shared = |(name, level): &(&String, &String)| {
         let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
-        found.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
+        pair.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
     };
-    let shared = arm_in_words(found.configuration.iter().filter(is_shared));
+    let shared = arm_in_words(pair.configuration.iter().filter(is_shared));
     let workload = match shared.as_str() {
-        "" => found.workload.clone(),
-        shared => format!("{} with {shared}", found.workload),
+        "" => pair.workload.clone(),
+        shared => format!("{} with {shared}", pair.workload),
     };
     Some(format!(
-        "{workload}: {what}{before} ({base}) \u{2192} {after} ({own}), {}",
+        "{workload}: {metric}{before} ({base}) \u{2192} {after} ({changed_levels}), {}",
         change.trim_end()
     ))
 }
 
+/// The comparison whose means differ most, of the advised ones or else of all with a verdict; with its means.
+fn most_different(findings: &Findings) -> Option<([f64; 2], &Comparison)> {
+    let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
+    let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
+    let is_advised = |comparison: &Comparison| advised.contains(&&comparison.id);
+    let has_advised = findings.comparisons.iter().any(is_advised);
+    let is_candidate = |it: &&Comparison| {
+        let is_judged = matches!(it.verdict, Some(Verdict::Better | Verdict::Worse));
+        let is_within = matches!(it.kind, Kind::Paired | Kind::Unpaired);
+        it.primary && is_judged && !it.withheld && is_within && (is_advised(it) || !has_advised)
+    };
+    let (mut largest_size, mut largest) = (0.0, None);
+    for comparison in findings.comparisons.iter().filter(is_candidate) {
+        let Some(means) = means(findings, comparison) else { continue };
+        let size = (means[1] / means[0]).ln().abs();
+        if size.is_finite() && size > largest_size {
+            (largest_size, largest) = (size, Some((means, comparison)));
+        }
+    }
+    largest
+}
+
 /// The means of baseline and configuration, unless one is invalid.
-fn means(findings: &Findings, found: &Comparison) -> Option<[f64; 2]> {
-    let cells = [&found.baseline, &found.configuration]
-        .map(|arm| findings.cell(&found.workload, arm, &found.metric));
-    let [Some(base), Some(own)] = cells else { return None };
-    if [base, own].iter().any(|cell| cell.trust == Some(Trust::Invalid)) {
+fn means(findings: &Findings, comparison: &Comparison) -> Option<[f64; 2]> {
+    let cells = [&comparison.baseline, &comparison.configuration]
+        .map(|arm| findings.cell(&comparison.workload, arm, &comparison.metric));
+    let [Some(base), Some(configured)] = cells else { return None };
+    if [base, configured].iter().any(|cell| cell.trust == Some(Trust::Invalid)) {
         return None;
     }
-    match found.own_means() {
-        Some([own, base]) => Some([base, own]),
-        None => Some([base.value()?, own.value()?]),
+    match comparison.own_means() {
+        Some([configured, base]) => Some([base, configured]),
+        None => Some([base.value()?, configured.value()?]),
     }
 }
 

@@ -12,19 +12,20 @@ use assay_study::results::plan::{Arm, arm_in_words};
 const FEW: usize = 4;
 const MOST_WORKLOADS: usize = 8;
 
-/// The results of a check of several targets, or of a study of several workloads with more than a few configurations.
+/// The results of a check of several targets, or of a study of several workloads with more than a few configurations;
+/// `None` for other results.
 pub fn matrix(findings: &Findings) -> Option<Section> {
     let large = large(findings);
     if large.len() > 1 {
         return Some(side_by_side(&large));
     }
     let is_plain = findings.race.is_none() && !findings.are_windows();
-    if !is_plain || !study::is_one(findings) || findings.study.kind == "compare" {
+    if !is_plain || !study::is_study(findings) || findings.study.kind == "compare" {
         return None;
     }
     let workloads = workloads(findings);
     let mut arms: Vec<&Arm> = Vec::new();
-    for line in workloads.iter().flat_map(|one| &one.arms) {
+    for line in workloads.iter().flat_map(|workload| &workload.arms) {
         if !arms.contains(&&line.cell.configuration) {
             arms.push(&line.cell.configuration);
         }
@@ -35,9 +36,10 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     let page = StudyPage::new(findings, Detail::Page);
     let mut table = Table::default();
     add_factors(&mut table, &page, &arms, |arm| *arm);
-    for own in &workloads {
-        let (title, best) = (format!("{}, {}", own.name, heading(own.metric)), best(own));
-        table.add(Column::right(title), &arms, |arm| cell(own, arm, best));
+    for workload in &workloads {
+        let title = format!("{}, {}", workload.name, heading(workload.metric));
+        let best = best_result(workload);
+        table.add(Column::right(title), &arms, |arm| cell(workload, arm, best));
     }
     for (row, arm) in table.rows.iter_mut().zip(&arms) {
         row.name = arm_in_words(arm.iter());
@@ -69,7 +71,7 @@ fn side_by_side(targets: &[Large]) -> Section {
 }
 
 /// The best result of a workload; invalid ones do not count.
-fn best(workload: &WorkloadRows<'_>) -> Option<f64> {
+fn best_result(workload: &WorkloadRows<'_>) -> Option<f64> {
     let is_sound =
         |line: &&ComparedCell<'_>| !line.cell.control && line.cell.trust != Some(Trust::Invalid);
     let values = workload.arms.iter().filter(is_sound).filter_map(ComparedCell::result);

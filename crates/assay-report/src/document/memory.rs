@@ -1,6 +1,8 @@
-//! Pages under a limit of memory: how much of the set there was room for, and what that cost.
+//! Pages under a memory limit: the share of the working set that fit, and the cost of the rest.
 
-use super::{Block, Cell, Column, Measurement, Section, Table, beside, text_beside};
+use super::{
+    Block, Cell, Column, Measurement, Section, Table, cells_of, text_in_row, value_in_row,
+};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
@@ -16,20 +18,11 @@ const LEGEND: &[&str] = &[
      deviation of the measured value from the prediction.",
 ];
 
-/// The section; none where no pages were gone to.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own =
-        findings.measurements.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
-    let mut cells: Vec<&Measurement> = own.collect();
-    // A workload after the other, in the order of the page.
+    let mut cells = cells_of(findings, REACHED.name);
+    // One workload after the other, in the order of the page; the sort is stable.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
-    let places: Vec<usize> = cells
-        .iter()
-        .map(|cell| names.iter().position(|name| *name == cell.workload).unwrap_or_default())
-        .collect();
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by_key(|at| places[*at]);
-    cells = order.into_iter().map(|at| cells[at]).collect();
+    cells.sort_by_key(|cell| names.iter().position(|name| *name == cell.workload));
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
     }
@@ -43,19 +36,19 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
-    let of = |cell: &Measurement, metric: &Metric| beside(findings, cell, metric.name);
+    let value = |cell: &Measurement, metric: &Metric| value_in_row(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);
-    table.add(Column::right("reached"), cells, |cell| text_beside(findings, cell, REACHED.name));
+    table.add(Column::right("reached"), cells, |cell| text_in_row(findings, cell, REACHED.name));
     table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
-    table.add(Column::right("set per memory"), cells, |cell| of(cell, &HELD).map(show::ratio));
-    table.add(Column::right("calc zram"), cells, |cell| of(cell, &EXPECTED).map(show::ratio));
+    table.add(Column::right("set per memory"), cells, |cell| value(cell, &HELD).map(show::ratio));
+    table.add(Column::right("calc zram"), cells, |cell| value(cell, &EXPECTED).map(show::ratio));
     table.add(Column::right("off by"), cells, |cell| {
-        let share = of(cell, &HELD)? / of(cell, &EXPECTED)? - 1.0;
+        let share = value(cell, &HELD)? / value(cell, &EXPECTED)? - 1.0;
         let sign = if share < 0.0 { "-" } else { "+" };
         Some(format!("{sign}{}", show::share(share.abs())))
     });
     table.add(Column::verdict("trust"), cells, |cell| {
-        worst(findings, cell, &[REACHED, KILLED, HELD])
+        worst_trust(findings, cell, &[REACHED, KILLED, HELD])
     });
     table
 }
@@ -65,21 +58,20 @@ fn costs(findings: &Findings, cells: &[&Measurement]) -> Table {
     let headings = ["accesses/s", "p99", "longest", "CPU", "stalled"];
     let mut table = table_of_cells(findings, cells);
     for (heading, metric) in headings.into_iter().zip(METRICS) {
-        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+        table.add(Column::right(heading), cells, |cell| text_in_row(findings, cell, metric.name));
     }
-    table.add(Column::verdict("trust"), cells, |cell| worst(findings, cell, &METRICS));
+    table.add(Column::verdict("trust"), cells, |cell| worst_trust(findings, cell, &METRICS));
     table
 }
 
 fn killed(findings: &Findings, cell: &Measurement) -> Option<String> {
-    let own = findings.in_row_of(cell, KILLED.name)?;
-    let values = own.values();
+    let values = findings.in_row_of(cell, KILLED.name)?.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
     Some(if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) })
 }
 
-fn worst(findings: &Findings, cell: &Measurement, metrics: &[Metric]) -> Cell {
-    let own = |metric: &Metric| findings.in_row_of(cell, metric.name)?.trust;
-    let trust = metrics.iter().filter_map(own).max();
+fn worst_trust(findings: &Findings, cell: &Measurement, metrics: &[Metric]) -> Cell {
+    let trust_of = |metric: &Metric| findings.in_row_of(cell, metric.name)?.trust;
+    let trust = metrics.iter().filter_map(trust_of).max();
     Rating::cell(trust.map(|trust| Rating { trust, is_lent: false }))
 }

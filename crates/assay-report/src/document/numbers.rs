@@ -15,26 +15,30 @@ pub(crate) fn value(metric: &str, value: f64) -> String {
 }
 
 /// Arm divided by baseline, or arm minus baseline for metrics without a ratio.
-pub(super) fn ratio(found: &Comparison) -> String {
-    match &found.difference {
-        Some(difference) => signed(&found.metric, difference.value),
-        None if found.cannot_tell() => "unknown".to_owned(),
-        None => ratio_and_interval(found.ratio, found.ci95_simultaneous.or(found.ci95))[0].clone(),
+pub(super) fn ratio(comparison: &Comparison) -> String {
+    match &comparison.difference {
+        Some(difference) => signed(&comparison.metric, difference.value),
+        None if comparison.cannot_tell() => "unknown".to_owned(),
+        None => {
+            let [ratio, _] = ratio_texts(comparison);
+            ratio
+        }
     }
 }
 
-pub(super) fn interval(found: &Comparison) -> String {
-    match &found.difference {
-        Some(difference) => {
-            let ends = difference.ci95_simultaneous.or(difference.ci95);
-            let [low, high] = match ends {
-                Some(ends) => ends.map(|end| signed(&found.metric, end)),
-                None => return NONE.to_owned(),
-            };
-            format!("{low} to {high}")
-        }
-        None => ratio_and_interval(found.ratio, found.ci95_simultaneous.or(found.ci95))[1].clone(),
+pub(super) fn interval(comparison: &Comparison) -> String {
+    let Some(difference) = &comparison.difference else {
+        let [_, interval] = ratio_texts(comparison);
+        return interval;
+    };
+    match difference.ci95_simultaneous.or(difference.ci95) {
+        Some(ends) => ends.map(|end| signed(&comparison.metric, end)).join(" to "),
+        None => NONE.to_owned(),
     }
+}
+
+fn ratio_texts(comparison: &Comparison) -> [String; 2] {
+    ratio_and_interval(comparison.ratio, comparison.ci95_simultaneous.or(comparison.ci95))
 }
 
 /// `1.042` and `1.029 to 1.055`: with the decimals that the interval supports.
@@ -51,23 +55,23 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
 }
 
 /// The verdict of a comparison in the words of its sentence: across days, numbers only suggest.
-pub(crate) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
-    let paired = found.kind == Kind::Paired;
-    match found.verdict {
+pub(crate) fn judged(comparison: &Comparison, without_verdicts: bool) -> Cell {
+    let paired = comparison.kind == Kind::Paired;
+    match comparison.verdict {
         Some(_) if without_verdicts => "no verdict".into(),
         Some(Verdict::Better | Verdict::Worse) if !paired => {
-            let (word, tone) = word(found.verdict);
+            let (word, tone) = verdict_word(comparison.verdict);
             Cell::toned(format!("suggests {word}"), tone)
         }
         _ => {
-            let mark = small(found).map(|margin| format!(", {}", below(margin)));
-            let (word, tone) = word(found.verdict);
+            let mark = undercut_margin(comparison).map(|margin| format!(", {}", below(margin)));
+            let (word, tone) = verdict_word(comparison.verdict);
             Cell::toned(format!("{word}{}", mark.unwrap_or_default()), tone)
         }
     }
 }
 
-pub(crate) fn word(verdict: Option<Verdict>) -> (&'static str, Tone) {
+pub(crate) fn verdict_word(verdict: Option<Verdict>) -> (&'static str, Tone) {
     match verdict {
         Some(Verdict::Better) => ("better", Tone::Good),
         Some(Verdict::Worse) => ("worse", Tone::Bad),
@@ -83,19 +87,21 @@ pub(super) fn below(margin: f64) -> String {
 }
 
 /// The margin of a comparison that is significant but smaller than the margin.
-pub(super) fn small(found: &Comparison) -> Option<f64> {
-    found.margin.filter(|_| found.within_margin)
+pub(super) fn undercut_margin(comparison: &Comparison) -> Option<f64> {
+    comparison.margin.filter(|_| comparison.within_margin)
 }
 
-pub(super) fn p(value: f64) -> String {
+pub(super) fn p_value(value: f64) -> String {
     if value < 0.0001 { "<0.0001".to_owned() } else { format!("{value:.4}") }
 }
 
 /// `73.8 to 80.9 ms`.
 pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> Option<String> {
     let [low, high] = ends?.map(|end| under_heading(metric, end));
-    let shared =
-        low.split_once(' ').zip(high.split_once(' ')).filter(|(low, high)| low.1 == high.1);
-    let low = shared.map_or(low.as_str(), |((number, _), _)| number);
+    // A common unit is printed once.
+    let low = match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, high_unit))) if unit == high_unit => number,
+        _ => &low,
+    };
     Some(format!("{low} to {high}"))
 }

@@ -15,58 +15,55 @@ use assay_study::results::plan::arm_in_words;
 /// The answer in one sentence, by priority: the study's question, caveats on all numbers, advice, a significant
 /// difference, any comparison.
 pub fn answer(findings: &Findings) -> Sentence {
-    let first = |role| findings.summary.iter().find(|one| one.role == role).cloned();
-    first(SentenceRole::Answer)
-        .or_else(|| first(SentenceRole::Caveat))
+    let first = |matches: fn(&&Sentence) -> bool| findings.summary.iter().find(matches).cloned();
+    first(|sentence| sentence.role == SentenceRole::Answer)
+        .or_else(|| first(|sentence| sentence.role == SentenceRole::Caveat))
         .or_else(|| advised(findings, |kind| kind == AdviceKind::Use))
-        .or_else(|| first(SentenceRole::Conclusion))
+        .or_else(|| first(|sentence| sentence.role == SentenceRole::Conclusion))
         .or_else(|| none_better(findings))
-        .or_else(|| beside(findings))
-        .or_else(|| findings.summary.iter().find(|one| one.interval).cloned())
+        .or_else(|| differing_rows(findings))
+        .or_else(|| first(|sentence| sentence.interval))
         .or_else(|| advised(findings, |kind| kind != AdviceKind::Use))
-        .or_else(|| measured(findings))
+        .or_else(|| first_rows(findings))
         .or_else(|| clear_effect(findings))
-        .or_else(|| judged(findings))
-        .or_else(|| {
-            let mut all = findings.summary.iter();
-            all.find(|one| one.role != SentenceRole::Disturbance).cloned()
-        })
+        .or_else(|| first_judged(findings))
+        .or_else(|| first(|sentence| sentence.role != SentenceRole::Disturbance))
         .or_else(|| findings.summary.first().cloned())
-        .unwrap_or_else(|| lead("The result contains no measurements.", Vec::new()))
+        .unwrap_or_else(|| headline_sentence("The result contains no measurements.", Vec::new()))
 }
 
-fn lead(text: impl Into<String>, about: Vec<MetricRef>) -> Sentence {
+fn headline_sentence(text: impl Into<String>, about: Vec<MetricRef>) -> Sentence {
     Sentence { about, ..Sentence::new(SentenceRole::Answer, "headline", text) }
 }
 
 /// Sentences that a reader must not miss (the answer, its caveats and trust), and the other sentences of the summary.
 pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
-    if !study::is_one(findings) {
+    if !study::is_study(findings) {
         return [findings.summary_texts(), Vec::new()];
     }
     let answer = answer(findings).text;
-    let mut first = vec![answer.clone()];
-    first.extend(study::warning(findings));
-    let mut rest = Vec::new();
+    let mut leading = vec![answer.clone()];
+    leading.extend(study::warning(findings));
+    let mut others = Vec::new();
     for sentence in findings.summary.iter().filter(|sentence| sentence.text != answer) {
         let texts = match sentence.role {
             SentenceRole::Caveat
             | SentenceRole::Warning
             | SentenceRole::Disturbance
-            | SentenceRole::Trust => &mut first,
-            SentenceRole::Answer | SentenceRole::Conclusion | SentenceRole::Finding => &mut rest,
+            | SentenceRole::Trust => &mut leading,
+            SentenceRole::Answer | SentenceRole::Conclusion | SentenceRole::Finding => &mut others,
         };
         texts.push(sentence.text.clone());
     }
-    [first, rest]
+    [leading, others]
 }
 
 fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Sentence> {
-    let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
-    let about = found.evidence.iter().filter_map(|id| findings.metric_of(id)).collect();
+    let advice = findings.advice.iter().find(|advice| wanted(advice.kind))?;
+    let about = advice.evidence.iter().filter_map(|id| findings.metric_of(id)).collect();
     // Findings of earlier versions have no separate sentence.
-    let text = if found.sentence.is_empty() { &found.text } else { &found.sentence };
-    Some(lead(text, about))
+    let text = if advice.sentence.is_empty() { &advice.text } else { &advice.sentence };
+    Some(headline_sentence(text, about))
 }
 
 const fn is_clear(verdict: Option<Verdict>) -> bool {
@@ -74,92 +71,95 @@ const fn is_clear(verdict: Option<Verdict>) -> bool {
 }
 
 fn clear_effect(findings: &Findings) -> Option<Sentence> {
-    let found = findings.effects.main.iter().find(|effect| is_clear(effect.verdict))?;
-    Some(lead(&found.text, vec![MetricRef::new(&found.workload, &found.metric)]))
+    let effect = findings.effects.main.iter().find(|effect| is_clear(effect.verdict))?;
+    Some(headline_sentence(&effect.text, vec![MetricRef::new(&effect.workload, &effect.metric)]))
 }
 
 /// The first significant comparison, else the first one; `None` without an interval.
-fn judged(findings: &Findings) -> Option<Sentence> {
-    let all = || findings.comparisons.iter().filter(|found| found.primary);
-    let found = all().find(|found| is_clear(found.verdict)).or_else(|| all().next())?;
+fn first_judged(findings: &Findings) -> Option<Sentence> {
+    let primary = || findings.comparisons.iter().filter(|comparison| comparison.primary);
+    let is_significant = |comparison: &&Comparison| is_clear(comparison.verdict);
+    let comparison = primary().find(is_significant).or_else(|| primary().next())?;
     // Sentences across results contain the workload.
-    let text = match found.kind {
-        Kind::Paired | Kind::Unpaired => format!("{}: {}", found.workload, found.text),
-        Kind::RerunBaseline | Kind::BetweenResults => found.text.clone(),
+    let text = match comparison.kind {
+        Kind::Paired | Kind::Unpaired => format!("{}: {}", comparison.workload, comparison.text),
+        Kind::RerunBaseline | Kind::BetweenResults => comparison.text.clone(),
     };
-    found.states_interval().then(|| Sentence::of_comparison(found, text))
+    comparison.states_interval().then(|| Sentence::of_comparison(comparison, text))
 }
 
 /// That no arm is better, if more than two arms were judged.
 fn none_better(findings: &Findings) -> Option<Sentence> {
-    let judged = || findings.comparisons.iter().filter(|found| found.primary);
-    let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
-    let all = judged().filter(|found| found.verdict.is_some()).count();
-    let first = judged().next()?;
-    if findings.study.kind != "study" || all <= 2 || of(Verdict::Better) > 0 {
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
+    let count_of = |verdict| primary().filter(|it| it.verdict == Some(verdict)).count();
+    let judged = primary().filter(|it| it.verdict.is_some()).count();
+    let first = primary().next()?;
+    if findings.study.kind != "study" || judged <= 2 || count_of(Verdict::Better) > 0 {
         return None;
     }
     // Of the baseline, name the settings that any arm changed: all others are equal.
-    let differs = |(name, level): &(&String, &String)| {
-        judged().any(|found| {
+    let is_changed = |(name, level): &(&String, &String)| {
+        primary().any(|found| {
             found.baseline.get(*name) == Some(*level)
                 && found.configuration.get(*name) != Some(*level)
         })
     };
-    let baseline = arm_in_words(first.baseline.iter().filter(differs));
+    let baseline = arm_in_words(first.baseline.iter().filter(is_changed));
     let counts = [
-        (of(Verdict::Worse), "worse"),
-        (of(Verdict::Equivalent), "equivalent"),
-        (of(Verdict::Inconclusive), "inconclusive"),
+        (count_of(Verdict::Worse), "worse"),
+        (count_of(Verdict::Equivalent), "equivalent"),
+        (count_of(Verdict::Inconclusive), "inconclusive"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
     let text = format!(
-        "No configuration is better than {baseline} ({all} comparisons: {}).",
+        "No configuration is better than {baseline} ({judged} comparisons: {}).",
         counts.join(", ")
     );
-    Some(lead(text, Vec::new()))
+    Some(headline_sentence(text, Vec::new()))
 }
 
-fn beside(findings: &Findings) -> Option<Sentence> {
-    let all = || findings.comparisons.iter().filter(|found| found.primary);
-    let apart = |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
-    let count = all().filter(|found| found.ci95.is_some()).count();
+/// For a check of several targets, the rows whose 95% CI excludes 1; `None` without an interval.
+fn differing_rows(findings: &Findings) -> Option<Sentence> {
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
+    let is_apart = |it: &&Comparison| it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    let count = primary().filter(|it| it.ci95.is_some()).count();
     if findings.study.kind != "check" || count == 0 {
         return None;
     }
-    let told: Vec<&str> = all().filter(apart).map(|found| found.workload.as_str()).collect();
-    let about = all().filter(apart).map(|found| MetricRef::new(&found.workload, &found.metric));
-    let text = match told.as_slice() {
-        [] => format!("No significant difference: the 95% CIs of all {count} ratios contain 1."),
-        some => format!("{} of {count} rows differ: {}.", some.len(), some.join(", ")),
+    let rows: Vec<&str> = primary().filter(is_apart).map(|it| it.workload.as_str()).collect();
+    let about = primary().filter(is_apart).map(|it| MetricRef::new(&it.workload, &it.metric));
+    let text = if rows.is_empty() {
+        format!("No significant difference: the 95% CIs of all {count} ratios contain 1.")
+    } else {
+        format!("{} of {count} rows differ: {}.", rows.len(), rows.join(", "))
     };
-    Some(lead(text, about.collect()))
+    Some(headline_sentence(text, about.collect()))
 }
 
 /// Without a study: the first read and the first write row, for each primary metric.
-fn measured(findings: &Findings) -> Option<Sentence> {
-    if study::is_one(findings) {
+fn first_rows(findings: &Findings) -> Option<Sentence> {
+    if study::is_study(findings) {
         return None;
     }
     let mut known: Vec<(&str, Option<bool>)> = Vec::new();
-    let (mut told, mut about) = (Vec::new(), Vec::new());
+    let (mut texts, mut about) = (Vec::new(), Vec::new());
     for cell in findings.measurements.iter().filter(|cell| cell.primary) {
-        let io = findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io);
+        let io = findings.workload(&cell.workload, &cell.configuration).and_then(|facts| facts.io);
         let kind = (cell.metric.as_str(), io.map(|io| io.mix.writes()));
         if known.contains(&kind) {
             continue;
         }
-        if let Some(words) = row(cell) {
+        if let Some(words) = row_text(cell) {
             known.push(kind);
-            told.push(words);
+            texts.push(words);
             about.push(MetricRef::new(&cell.workload, &cell.metric));
         }
     }
-    (!told.is_empty()).then(|| lead(format!("{}.", told.join("; ")), about))
+    (!texts.is_empty()).then(|| headline_sentence(format!("{}.", texts.join("; ")), about))
 }
 
-fn row(cell: &Measurement) -> Option<String> {
+fn row_text(cell: &Measurement) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
     let wide = if cell.is_wide() { ", wide" } else { "" };
@@ -181,46 +181,45 @@ pub struct TrustOverview<'a> {
 /// The trust in the numbers. A row has the trust of its primary metric.
 pub fn standing(findings: &Findings) -> TrustOverview<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
-    let others = others(findings);
-    let count = |stands: Rating| {
-        let own = cells().filter_map(Rating::from_cell).chain(others.iter().copied());
-        (stands, own.filter(|own| *own == stands).count())
+    let others = other_ratings(findings);
+    let count = |rating: Rating| {
+        let ratings = cells().filter_map(Rating::from_cell).chain(others.iter().copied());
+        (rating, ratings.filter(|other| *other == rating).count())
     };
     let [trusted, suspect, invalid] = [Trust::Trusted, Trust::Suspect, Trust::Invalid]
         .map(|trust| Rating { trust, is_lent: false });
-    let one = |cell: &Measurement| {
+    let is_one_trial = |cell: &Measurement| {
         cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
     };
-    let is_single = cells().next().is_some() && cells().all(one);
-    let is_told = |stands: Rating| !is_single || stands.trust != Trust::Trusted;
+    let is_single = cells().next().is_some() && cells().all(is_one_trial);
+    let is_shown = |rating: Rating| !is_single || rating.trust != Trust::Trusted;
     let rows = [trusted, Rating { is_lent: true, ..trusted }, suspect, invalid].map(count);
     let mut rules: Vec<(Trust, &str)> = Vec::new();
-    for because in cells().flat_map(|cell| &cell.reasons) {
-        let rule = (because.trust, because.rule.as_str());
-        if because.trust != Trust::Trusted && !rules.contains(&rule) {
+    for reason in cells().flat_map(|cell| &cell.reasons) {
+        let rule = (reason.trust, reason.rule.as_str());
+        if reason.trust != Trust::Trusted && !rules.contains(&rule) {
             rules.push(rule);
         }
     }
     TrustOverview {
-        rows: rows.into_iter().filter(|(own, count)| *count > 0 && is_told(*own)).collect(),
+        rows: rows.into_iter().filter(|(rating, count)| *count > 0 && is_shown(*rating)).collect(),
         rules,
         is_single,
-        absent: findings.absent.iter().filter(|absent| is_a_row(absent.metric.as_deref())).count(),
+        absent: findings.absent.iter().filter(|absent| is_main(absent.metric.as_deref())).count(),
     }
 }
 
 /// The trust in rows without a number of the primary metric: none of their trials reached one, which is also a result.
-fn others(findings: &Findings) -> Vec<Rating> {
-    let row =
-        |cell: &Measurement| (cell.workload.clone(), cell.configuration.clone(), cell.control);
+fn other_ratings(findings: &Findings) -> Vec<Rating> {
+    let row = |it: &Measurement| (it.workload.clone(), it.configuration.clone(), it.control);
     let mut known: BTreeSet<_> =
         findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
-    let rest =
+    let rated =
         findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::from_cell(cell)?)));
-    rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
+    rated.filter(|(row, _)| known.insert(row.clone())).map(|(_, rating)| rating).collect()
 }
 
 /// Whether a missing number is the row's main number, rather than a percentile.
-fn is_a_row(metric: Option<&str>) -> bool {
+fn is_main(metric: Option<&str>) -> bool {
     metric.is_none_or(|metric| matches!(metric, "iops" | "bandwidth_bytes_per_s"))
 }

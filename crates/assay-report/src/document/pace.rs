@@ -6,7 +6,6 @@ use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
-/// How to read the times of scheduled work.
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";
 
@@ -16,7 +15,7 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
         ("response p99", RESPONSE_P99),
         ("service p99", "latency_p99_ns"),
     ];
-    ALL.into_iter().filter(|(_, own)| *own != metric).collect()
+    ALL.into_iter().filter(|(_, name)| *name != metric).collect()
 }
 
 /// Quantiles to print with a class metric of a replayed load.
@@ -26,18 +25,19 @@ pub(super) fn of_class(class: &PlayedClass, metric: &str) -> Vec<(&'static str, 
         ("response p99", PlayedMetric::Response(LatencyPoint::P99)),
         ("service p99", PlayedMetric::Service(LatencyPoint::P99)),
     ];
-    let own = |(heading, told)| Some((heading, class.metric(told)?.name));
-    ALL.into_iter().filter_map(own).filter(|(_, own)| *own != metric).collect()
+    let named = |(heading, quantile)| Some((heading, class.metric(quantile)?.name));
+    ALL.into_iter().filter_map(named).filter(|(_, name)| *name != metric).collect()
 }
 
-pub(super) fn is_told(findings: &Findings) -> bool {
+pub(super) fn has_responses(findings: &Findings) -> bool {
     findings.measurements.iter().any(|cell| is_response(&cell.metric))
 }
 
 pub(super) fn is_response(metric: &str) -> bool {
-    RESPONSE.iter().any(|own| own.name == metric)
+    RESPONSE.iter().any(|known| known.name == metric)
 }
 
+/// How many operations were issued, and how many late; `None` without a schedule.
 pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let pace = findings.workload(workload, arm)?.pace?;
     let share = |part: u64| {

@@ -15,13 +15,13 @@ use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
-    let mut told = facts::study(findings);
-    told.push(("baseline".to_owned(), places.baseline.clone()));
+    let mut fact_rows = facts::study(findings);
+    fact_rows.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
-        vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
+        vec![Section::new(Block::Facts(fact_rows)), super::summary(findings.summary_texts())];
     sections.extend(tables(findings, places).into_iter().map(Section::main));
     sections.push(Section::new(Block::Text(legend(places))).with_role(SectionRole::Closer));
-    sections.extend(places.published.iter().map(beside));
+    sections.extend(places.published.iter().map(published_section));
     sections.extend(machines(places));
     sections.push(Section::new(Block::Remarks(all_remarks(findings, detail))));
     sections.extend(exhibits::of_topics(findings));
@@ -37,16 +37,18 @@ pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
             works.push(work);
         }
     }
-    let section = |(workload, arm, metric): &(&str, &Arm, &str)| {
-        let own = places.rows.iter().filter(|row| {
-            row.workload == *workload && row.configuration == **arm && row.metric == *metric
-        });
-        let mut table = table(findings, &own.collect::<Vec<_>>());
-        let way = better(places, metric);
-        table.title = format!("{}: {}, {way}", work_name(workload, arm), heading(metric));
-        Section::from(table)
-    };
-    works.iter().map(section).collect()
+    let mut sections = Vec::new();
+    for (workload, arm, metric) in works {
+        let is_its = |row: &&PlaceRow| {
+            row.workload == workload && row.configuration == *arm && row.metric == metric
+        };
+        let rows: Vec<&PlaceRow> = places.rows.iter().filter(is_its).collect();
+        let mut table = table(findings, &rows);
+        let direction = direction(places, metric);
+        table.title = format!("{}: {}, {direction}", work_name(workload, arm), heading(metric));
+        sections.push(Section::from(table));
+    }
+    sections
 }
 
 pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
@@ -57,30 +59,30 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
 }
 
 fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
-    let there: Vec<&PlaceRow> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
+    let measured: Vec<_> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
     let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
     let mut table = Table::default();
-    table.add(Column::key("platform"), &there, |row| &row.platform);
-    table.add(Column::right("result"), &there, |row| value(row));
-    table.add(Column::right("% of base"), &there, |row| {
+    table.add(Column::key("platform"), &measured, |row| &row.platform);
+    table.add(Column::right("result"), &measured, |row| value(row));
+    table.add(Column::right("% of base"), &measured, |row| {
         let [percent, ..] = percents(row)?;
         Some(percent)
     });
     let decimals = rows.iter().filter_map(|row| Some(printed::decimals(row.printed?.percent)));
     if let Some(decimals) = decimals.max() {
-        table.add(Column::right("printed"), &there, |row| printed_percent(row, decimals));
+        table.add(Column::right("printed"), &measured, |row| printed_percent(row, decimals));
     }
     if has_intervals {
-        table.add(Column::right("95% CI"), &there, |row| {
+        table.add(Column::right("95% CI"), &measured, |row| {
             let [_, low, high] = percents(row)?;
             row.percent_interval().map(|_| format!("{low} to {high}"))
         });
     }
     if rows.iter().any(|row| row.n > 1) {
-        table.add(Column::right("n").detail(), &there, |row| count(row));
+        table.add(Column::right("n").detail(), &measured, |row| count_text(row));
     }
     if has_intervals || rows.iter().any(|row| row.emulated || !row.is_sound()) {
-        table.add(Column::verdict("verdict"), &there, |row| verdict(findings, row));
+        table.add(Column::verdict("verdict"), &measured, |row| verdict(findings, row));
     }
     table.rows.extend(absent(rows));
     table
@@ -96,21 +98,22 @@ fn percents(row: &PlaceRow) -> Option<[String; 3]> {
 }
 
 fn absent(rows: &[&PlaceRow]) -> Vec<Row> {
-    let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&String, Vec<&str>)> = Vec::new();
     for row in rows {
         let Some(reason) = &row.absent else { continue };
-        match told.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, places)) => places.push(&row.platform),
-            None => told.push((reason, vec![&row.platform])),
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, platforms)) => platforms.push(&row.platform),
+            None => reasons.push((reason, vec![&row.platform])),
         }
     }
-    let line = |(reason, places): (&String, Vec<&str>)| {
-        Row::absent("absent", format!("{}: {reason}", places.join(", ")))
-    };
-    told.into_iter().map(line).collect()
+    let mut absent = Vec::new();
+    for (reason, platforms) in reasons {
+        absent.push(Row::absent("absent", format!("{}: {reason}", platforms.join(", "))));
+    }
+    absent
 }
 
-fn better(places: &Places, metric: &str) -> &'static str {
+fn direction(places: &Places, metric: &str) -> &'static str {
     let row = places.rows.iter().find(|row| row.metric == metric);
     row.map_or(Better::Higher, |row| row.better).words()
 }
@@ -128,8 +131,8 @@ pub(crate) fn value(row: &PlaceRow) -> String {
     }
 }
 
-fn count(row: &PlaceRow) -> String {
-    let lost = if row.failed > 0 {
+fn count_text(row: &PlaceRow) -> String {
+    let trials = if row.failed > 0 {
         format!("{}/{}", row.n, row.n + row.failed)
     } else {
         row.n.to_string()
@@ -137,19 +140,19 @@ fn count(row: &PlaceRow) -> String {
     match row.unit {
         PlatformUnit::Sessions if row.n == 1 => "1 result".to_owned(),
         PlatformUnit::Sessions => format!("{} results", row.n),
-        PlatformUnit::Trials | PlatformUnit::TrialsOfResults => lost,
+        PlatformUnit::Trials | PlatformUnit::TrialsOfResults => trials,
     }
 }
 
 /// Published percentages with the decimals of the others.
 fn printed_percent(row: &PlaceRow, decimals: usize) -> Cell {
-    let Some(told) = row.printed else { return "".into() };
-    let text = if told.percent == 100.0 {
+    let Some(printed) = row.printed else { return "".into() };
+    let text = if printed.percent == 100.0 {
         "100".to_owned()
     } else {
-        format!("{:.decimals$}", told.percent)
+        format!("{:.decimals$}", printed.percent)
     };
-    if told.follows {
+    if printed.follows {
         return text.into();
     }
     Cell::toned(format!("inconsistent: {text}"), Tone::Bad)
@@ -162,93 +165,94 @@ fn verdict(findings: &Findings, row: &PlaceRow) -> Cell {
     if !row.is_sound() {
         return Cell::toned("invalid", Tone::Bad);
     }
-    let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
-    found.map_or_else(|| "baseline".into(), |found: &Comparison| numbers::judged(found, false))
+    let comparison = row.comparison.as_ref().and_then(|id| findings.comparison(id));
+    comparison.map_or_else(|| "baseline".into(), |it: &Comparison| numbers::judged(it, false))
 }
 
 fn legend(places: &Places) -> Vec<String> {
-    let mut told =
+    let mut texts =
         vec![format!("% of base: speed relative to {}; 50 means half as fast.", places.baseline)];
-    let families = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
-    told.extend(families.then(|| {
+    let has_simultaneous = places.rows.iter().any(|row| row.percent_ci95_simultaneous.is_some());
+    texts.extend(has_simultaneous.then(|| {
         "95% CIs are simultaneous over all platforms of a workload. Across machines, verdicts are only suggestions, \
          because the CIs do not cover other differences between machines."
             .to_owned()
     }));
-    let works = places.rows.iter().filter(|row| row.platform == places.baseline).count();
-    told.extend((works > 1).then(|| {
+    let workloads = places.rows.iter().filter(|row| row.platform == places.baseline).count();
+    texts.extend((workloads > 1).then(|| {
         "Assay does not average over workloads, because a platform that is fast for one workload can be slow for \
          another."
             .to_owned()
     }));
-    let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == PlatformUnit::Trials);
-    told.extend(
-        (alone && !families)
+    let is_single = places.rows.iter().any(|row| row.n == 1 && row.unit == PlatformUnit::Trials);
+    texts.extend(
+        (is_single && !has_simultaneous)
             .then(|| "With one number per platform, there is no CI and no verdict.".to_owned()),
     );
-    told
+    texts
 }
 
-fn beside(table: &PublishedBeside) -> Section {
+fn published_section(table: &PublishedBeside) -> Section {
     let text = format!(
         "Published in {}: {}; {}. Percentages are relative to the article's own {} result.",
         table.title, table.work, table.statistic, table.baseline
     );
     let rows = &table.rows;
-    let mut own = Table::new(format!("published: {}", table.source));
-    own.add(Column::key("published"), rows, |row| format!("{}: {}", table.source, row.platform));
-    own.add(Column::right("printed"), rows, |row| &row.value);
-    own.add(Column::right("printed %"), rows, |row| {
+    let mut published = Table::new(format!("published: {}", table.source));
+    published
+        .add(Column::key("published"), rows, |row| format!("{}: {}", table.source, row.platform));
+    published.add(Column::right("printed"), rows, |row| &row.value);
+    published.add(Column::right("printed %"), rows, |row| {
         Cell::toned(&row.percent, if row.printed.follows { Tone::Plain } else { Tone::Bad })
     });
-    own.add(Column::sentences("remark"), rows, |row| {
+    published.add(Column::sentences("remark"), rows, |row| {
         if !row.printed.follows {
             let percent = row.printed.computed;
             return format!("the published times in seconds give {percent:.2}%");
         }
         row.remark.clone().unwrap_or_default()
     });
-    let mut section = Section::from(own);
+    let mut section = Section::from(published);
     section.blocks.insert(0, Block::Text(vec![text]));
     section
 }
 
 /// Descriptions of the platforms, one line each; `None` for imported tables.
 fn machines(places: &Places) -> Option<Section> {
-    let told: Facts = places
+    let facts: Facts = places
         .platforms
         .iter()
-        .map(|place| (place.name.clone(), machine(place)))
-        .filter(|(_, told)| !told.is_empty())
+        .map(|place| (place.name.clone(), machine_text(place)))
+        .filter(|(_, facts)| !facts.is_empty())
         .collect();
-    (!told.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(told)]))
+    (!facts.is_empty()).then(|| Section::titled("platforms", vec![Block::Facts(facts)]))
 }
 
-fn machine(place: &Placed) -> String {
-    let mut told: Vec<String> = Vec::new();
+fn machine_text(place: &Placed) -> String {
+    let mut parts: Vec<String> = Vec::new();
     // Unless the name contains it.
-    told.extend(place.found.clone().filter(|found| *found != place.name));
-    told.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
+    parts.extend(place.found.clone().filter(|it| *it != place.name));
+    parts.extend(place.machine.platform.iter().flat_map(PlaceFacts::around));
     let machine = EnvironmentFacts {
         virtualization: "none".to_owned(),
         platform: None,
         ..place.machine.clone()
     };
-    told.extend(facts::machine(&machine).into_iter().map(|(name, value)| match name.as_str() {
+    parts.extend(facts::machine(&machine).into_iter().map(|(name, value)| match name.as_str() {
         "kernel" => format!("Linux {value}"),
         _ => value,
     }));
-    if told.is_empty() {
+    if parts.is_empty() {
         return String::new();
     }
-    told.push(results(place));
-    told.join("; ")
+    parts.push(result_days(place));
+    parts.join("; ")
 }
 
 /// `2 results of 2026-11-22 and 2026-11-23`.
-fn results(place: &Placed) -> String {
+fn result_days(place: &Placed) -> String {
     let mut days: Vec<&str> =
-        place.results.iter().map(|one| one.started.get(..10).unwrap_or_default()).collect();
+        place.results.iter().map(|it| it.started.get(..10).unwrap_or_default()).collect();
     days.sort_unstable();
     days.dedup();
     let count = match place.results.as_slice() {
@@ -259,12 +263,12 @@ fn results(place: &Placed) -> String {
 }
 
 fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
-    let mut told = remarks::rules(findings, NameKind::Arm, detail);
-    told.extend(findings.checks.iter().map(|check| Remark {
+    let mut remarks = remarks::rules(findings, NameKind::Arm, detail);
+    remarks.extend(findings.checks.iter().map(|check| Remark {
         rule: check.name.clone(),
         trust: None,
         text: check.text.clone(),
         rows: Vec::new(),
     }));
-    told
+    remarks
 }

@@ -10,28 +10,25 @@ use assay_core::quantity::units::show;
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
-/// The figure of a race, next to this section.
 const FIGURE: &str = "race";
-
 /// Limit on settings, except in full.
 const MOST: usize = 24;
 
-/// The section; `None` if the study is not a race.
 pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
-    let told = in_order(race);
-    let most = if page.full() { told.len() } else { MOST };
-    let shown = &told[..told.len().min(most)];
-    let way = if race.better == Better::Lower { "lower wins" } else { "higher wins" };
+    let runners = in_order(race);
+    let limit = if page.full() { runners.len() } else { MOST };
+    let shown = &runners[..runners.len().min(limit)];
+    let direction = if race.better == Better::Lower { "lower wins" } else { "higher wins" };
     let metric = heading(&race.metric);
-    let mut table = Table::new(format!("race: {metric}, {way}"));
+    let mut table = Table::new(format!("race: {metric}, {direction}"));
     add_factors(&mut table, page, shown, |runner| &runner.configuration);
     table.add(Column::right(metric), shown, |runner| {
         runner.mean.map(|mean| under_heading(&race.metric, mean))
     });
     table.add(Column::right("trials"), shown, |runner| runner.n.to_string());
     table.add(Column::right("vs. winner"), shown, |runner| runner.ratio_to_winner.map(show::ratio));
-    table.add(Column::sentences("status"), shown, |runner| stayed(race, runner));
+    table.add(Column::sentences("status"), shown, |runner| outcome(race, runner));
     for (row, runner) in table.rows.iter_mut().zip(shown) {
         row.name = page.findings.arm_words(&runner.configuration);
     }
@@ -39,11 +36,11 @@ pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
                which both ran, and have no CI, because survivors are biased upward. Eliminations show the ratio to the \
                leader.";
     table.notes.push(how.to_owned());
-    let untold = told.len() - shown.len();
-    if untold > 0 {
+    let hidden = runners.len() - shown.len();
+    if hidden > 0 {
         table
             .notes
-            .push(format!("{untold} earlier eliminations are not shown; see {}.", page.more()));
+            .push(format!("{hidden} earlier eliminations are not shown; see {}.", page.more()));
     }
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
@@ -54,22 +51,22 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let most = if page.full() { screen.levels.len() } else { MOST };
     let levels = &screen.levels[..screen.levels.len().min(most)];
     let mut table = Table::new("screen before the race");
-    table.add(Column::key("factor"), levels, |own| &own.factor);
-    table.add(Column::key("level"), levels, |own| &own.level);
-    table.add(Column::right("trials"), levels, |own| own.n.to_string());
-    table.add(Column::right("vs. best level"), levels, |own| {
-        let ratio = own.ratio_to_best?;
-        let Some(ends) = own.ends else { return Some("best".to_owned()) };
+    table.add(Column::key("factor"), levels, |it| &it.factor);
+    table.add(Column::key("level"), levels, |it| &it.level);
+    table.add(Column::right("trials"), levels, |it| it.n.to_string());
+    table.add(Column::right("vs. best level"), levels, |level| {
+        let ratio = level.ratio_to_best?;
+        let Some(ends) = level.ends else { return Some("best".to_owned()) };
         let [ratio, low, high] = show::ratios(ratio, ends);
         Some(format!("{ratio}, {low} to {high}"))
     });
-    table.add(Column::sentences("status"), levels, |own| match (own.eliminated, own.n) {
+    table.add(Column::sentences("status"), levels, |level| match (level.eliminated, level.n) {
         (false, _) => "kept",
         (true, 0) => "eliminated: no valid trial",
         (true, _) => "eliminated",
     });
-    for (row, own) in table.rows.iter_mut().zip(levels) {
-        row.name = level_words(&own.factor, &own.level);
+    for (row, level) in table.rows.iter_mut().zip(levels) {
+        row.name = level_words(&level.factor, &level.level);
     }
     table.notes.push(format!(
         "Main effects from a least-squares fit to log values ({} trials in {} approximately balanced passes): each \
@@ -79,31 +76,32 @@ pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
          race counts its replicates after these passes.",
         screen.trials, screen.passes
     ));
-    let untold = screen.levels.len() - levels.len();
-    if untold > 0 {
-        table.notes.push(format!("{untold} more levels are not shown; see {}.", page.more()));
+    let hidden = screen.levels.len() - levels.len();
+    if hidden > 0 {
+        table.notes.push(format!("{hidden} more levels are not shown; see {}.", page.more()));
     }
     Some(Section::from(table).with_role(SectionRole::Of(FIGURE)))
 }
 
 /// The winner, other remaining settings, and eliminated ones, the last first; each group by its ratio to the winner.
 fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
-    let ahead = |runner: &Runner| {
-        let way = if race.better == Better::Higher { -1.0 } else { 1.0 };
-        runner.ratio_to_winner.map_or(f64::INFINITY, |own| way * own)
+    let is_winner = |runner: &Runner| race.winner.as_ref() == Some(&runner.configuration);
+    let last_replicate = |it: &Runner| it.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
+    // Smaller is better; without a ratio, last.
+    let distance = |runner: &Runner| {
+        let sign = if race.better == Better::Higher { -1.0 } else { 1.0 };
+        runner.ratio_to_winner.map_or(f64::INFINITY, |ratio| sign * ratio)
     };
-    let mut told: Vec<&Runner> = race.entries.iter().collect();
-    told.sort_by(|one, other| {
-        let stayed = |own: &Runner| own.eliminated.as_ref().map_or(u32::MAX, |left| left.after);
-        let is_winner = |own: &Runner| race.winner.as_ref() == Some(&own.configuration);
-        (is_winner(other), stayed(other))
-            .cmp(&(is_winner(one), stayed(one)))
-            .then(ahead(one).total_cmp(&ahead(other)))
+    let mut runners: Vec<&Runner> = race.entries.iter().collect();
+    runners.sort_by(|left, right| {
+        (is_winner(right), last_replicate(right))
+            .cmp(&(is_winner(left), last_replicate(left)))
+            .then(distance(left).total_cmp(&distance(right)))
     });
-    told
+    runners
 }
 
-pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
+pub(crate) fn outcome(race: &RaceAnswer, runner: &Runner) -> String {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let is_baseline = runner.configuration == race.baseline;
     let Some(left) = &runner.eliminated else {

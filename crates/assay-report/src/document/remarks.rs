@@ -24,47 +24,37 @@ impl NameKind {
 
 /// Remarks of trust rules, in the order of rules and rows.
 pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<Remark> {
-    let mut found: Vec<Remark> = Vec::new();
+    let mut remarks: Vec<Remark> = Vec::new();
     for cell in &findings.measurements {
-        let again = if cell.control { " (control)" } else { "" };
-        let row = format!("{}{again}", name.text(findings, &cell.workload, &cell.configuration));
-        for because in &cell.reasons {
-            add(&mut found, &because.rule, Some(because.trust), &because.text, &row);
+        let suffix = if cell.control { " (control)" } else { "" };
+        let row = format!("{}{suffix}", name.text(findings, &cell.workload, &cell.configuration));
+        for reason in &cell.reasons {
+            add(&mut remarks, &reason.rule, Some(reason.trust), &reason.text, &row);
         }
     }
-    let mut rules: Vec<String> = Vec::new();
-    for remark in &found {
-        if !rules.contains(&remark.rule) {
-            rules.push(remark.rule.clone());
-        }
-    }
-    found.sort_by_key(|remark| rules.iter().position(|rule| *rule == remark.rule));
+    let first_seen: Vec<String> = remarks.iter().map(|remark| remark.rule.clone()).collect();
+    remarks.sort_by_key(|remark| first_seen.iter().position(|rule| *rule == remark.rule));
     if detail != Detail::Full {
-        found = with_ranges(found);
+        remarks = with_ranges(remarks);
     }
     if detail == Detail::Usual {
-        found = one_a_rule(found);
+        remarks = most_frequent(remarks);
     }
     for workload in &findings.workloads {
         // The note on the depth is below its row.
         if workload.queue_depth == workload.requested_queue_depth
             && let Some(note) = &workload.note
         {
-            add(
-                &mut found,
-                "note",
-                None,
-                note,
-                &name.text(findings, &workload.name, &workload.configuration),
-            );
+            let row = name.text(findings, &workload.name, &workload.configuration);
+            add(&mut remarks, "note", None, note, &row);
         }
     }
     let all = findings.workloads.len();
-    for remark in &mut found {
+    for remark in &mut remarks {
         if remark.rows.len() == all && all > 1 {
             remark.rows = vec!["all rows".to_owned()];
         } else if name == NameKind::Arm {
-            gather(findings, &mut remark.rows);
+            merge_arms(findings, &mut remark.rows);
         }
         let letters: usize = remark.rows.iter().map(String::len).sum();
         let is_long = remark.rows.len() > 1 && letters > MOST_LETTERS;
@@ -73,7 +63,7 @@ pub(super) fn rules(findings: &Findings, name: NameKind, detail: Detail) -> Vec<
             remark.rows = vec![counted_rows(remark.rows.len(), rows)];
         }
     }
-    found
+    remarks
 }
 
 /// Number of rows. A result across results lists no workloads, so only this number covers all rows.
@@ -86,13 +76,13 @@ const MOST_ROWS: usize = 4;
 const MOST_LETTERS: usize = 32;
 
 /// The most frequent remark of each rule, with all affected rows; notes are separate from remarks that lower trust.
-fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
-    let mut told: Vec<(usize, Remark)> = Vec::new();
+fn most_frequent(remarks: Vec<Remark>) -> Vec<Remark> {
+    let mut kept: Vec<(usize, Remark)> = Vec::new();
     for remark in remarks {
         let rows = remark.rows.len();
-        let same = |known: &Remark| (&known.rule, known.trust) == (&remark.rule, remark.trust);
-        let Some((most, known)) = told.iter_mut().find(|(_, known)| same(known)) else {
-            told.push((rows, remark));
+        let is_same = |known: &Remark| (&known.rule, known.trust) == (&remark.rule, remark.trust);
+        let Some((most, known)) = kept.iter_mut().find(|(_, known)| is_same(known)) else {
+            kept.push((rows, remark));
             continue;
         };
         for row in remark.rows {
@@ -104,7 +94,7 @@ fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
             (*most, known.text) = (rows, remark.text);
         }
     }
-    told.into_iter().map(|(_, remark)| remark).collect()
+    kept.into_iter().map(|(_, remark)| remark).collect()
 }
 
 /// A piece of a text: words, or a number with its value.
@@ -116,56 +106,56 @@ enum Piece {
 
 /// A text in pieces. Digits in a name, such as `sda1`, belong to it.
 fn pieces(text: &str) -> Vec<Piece> {
-    let mut found: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let in_word = match found.last() {
+    while let Some(letter) = rest.chars().next() {
+        let is_in_word = match pieces.last() {
             Some(Piece::Words(words)) => words.ends_with(|last: char| last.is_alphanumeric()),
             _ => false,
         };
-        let is_number = |one: char| one.is_ascii_digit() || one == ',' || one == '.';
-        let digits = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
+        let is_number = |sign: char| sign.is_ascii_digit() || sign == ',' || sign == '.';
+        let digits = rest.find(|it| !is_number(it)).unwrap_or(rest.len());
         let digits = rest[..digits].trim_end_matches([',', '.']);
         let value = digits.replace(',', "").parse::<f64>().ok();
-        if let Some(value) = value.filter(|_| first.is_ascii_digit() && !in_word) {
-            found.push(Piece::Number(digits.to_owned(), value));
+        if let Some(value) = value.filter(|_| letter.is_ascii_digit() && !is_in_word) {
+            pieces.push(Piece::Number(digits.to_owned(), value));
             rest = &rest[digits.len()..];
             continue;
         }
-        match found.last_mut() {
-            Some(Piece::Words(words)) => words.push(first),
-            _ => found.push(Piece::Words(first.to_string())),
+        match pieces.last_mut() {
+            Some(Piece::Words(words)) => words.push(letter),
+            _ => pieces.push(Piece::Words(letter.to_string())),
         }
-        rest = &rest[first.len_utf8()..];
+        rest = &rest[letter.len_utf8()..];
     }
-    found
+    pieces
 }
 
 /// The common part of texts that only differ in numbers.
 fn skeleton(pieces: &[Piece]) -> String {
-    let one = |piece: &Piece| match piece {
+    let text = |piece: &Piece| match piece {
         Piece::Words(words) => words.clone(),
         Piece::Number(..) => "\0".to_owned(),
     };
-    pieces.iter().map(one).collect()
+    pieces.iter().map(text).collect()
 }
 
 /// Merges texts of one rule that only differ in numbers, with the range of each number.
 pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
     for remark in remarks {
-        let own = pieces(&remark.text);
-        let key = format!("{}\0{}", remark.rule, skeleton(&own));
+        let pieces = pieces(&remark.text);
+        let key = format!("{}\0{}", remark.rule, skeleton(&pieces));
         match groups.iter_mut().find(|(known, ..)| *known == key) {
             Some((_, texts, first)) => {
-                texts.push(own);
+                texts.push(pieces);
                 for row in remark.rows {
                     if !first.rows.contains(&row) {
                         first.rows.push(row);
                     }
                 }
             }
-            None => groups.push((key, vec![own], remark)),
+            None => groups.push((key, vec![pieces], remark)),
         }
     }
     let merged = |(_, texts, remark): (String, Vec<Vec<Piece>>, Remark)| {
@@ -177,17 +167,17 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
 
 /// A piece of several texts: the common words, or the range of the numbers. For bounds, such as `up to 26%` and
 /// `between 475 and 3,430`, it is the outermost one.
-fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
+fn ranged(texts: &[Vec<Piece>], index: usize) -> String {
     let mut numbers: Vec<(&String, f64)> = Vec::new();
     for text in texts {
-        match &text[place] {
+        match &text[index] {
             Piece::Words(words) => return words.clone(),
             Piece::Number(digits, value) => numbers.push((digits, *value)),
         }
     }
-    numbers.sort_by(|one, other| one.1.total_cmp(&other.1));
+    numbers.sort_by(|left, right| left.1.total_cmp(&right.1));
     match (numbers.first(), numbers.last()) {
-        (Some((least, low)), Some((most, high))) if low < high => match bound(&texts[0], place) {
+        (Some((least, low)), Some((most, high))) if low < high => match bound(&texts[0], index) {
             Some(Bound::Lower) => (*least).clone(),
             Some(Bound::Upper) => (*most).clone(),
             None => format!("{least} to {most}"),
@@ -203,45 +193,39 @@ enum Bound {
     Upper,
 }
 
-fn bound(text: &[Piece], place: usize) -> Option<Bound> {
-    let ends = |back: usize, end: &str| match place.checked_sub(back).and_then(|at| text.get(at)) {
+/// The kind of bound that a number is, by the words before it; `None` for other numbers.
+fn bound(text: &[Piece], index: usize) -> Option<Bound> {
+    let ends_in = |back: usize, end: &str| match index.checked_sub(back).and_then(|i| text.get(i)) {
         Some(Piece::Words(words)) => words.ends_with(end),
         _ => false,
     };
-    if ends(1, "between ") {
+    if ends_in(1, "between ") {
         return Some(Bound::Lower);
     }
-    (ends(1, "up to ") || ends(1, " and ") && ends(3, "between ")).then_some(Bound::Upper)
+    (ends_in(1, "up to ") || ends_in(1, " and ") && ends_in(3, "between ")).then_some(Bound::Upper)
 }
 
-/// Replaces all arms of a workload by `work: all arms`.
-fn gather(findings: &Findings, rows: &mut Vec<String>) {
-    let mut workloads: Vec<&str> =
-        findings.workloads.iter().map(|facts| facts.name.as_str()).collect();
+/// Replaces the rows of all arms of a workload by `work: all configurations`.
+fn merge_arms(findings: &Findings, rows: &mut Vec<String>) {
+    let mut workloads: Vec<&str> = findings.workloads.iter().map(|it| it.name.as_str()).collect();
     workloads.dedup();
     for workload in workloads {
-        let own = |row: &String| row.strip_prefix(workload).is_some_and(|end| end.starts_with(' '));
+        let is_of = |row: &String| row.strip_prefix(workload).is_some_and(|it| it.starts_with(' '));
         let arms = findings.workloads.iter().filter(|facts| facts.name == workload).count();
-        if arms > 1 && rows.iter().filter(|row| own(row)).count() == arms {
-            let at = rows.iter().position(own).unwrap_or(0);
-            rows.retain(|row| !own(row));
-            rows.insert(at, format!("{workload}: all configurations"));
+        if arms > 1 && rows.iter().filter(|row| is_of(row)).count() == arms {
+            let first = rows.iter().position(is_of).unwrap_or(0);
+            rows.retain(|row| !is_of(row));
+            rows.insert(first, format!("{workload}: all configurations"));
         }
     }
 }
 
 /// Adds a text, or a row to an existing text.
-pub(super) fn add(
-    found: &mut Vec<Remark>,
-    rule: &str,
-    trust: Option<Trust>,
-    text: &str,
-    row: &str,
-) {
-    match found.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
+pub(super) fn add(to: &mut Vec<Remark>, rule: &str, trust: Option<Trust>, text: &str, row: &str) {
+    match to.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
         Some(remark) if remark.rows.iter().any(|known| known == row) => {}
         Some(remark) => remark.rows.push(row.to_owned()),
-        None => found.push(Remark {
+        None => to.push(Remark {
             rule: rule.to_owned(),
             trust,
             text: text.to_owned(),
@@ -251,16 +235,17 @@ pub(super) fn add(
 }
 
 pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
-    let several = findings.environment.targets.len() > 1;
+    let has_several = findings.environment.targets.len() > 1;
     let of_target = |target: &TargetFacts| -> Vec<String> {
         let named = |note: &String| {
-            if several { format!("{}: {note}", target.name) } else { note.clone() }
+            if has_several { format!("{}: {note}", target.name) } else { note.clone() }
         };
         target.notes.iter().map(named).collect()
     };
     let checks = findings.checks.iter().filter(|check| wanted(&check.name));
-    let told = findings.environment.targets.iter().flat_map(of_target);
-    told.chain(checks.map(|check| check.text.clone()))
+    let notes = findings.environment.targets.iter().flat_map(of_target);
+    notes
+        .chain(checks.map(|check| check.text.clone()))
         .map(|text| Remark { rule: "note".to_owned(), trust: None, text, rows: Vec::new() })
         .collect()
 }
@@ -279,7 +264,7 @@ mod tests {
         let note =
             |row| Remark { trust: Some(Trust::Trusted), ..remark("host-cache", "unseen", row) };
         let all = vec![note("read"), remark("host-cache", "kept 20%", "write"), note("sync")];
-        let told = one_a_rule(all);
+        let told = most_frequent(all);
         let told: Vec<(&str, String)> =
             told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();
         assert_eq!(told, [("unseen", "read sync".to_owned()), ("kept 20%", "write".to_owned())]);

@@ -19,8 +19,8 @@ const TOLD_ELSEWHERE: [&str; 7] =
 const AREA: &str = "level";
 
 /// Whether findings compare arms; a check of several targets only prints their numbers side by side.
-pub(super) fn is_one(findings: &Findings) -> bool {
-    let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
+pub(super) fn is_study(findings: &Findings) -> bool {
+    let judged = findings.comparisons.iter().any(|it| it.margin.is_some());
     let varies = findings.study.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
     factors || is_across(findings) || findings.recorded().is_some()
@@ -36,21 +36,20 @@ fn factors(findings: &Findings) -> Vec<Factor> {
         let varied = findings.study.factors.iter().filter(|factor| factor.varies());
         return varied.cloned().collect();
     }
-    let mut found: Vec<Factor> = Vec::new();
+    let mut factors: Vec<Factor> = Vec::new();
     for (name, level) in findings.measurements.iter().flat_map(|cell| &cell.configuration) {
-        let index = found.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
-            found.push(Factor { name: name.clone(), levels: Vec::new() });
-            found.len() - 1
+        let index = factors.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
+            factors.push(Factor { name: name.clone(), levels: Vec::new() });
+            factors.len() - 1
         });
-        if !found[index].levels.contains(level) {
-            found[index].levels.push(level.clone());
+        if !factors[index].levels.contains(level) {
+            factors[index].levels.push(level.clone());
         }
     }
-    found.sort_by_key(|factor| factor.name == "result");
-    found
+    factors.sort_by_key(|factor| factor.name == "result");
+    factors
 }
 
-/// File name of all comparisons in the data of a page.
 pub const COMPARISONS: &str = "comparisons.csv";
 
 pub(super) struct StudyPage<'a> {
@@ -74,6 +73,7 @@ impl<'a> StudyPage<'a> {
 }
 
 impl StudyPage<'_> {
+    /// Where all comparisons are: in the data of the page, or the output of a command.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
             return format!("{COMPARISONS} below");
@@ -89,16 +89,16 @@ impl StudyPage<'_> {
     }
 
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
-        self.findings.comparisons.iter().filter(|found| found.primary)
+        self.findings.comparisons.iter().filter(|it| it.primary)
     }
 }
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = StudyPage::new(findings, detail);
     let mut sections =
-        vec![Section::new(Block::Facts(told_facts(&page))), super::summary(summary(findings))];
+        vec![Section::new(Block::Facts(fact_rows(&page))), super::summary(summary(findings))];
     let changes = windows::sections(&page);
-    let has_all = changes.is_some();
+    let has_changes = changes.is_some();
     if findings.race.is_some() {
         sections.extend(race::section(&page));
         sections.extend(race::screen(&page));
@@ -112,7 +112,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(exhibits::of_numbers(findings));
     sections.extend(exhibits::of_topics(findings));
     sections.extend(exhibits::sections(findings));
-    sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_all));
+    sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_changes));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::new(Block::Remarks(all_remarks(&page))));
@@ -132,28 +132,29 @@ fn tables(page: &StudyPage<'_>) -> Vec<Section> {
 
 /// The advice; a study with verdicts also says that there is none.
 fn advice(page: &StudyPage<'_>) -> Option<Section> {
-    let mut told = once(&page.findings.advice);
-    if told.is_empty()
-        && page.primary().any(|found| found.verdict.is_some())
+    let mut texts = advice_texts(&page.findings.advice);
+    if texts.is_empty()
+        && page.primary().any(|it| it.verdict.is_some())
         && !is_across(page.findings)
     {
-        told.push(format!("No advice: {}.", no_advice(page.findings)));
+        texts.push(format!("No advice: {}.", no_advice(page.findings)));
     }
-    (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
+    (!texts.is_empty()).then(|| Section::titled("advice", vec![Block::List(texts)]))
 }
 
 /// Texts of the advice; a shared caveat is only on the last one.
-fn once(advice: &[Advice]) -> Vec<String> {
-    let told = |(index, own): (usize, &Advice)| {
+fn advice_texts(advice: &[Advice]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (index, shown) in advice.iter().enumerate() {
         let mut later = advice[index + 1..].iter();
-        let again = !own.sentence.is_empty() && later.any(|other| more(other) == more(own));
-        if again { own.sentence.clone() } else { own.text.clone() }
-    };
-    advice.iter().enumerate().map(told).collect()
+        let has_sentence = !shown.sentence.is_empty();
+        let is_repeated = has_sentence && later.any(|other| caveats(other) == caveats(shown));
+        texts.push(if is_repeated { shown.sentence.clone() } else { shown.text.clone() });
+    }
+    texts
 }
 
-/// The text after the advice itself: its caveats.
-fn more(advice: &Advice) -> &str {
+fn caveats(advice: &Advice) -> &str {
     advice.text.strip_prefix(advice.sentence.as_str()).unwrap_or_default()
 }
 
@@ -162,67 +163,66 @@ pub fn no_advice(findings: &Findings) -> String {
     if findings.race.is_some() {
         return "a race gives no verdicts".to_owned();
     }
-    let primary = || findings.comparisons.iter().filter(|found| found.primary);
-    if primary().all(|found| found.verdict.is_none()) {
+    let primary = || findings.comparisons.iter().filter(|it| it.primary);
+    if primary().all(|it| it.verdict.is_none()) {
         return "the study has no verdicts".to_owned();
     }
-    let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
-    let is =
-        |verdict: Verdict| primary().any(|found| found.verdict == Some(verdict) && !found.withheld);
-    if is(Verdict::Worse) && !is(Verdict::Better) {
+    let margin = primary().find_map(|it| it.margin).map(share).unwrap_or_default();
+    let has = |verdict: Verdict| primary().any(|it| it.verdict == Some(verdict) && !it.withheld);
+    if has(Verdict::Worse) && !has(Verdict::Better) {
         "no configuration is better than its baseline".to_owned()
-    } else if is(Verdict::Better) {
+    } else if has(Verdict::Better) {
         format!(
             "no configuration differs from its baseline by more than both {margin} (95% confidence) and the A/A control"
         )
-    } else if is(Verdict::Equivalent) {
+    } else if has(Verdict::Equivalent) {
         format!("no configuration is {margin} better or worse (95% confidence)")
     } else {
         "every comparison is inconclusive".to_owned()
     }
 }
 
-fn told_facts(page: &StudyPage<'_>) -> Facts {
+fn fact_rows(page: &StudyPage<'_>) -> Facts {
     let (findings, study) = (page.findings, &page.findings.study);
     let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let checks = |name: &'static str| {
-        let own = findings.checks.iter().filter(move |check| check.name == name);
-        own.map(|check| check.text.as_str())
+    let check_texts = |name: &'static str| {
+        let checks = findings.checks.iter().filter(move |check| check.name == name);
+        checks.map(|check| check.text.as_str())
     };
-    let mut told = facts::study(findings);
+    let mut rows = facts::study(findings);
     if is_across(findings) {
-        told.push(fact("results", &study.id));
-        told.extend(checks("environment").map(|text| fact("differs", text)));
-        told.extend(margin(page).map(|text| fact("margin", &text)));
-        return told;
+        rows.push(fact("results", &study.id));
+        rows.extend(check_texts("environment").map(|text| fact("differs", text)));
+        rows.extend(margin(page).map(|text| fact("margin", &text)));
+        return rows;
     }
-    told.push(fact("result", &study.id));
-    told.extend(study.confirms.iter().map(|id| fact("confirms", id)));
+    rows.push(fact("result", &study.id));
+    rows.extend(study.confirms.iter().map(|id| fact("confirms", id)));
     match findings.environment.targets.as_slice() {
-        [one] => {
-            told.push(fact("target", &one.name));
-            told.extend(facts::target(one));
+        [target] => {
+            rows.push(fact("target", &target.name));
+            rows.extend(facts::target(target));
         }
-        several => {
-            let lines = several.iter().map(|one| fact("target", &facts::target_line(one)));
-            let mut lines: Vec<(String, String)> = lines.collect();
+        targets => {
+            let lines = targets.iter().map(|target| fact("target", &facts::target_line(target)));
+            let mut lines: Facts = lines.collect();
             // Layers next to a directory do not change its line.
             lines.dedup();
-            told.extend(lines);
+            rows.extend(lines);
         }
     }
-    told.extend(facts::machine(&findings.environment));
+    rows.extend(facts::machine(&findings.environment));
     // The course of the study is a detail.
-    let closer = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
-    told.extend(closer.flat_map(|name| checks(name).map(move |text| fact(name, text))));
-    told.extend(margin(page).map(|text| fact("margin", &text)));
-    told.retain(|(_, value)| !value.is_empty());
-    told
+    let details = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
+    rows.extend(details.flat_map(|name| check_texts(name).map(move |text| fact(name, text))));
+    rows.extend(margin(page).map(|text| fact("margin", &text)));
+    rows.retain(|(_, value)| !value.is_empty());
+    rows
 }
 
 /// The margin, and the number of comparisons in the simultaneous intervals.
 fn margin(page: &StudyPage<'_>) -> Option<String> {
-    let margin = page.primary().find_map(|found| found.margin)?;
+    let margin = page.primary().find_map(|it| it.margin)?;
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
         Some((_, most)) if page.is_one_family() => {
@@ -240,20 +240,22 @@ fn margin(page: &StudyPage<'_>) -> Option<String> {
 
 impl StudyPage<'_> {
     /// Fewest and most comparisons that share an error: those of a workload, of all classes of production work, or of
-    /// all results.
+    /// all results; `None` without comparisons.
     pub fn family(&self) -> Option<(usize, usize)> {
-        let all = self.primary().count();
         if self.is_one_family() {
-            return (all > 0).then_some((all, all));
+            let count = self.primary().count();
+            return (count > 0).then_some((count, count));
         }
-        let of = |workload: &WorkloadRows<'_>| {
-            let own = || self.primary().filter(|found| found.workload == workload.name);
-            match own().find_map(|found| found.class_of.as_ref()) {
-                Some(of) => self.primary().filter(|one| one.class_of.as_ref() == Some(of)).count(),
-                None => own().count(),
-            }
-        };
-        let counts: Vec<usize> = self.workloads.iter().map(of).filter(|count| *count > 0).collect();
+        let mut counts = Vec::new();
+        for workload in &self.workloads {
+            let compared = || self.primary().filter(|it| it.workload == workload.name);
+            let class_of = compared().find_map(|it| it.class_of.as_ref());
+            counts.push(match class_of {
+                Some(_) => self.primary().filter(|it| it.class_of.as_ref() == class_of).count(),
+                None => compared().count(),
+            });
+        }
+        counts.retain(|count| *count > 0);
         Some((*counts.iter().min()?, *counts.iter().max()?))
     }
 
@@ -262,21 +264,20 @@ impl StudyPage<'_> {
         is_across(self.findings) || self.is_live()
     }
 
+    /// Whether all comparisons are of classes of production work, whose arrivals were counted.
     fn is_live(&self) -> bool {
-        let classes: Vec<&String> =
-            self.primary().filter_map(|one| one.class_of.as_ref()).collect();
-        let others = |of: &&String| {
-            self.findings
-                .measurements
-                .iter()
-                .any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
+        let workloads: Vec<_> = self.primary().filter_map(|it| it.class_of.as_ref()).collect();
+        let has_arrivals = |workload: &&String| {
+            let mut cells = self.findings.measurements.iter();
+            cells.any(|cell| cell.metric == ARRIVALS && cell.workload == **workload)
         };
-        !classes.is_empty() && classes.iter().all(others)
+        !workloads.is_empty() && workloads.iter().all(has_arrivals)
     }
 
+    /// Whether all comparisons are within one result.
     pub fn within(&self) -> bool {
-        let within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
-        self.findings.comparisons.iter().all(|found| within(found.kind))
+        let mut comparisons = self.findings.comparisons.iter();
+        comparisons.all(|it| matches!(it.kind, Kind::Paired | Kind::Unpaired))
     }
 }
 
@@ -288,7 +289,6 @@ pub(super) fn warning(findings: &Findings) -> Option<String> {
     no_verdict(findings).map(|text| as_sentence(&text))
 }
 
-/// Remarks of rules, comparisons, the A/A control and checks.
 fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {
@@ -297,16 +297,16 @@ fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
         text: text.to_owned(),
         rows: Vec::new(),
     };
-    let is_said = |text: &str| findings.summary.iter().any(|sentence| sentence.text == text);
-    let floor = findings.effects.noise_floor.iter().filter(|floor| !is_said(&floor.text));
-    let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
-    told.extend(remarks::rules(findings, NameKind::Arm, page.detail));
-    told.extend(study_more::notes(page));
-    told.extend(remarks::warnings(findings, |_| false));
+    let is_in_summary = |text: &str| findings.summary.iter().any(|sentence| sentence.text == text);
+    let floor = findings.effects.noise_floor.iter().filter(|floor| !is_in_summary(&floor.text));
+    let mut remarks: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
+    remarks.extend(remarks::rules(findings, NameKind::Arm, page.detail));
+    remarks.extend(study_more::notes(page));
+    remarks.extend(remarks::warnings(findings, |_| false));
     let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name) || (!page.full() && name == AREA);
     let checks = findings.checks.iter().filter(|check| !is_told(&check.name));
-    told.extend(checks.map(|check| plain(&check.name, &check.text)));
-    told
+    remarks.extend(checks.map(|check| plain(&check.name, &check.text)));
+    remarks
 }
 
 #[cfg(test)]
@@ -318,12 +318,12 @@ mod tests {
     fn what_several_advices_say_alike_stands_with_the_last_of_them() {
         let found = fixture("study-two-arms");
         let one = found.advice[0].clone();
-        let tail = more(&one).to_owned();
+        let tail = caveats(&one).to_owned();
         assert!(tail.starts_with(" The winner's gain"), "{tail}");
         let sentence = "other: it is the candidate.".to_owned();
         let with = |tail: &str| {
             let text = format!("{sentence}{tail}");
-            once(&[one.clone(), Advice { text, sentence: sentence.clone(), ..one.clone() }])
+            advice_texts(&[one.clone(), Advice { text, sentence: sentence.clone(), ..one.clone() }])
         };
         assert_eq!(with(&tail), [one.sentence.clone(), format!("{sentence}{tail}")]);
         // Differing parts remain with each.

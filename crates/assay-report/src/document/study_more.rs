@@ -15,13 +15,10 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
 const MOST_PLACES: usize = 12;
-
 /// Ranks to print if there are more.
 const TOLD_PLACES: usize = 8;
-
 /// Ranks to print for each of several workloads: their tables already have all arms.
 const TOLD_OF_MANY: usize = 3;
-
 const MOST_NAMED: usize = 6;
 
 pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
@@ -31,21 +28,21 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
     };
     let effects = &findings.effects;
     let mut interactions: Vec<String> =
-        effects.interactions.iter().map(|found| found.text.clone()).collect();
+        effects.interactions.iter().map(|effect| effect.text.clone()).collect();
     if interactions.is_empty() && !effects.main.is_empty() {
         let none = "No significant interaction was found (95% confidence); small ones, and those of levels with too \
                     few trials, may exist.";
         interactions.push(none.to_owned());
     }
-    let trends = effects.trends.iter().map(|found| found.text.clone()).collect();
-    let told = [
+    let trends = effects.trends.iter().map(|effect| effect.text.clone()).collect();
+    let sections = [
         self::effects(page),
         list("interactions", interactions),
         list("trends", trends),
-        places(page),
+        ranking(page),
         secondary(page),
     ];
-    told.into_iter().flatten().collect()
+    sections.into_iter().flatten().collect()
 }
 
 /// A table whose first column is the workload, if there are several.
@@ -73,7 +70,7 @@ fn effects(page: &StudyPage<'_>) -> Option<Section> {
     table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
     table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
     table.add(Column::verdict("verdict"), found, |effect| {
-        let (word, tone) = numbers::word(effect.verdict.filter(|_| !page.without_verdicts));
+        let (word, tone) = numbers::verdict_word(effect.verdict.filter(|_| !page.without_verdicts));
         Cell::toned(word, tone)
     });
     for (row, effect) in table.rows.iter_mut().zip(found) {
@@ -94,10 +91,10 @@ fn level_name(factor: &str, level: &str) -> String {
     arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
 }
 
-fn places(page: &StudyPage<'_>) -> Option<Section> {
+fn ranking(page: &StudyPage<'_>) -> Option<Section> {
     let findings = page.findings;
     let ranks = &findings.effects.ranks;
-    let told = |rank: &Rank| {
+    let shown_count = |rank: &Rank| {
         let most = match page.workloads.len() {
             _ if page.full() => usize::MAX,
             1 if rank.ranks.len() <= MOST_PLACES => MOST_PLACES,
@@ -108,21 +105,21 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
     };
     let mut places: Vec<(&Rank, &RankRange)> = Vec::new();
     for rank in ranks {
-        places.extend(rank.ranks.iter().take(told(rank)).map(|place| (rank, place)));
+        places.extend(rank.ranks.iter().take(shown_count(rank)).map(|place| (rank, place)));
     }
     let mut table = by_workload(page, &places, |(rank, _)| &rank.workload);
-    table
-        .add(Column { unit: Unit::Number, ..Column::key("rank") }, &places, |(_, place)| at(place));
+    let rank = Column { unit: Unit::Number, ..Column::key("rank") };
+    table.add(rank, &places, |(_, place)| rank_text(place));
     for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
         let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
-        let name = format!("{workload} {} {}", at(place), arm_name(&place.configuration));
+        let name = format!("{workload} {} {}", rank_text(place), arm_name(&place.configuration));
         name.trim_start().clone_into(&mut row.name);
     }
     add_factors(&mut table, page, &places, |(_, place)| &place.configuration);
     table.add(Column::right("result"), &places, |(rank, place)| {
         value(&rank.metric, place.geometric_mean)
     });
-    let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
+    let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - shown_count(rank)).sum();
     let mut how =
         vec!["Best first; overlapping ranges of ranks mean no significant difference.".to_owned()];
     if hidden > 0 {
@@ -136,29 +133,29 @@ fn places(page: &StudyPage<'_>) -> Option<Section> {
 }
 
 /// `2`, or `2-5`.
-fn at(place: &RankRange) -> String {
+fn rank_text(place: &RankRange) -> String {
     match place.rank_range {
         [from, to] if from == to => from.to_string(),
         [from, to] => format!("{from}-{to}"),
     }
 }
 
+/// Comparisons of other metrics: a table in full, else their number.
 fn secondary(page: &StudyPage<'_>) -> Option<Section> {
-    let found: Vec<&Comparison> =
-        page.findings.comparisons.iter().filter(|found| !found.primary).collect();
-    if found.is_empty() {
+    let comparisons: Vec<_> = page.findings.comparisons.iter().filter(|it| !it.primary).collect();
+    if comparisons.is_empty() {
         return None;
     }
-    let mut metrics: Vec<&str> = found.iter().map(|found| found.metric.as_str()).collect();
+    let mut metrics: Vec<&str> = comparisons.iter().map(|it| it.metric.as_str()).collect();
     metrics.sort_unstable();
     metrics.dedup();
-    let several =
+    let counted =
         |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
     if page.detail != Detail::Full {
         let text = format!(
             "{} of {} (unadjusted, no verdicts):",
-            several(found.len(), "comparison"),
-            several(metrics.len(), "other metric"),
+            counted(comparisons.len(), "comparison"),
+            counted(metrics.len(), "other metric"),
         );
         let lines = match page.detail {
             Detail::Page => vec![format!("{text} {}", page.more())],
@@ -166,17 +163,17 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
         };
         return Some(Section::new(Block::Text(lines)));
     }
-    let differs = found.iter().any(|found| found.difference.is_some());
-    let mut table = by_workload(page, &found, |found| &found.workload);
-    add_factors(&mut table, page, &found, |found| &found.configuration);
-    table.add(Column::key("metric"), &found, |found| noun(&found.metric));
-    let title = if differs { "ratio or difference" } else { "ratio" };
-    table.add(Column::right(title), &found, |found| numbers::ratio(found));
-    table.add(Column::right("95% CI"), &found, |found| numbers::interval(found));
-    for (row, found) in table.rows.iter_mut().zip(&found) {
-        row.name = format!("{} {}", arm_name(&found.configuration), noun(&found.metric));
+    let has_differences = comparisons.iter().any(|it| it.difference.is_some());
+    let mut table = by_workload(page, &comparisons, |it| &it.workload);
+    add_factors(&mut table, page, &comparisons, |it| &it.configuration);
+    table.add(Column::key("metric"), &comparisons, |it| noun(&it.metric));
+    let title = if has_differences { "ratio or difference" } else { "ratio" };
+    table.add(Column::right(title), &comparisons, |it| numbers::ratio(it));
+    table.add(Column::right("95% CI"), &comparisons, |it| numbers::interval(it));
+    for (row, it) in table.rows.iter_mut().zip(&comparisons) {
+        row.name = format!("{} {}", arm_name(&it.configuration), noun(&it.metric));
         if page.workloads.len() > 1 {
-            row.name = format!("{} {}", found.workload, row.name);
+            row.name = format!("{} {}", it.workload, row.name);
         }
     }
     let how = "The 95% CIs of these secondary metrics are individual; there are no verdicts.";
@@ -186,38 +183,38 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
 
 /// Remarks on comparisons, each text once with its arms.
 pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
-    let name = |found: &Comparison| match page.workloads.len() {
-        1 => page.findings.arm_words(&found.configuration),
-        _ => format!("{} {}", found.workload, page.findings.arm_words(&found.configuration)),
+    let name = |pair: &Comparison| match page.workloads.len() {
+        1 => page.findings.arm_words(&pair.configuration),
+        _ => format!("{} {}", pair.workload, page.findings.arm_words(&pair.configuration)),
     };
     let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why the order rules out a verdict.
-    let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
-    let said = |note: Option<&Note>| why && matches!(note, Some(Note::NoOrder { .. }));
-    let is_told = |found: &Comparison| in_summary.iter().any(|one| one.id == found.id);
+    let has_reason = in_summary.iter().any(|it| it.ratio.is_some() || it.difference.is_some());
+    let is_said = |note: Option<&Note>| has_reason && matches!(note, Some(Note::NoOrder { .. }));
+    let is_in_summary = |pair: &Comparison| in_summary.iter().any(|it| it.id == pair.id);
     // The trust column has it for each number.
-    let plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
-    let mut told: Vec<Remark> = Vec::new();
-    for found in page.primary() {
-        for (note, words) in found.remarks().filter(|(note, _)| !said(*note) && !plain(*note)) {
-            add(&mut told, "note", None, &unnamed(page, note, words), &name(found));
+    let is_plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
+    let mut remarks: Vec<Remark> = Vec::new();
+    for pair in page.primary() {
+        for (note, words) in pair.remarks().filter(|(it, _)| !is_said(*it) && !is_plain(*it)) {
+            add(&mut remarks, "note", None, &unnamed(page, note, words), &name(pair));
         }
     }
     if !page.full() {
-        told = with_ranges(told);
+        remarks = with_ranges(remarks);
     }
     let open: Vec<(u32, String)> = page
         .primary()
-        .filter(|found| found.verdict == Some(Verdict::Inconclusive) && !is_told(found))
-        .filter_map(|found| Some((found.replicates_needed?, name(found))))
+        .filter(|it| it.verdict == Some(Verdict::Inconclusive) && !is_in_summary(it))
+        .filter_map(|it| Some((it.replicates_needed?, name(it))))
         .collect();
     let all = page.primary().count();
-    for Remark { rows, .. } in &mut told {
-        *rows = shown(page, std::mem::take(rows), all);
+    for Remark { rows, .. } in &mut remarks {
+        *rows = named_rows(page, std::mem::take(rows), all);
     }
-    told.extend(needed(page, open, all));
-    told
+    remarks.extend(needed(page, open, all));
+    remarks
 }
 
 /// A note of one of many comparisons, without the names of its arms, which its row has.
@@ -233,7 +230,7 @@ fn unnamed(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
 }
 
 /// The rows of a remark: one word for all of them, a number for many.
-fn shown(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
+fn named_rows(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     if rows.len() == all {
         return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
     }
@@ -247,7 +244,7 @@ fn shown(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
 fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
-    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
     let needed = Needed::from_counts(open.iter().map(|(count, _)| *count), margin)?;
     let text = format!("inconclusive; {}", needed.words());
     let differ = show::about(least) != show::about(most);
@@ -256,37 +253,34 @@ fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<
             |(count, row): (u32, String)| format!("{row} ({})", show::about(u64::from(count)));
         open.into_iter().map(row).collect()
     } else {
-        shown(page, open.into_iter().map(|(_, row)| row).collect(), all)
+        named_rows(page, open.into_iter().map(|(_, row)| row).collect(), all)
     };
     Some(Remark { rule: "note".to_owned(), trust: None, text, rows })
 }
 
 /// Arms that were not measured, each reason once; in full, also missing numbers.
 pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
-    let mut told: Vec<Remark> = Vec::new();
+    let mut remarks: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
         let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.configuration));
         match &entry.metric {
-            None => add(&mut told, "not measured", None, reason_of(entry), row.trim_end()),
+            None => add(&mut remarks, "not measured", None, reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
-                add(
-                    &mut told,
-                    "no number",
-                    None,
-                    &entry.reason,
-                    &format!("{} of {row}", noun(metric)),
-                );
+                let number = format!("{} of {row}", noun(metric));
+                add(&mut remarks, "no number", None, &entry.reason, &number);
             }
             Some(_) => {}
         }
     }
-    for remark in told.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full()) {
-        let whole = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
-        let arms =
-            whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.configuration);
-        remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
+    for remark in remarks.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full())
+    {
+        let missing = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
+        let arms = missing
+            .filter(|entry| reason_of(entry) == remark.text)
+            .map(|entry| &entry.configuration);
+        remark.rows = vec![shared_levels(&arms.collect::<Vec<_>>(), remark.rows.len())];
     }
-    (!told.is_empty()).then(|| Section::new(Block::Remarks(told)))
+    (!remarks.is_empty()).then(|| Section::new(Block::Remarks(remarks)))
 }
 
 /// A reason without the words of its label.
@@ -294,11 +288,12 @@ fn reason_of(entry: &AbsentCell) -> &str {
     entry.obstacle.as_ref().unwrap_or(&entry.reason)
 }
 
-fn shared(arms: &[&Arm], rows: usize) -> String {
+/// `8 rows with xfs`: the number of rows, with the levels common to their arms.
+fn shared_levels(arms: &[&Arm], rows: usize) -> String {
     let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
-    let common = first.iter().filter(|(name, level)| {
-        others.iter().all(|other| other.get(*name).is_some_and(|own| own == *level))
-    });
+    let common = first
+        .iter()
+        .filter(|(name, level)| others.iter().all(|other| other.get(*name) == Some(*level)));
     let common: Arm = common.map(|(name, level)| (name.clone(), level.clone())).collect();
     match arm_in_words(common.iter()) {
         words if words.is_empty() => format!("{rows} rows"),

@@ -16,10 +16,7 @@ use assay_study::findings::{
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
 
-/// Tail latency to print with the primary metric.
 const TAIL: &str = "latency_p99_ns";
-
-/// How to read the rows of a replayed load's classes.
 const PLAYED: &str = "Replayed reads, writes, flushes, trims and write-zeroes: requests of the trace by class. 95% \
      CIs are simultaneous over all classes of a workload.";
 
@@ -32,14 +29,14 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     }
     match class(metric) {
         Some((class, Statistic::Mean)) => {
-            let own = |(name, what)| Some((name, of_requests(class, what)?.name));
-            OF_CLASSES.into_iter().filter_map(own).collect()
+            let named = |(name, quantile)| Some((name, of_requests(class, quantile)?.name));
+            OF_CLASSES.into_iter().filter_map(named).collect()
         }
         _ if metric == TAIL => Vec::new(),
         // A sync metric is without its write: print its median, and the tail including the write.
-        _ if FDATASYNC.iter().any(|own| own.name == metric) => {
-            let all = [("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)];
-            all.into_iter().filter(|(_, own)| *own != metric).collect()
+        _ if FDATASYNC.iter().any(|known| known.name == metric) => {
+            let quantiles = [("p50", "fdatasync_p50_ns"), ("p99 including write", TAIL)];
+            quantiles.into_iter().filter(|(_, name)| *name != metric).collect()
         }
         _ => vec![("p99", TAIL)],
     }
@@ -53,10 +50,10 @@ const P999: [(&str, &str); 4] = [
 ];
 
 /// The same for a workload: scheduled work has response next to service times.
-fn beside(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
-    let own =
+fn tails(findings: &Findings, workload: &WorkloadRows<'_>) -> Vec<(&'static str, &'static str)> {
+    let is_response =
         |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
-    if findings.measurements.iter().any(own) {
+    if findings.measurements.iter().any(is_response) {
         return pace::quantiles(workload.metric);
     }
     quantiles(workload.metric)
@@ -93,28 +90,25 @@ pub(super) fn workloads(findings: &Findings) -> Vec<WorkloadRows<'_>> {
 }
 
 fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a>> {
-    let compared = |found: &&Comparison| found.primary && found.workload == name;
-    let own = |cell: &&Measurement| cell.workload == name;
-    let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
-    let first = || findings.measurements.iter().find(own).map(|cell| &cell.metric);
-    let marked = || findings.measurements.iter().filter(own).find(|cell| cell.primary);
-    let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
-    let cells: Vec<&Measurement> =
-        findings.measurements.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
+    let is_compared = |it: &&Comparison| it.primary && it.workload == name;
+    let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_compared).collect();
+    let mut own = findings.measurements.iter().filter(|cell| cell.workload == name);
+    // The compared metric, else the primary one, else the first.
+    let metric = match compared.first() {
+        Some(found) => &found.metric,
+        None => &own.clone().find(|cell| cell.primary).or_else(|| own.next())?.metric,
+    };
+    let cells: Vec<&Measurement> = findings
+        .measurements
+        .iter()
+        .filter(|cell| cell.workload == name && cell.metric == *metric)
+        .collect();
     let mut lines: Vec<(usize, usize, ComparedCell<'_>)> = Vec::new();
     for cell in &cells {
-        let found = findings
-            .comparisons
-            .iter()
-            .filter(compared)
-            .find(|one| one.configuration == cell.configuration);
-        let base = found.map_or(&cell.configuration, |found| &found.baseline);
-        let context = cells.iter().position(|one| one.configuration == *base).unwrap_or(usize::MAX);
-        let is_baseline = findings
-            .comparisons
-            .iter()
-            .filter(compared)
-            .any(|one| one.baseline == cell.configuration);
+        let found = compared.iter().find(|it| it.configuration == cell.configuration);
+        let base = found.map_or(&cell.configuration, |it| &it.baseline);
+        let context = cells.iter().position(|it| it.configuration == *base).unwrap_or(usize::MAX);
+        let is_baseline = compared.iter().any(|it| it.baseline == cell.configuration);
         let (place, role) = match (cell.control, found, is_baseline) {
             (true, ..) => (1, ComparisonRole::Control),
             (_, Some(found), _) => (2, ComparisonRole::Compared(found)),
@@ -131,10 +125,10 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<WorkloadRows<'a
 }
 
 pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Section {
-    let way = workload.better.words();
-    let what = assay_workloads::metrics::noun(workload.metric);
+    let direction = workload.better.words();
+    let noun = assay_workloads::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
-    blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
+    blocks.extend(settings(page.findings, workload.name).map(|text| Block::Text(vec![text])));
     if grid::is_wide(page, workload) {
         blocks.extend(grid::blocks(page, workload));
     } else {
@@ -143,16 +137,17 @@ pub(super) fn section(page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Sect
     blocks.extend(load::table(page, workload).map(Block::Table));
     let is_rate = workload.metric == "bandwidth_bytes_per_s";
     let units = if is_rate { " (100 MiB/s = 105 MB/s)" } else { "" };
-    Section::titled(format!("{}: {what}, {way}{units}", workload.name), blocks)
+    Section::titled(format!("{}: {noun}, {direction}{units}", workload.name), blocks)
 }
 
 /// How the workload ran: the settings common to all its arms.
-fn words(findings: &Findings, workload: &str) -> Option<String> {
-    let own = findings.workloads.iter().filter(|facts| facts.name == workload);
-    let mut texts = own.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
-    let first = texts.next()?;
-    let common = texts
-        .fold(first, |known, text| known.into_iter().filter(|part| text.contains(part)).collect());
+fn settings(findings: &Findings, workload: &str) -> Option<String> {
+    let workloads = findings.workloads.iter().filter(|facts| facts.name == workload);
+    let mut texts = workloads.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
+    let mut common = texts.next()?;
+    for text in texts {
+        common.retain(|part| text.contains(part));
+    }
     (!common.is_empty()).then(|| common.join(", "))
 }
 
@@ -177,16 +172,15 @@ pub(super) fn table(
     });
     add_comparisons(&mut table, page, workload, &lines);
     let details = table.columns.len();
-    let mut quantiles = beside(findings, workload);
+    let mut quantiles = tails(findings, workload);
     if page.full() {
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
     }
     for (heading, metric) in quantiles {
-        let own = |cell: &Measurement| cell.workload == workload.name && cell.metric == metric;
-        if findings.measurements.iter().any(own) {
+        let is_its = |cell: &Measurement| cell.workload == workload.name && cell.metric == metric;
+        if findings.measurements.iter().any(is_its) {
             table.add(Column::right(heading), &lines, |line| {
-                let own = findings.in_row_of(line.cell, metric)?;
-                own.value().map(|ns| under_heading(metric, ns))
+                super::text_in_row(findings, line.cell, metric)
             });
         }
     }
@@ -194,7 +188,7 @@ pub(super) fn table(
     table.add(Column::right("n"), &lines, |line| line.trials());
     if page.full() {
         table.add(Column::right("p (Holm)"), &lines, |line| match line.role {
-            ComparisonRole::Compared(found) => found.p_holm.map(numbers::p),
+            ComparisonRole::Compared(found) => found.p_holm.map(numbers::p_value),
             _ => Some(String::new()),
         });
     }
@@ -216,12 +210,15 @@ fn add_comparisons(
     workload: &WorkloadRows<'_>,
     lines: &[&ComparedCell<'_>],
 ) {
-    let differs = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if found.difference.is_some());
-    let title = if workload.arms.iter().any(differs) { "difference" } else { "ratio" };
-    let cells: Vec<[Cell; 3]> = lines.iter().map(|line| compared(page, line)).collect();
+    let is_difference = |line: &ComparedCell<'_>| match line.role {
+        ComparisonRole::Compared(comparison) => comparison.difference.is_some(),
+        _ => false,
+    };
+    let title = if workload.arms.iter().any(is_difference) { "difference" } else { "ratio" };
+    let cells: Vec<[Cell; 3]> = lines.iter().map(|line| comparison_cells(page, line)).collect();
     table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
     table.add(Column::right("95% CI").detail(), &cells, |[_, interval, _]| interval.clone());
-    if page.primary().any(|found| found.verdict.is_some()) {
+    if page.primary().any(|it| it.verdict.is_some()) {
         table.add(Column::verdict("verdict"), &cells, |[.., verdict]| verdict.clone());
     }
 }
@@ -231,7 +228,6 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
     !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
-/// The columns of the factors, with the levels of each item.
 pub(super) fn add_factors<'a, T>(
     table: &mut Table,
     page: &StudyPage<'_>,
@@ -270,22 +266,24 @@ impl ComparedCell<'_> {
         let arm = &self.cell.configuration;
         let depth = depth_note(page.findings, workload.name, arm);
         let pace = pace::note(page.findings, workload.name, arm);
-        let notes = [depth, pace, self.against(page, workload)];
+        let notes = [depth, pace, self.baseline_note(page, workload)];
         (arm_name(arm), notes.into_iter().flatten().collect())
     }
 
     /// The baseline's mean over the pairs of a ratio, if it differs from that of its row.
-    fn against(&self, page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<String> {
+    fn baseline_note(&self, page: &StudyPage<'_>, workload: &WorkloadRows<'_>) -> Option<String> {
         let ComparisonRole::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
-        let own =
-            |one: &&ComparedCell<'_>| one.cell.configuration == found.baseline && !one.cell.control;
-        let shown = workload.arms.iter().find(own).and_then(ComparedCell::result);
+        let is_baseline = |line: &&ComparedCell<'_>| {
+            line.cell.configuration == found.baseline && !line.cell.control
+        };
+        let shown = workload.arms.iter().find(is_baseline).and_then(ComparedCell::result);
         let is_far = shown.is_none_or(|shown| (baseline / shown - 1.0).abs() > NEAR);
-        let [told, shown] = [Some(baseline), shown]
-            .map(|mean| mean.map(|mean| under_heading(workload.metric, mean)));
-        let told = told.filter(|told| shown.as_ref() != Some(told) && (is_far || page.full()))?;
-        Some(format!("the ratio uses {} pairs; their baseline mean is {told}", found.n))
+        let text = |mean: f64| under_heading(workload.metric, mean);
+        if shown.map(text) == Some(text(baseline)) || !(is_far || page.full()) {
+            return None;
+        }
+        Some(format!("the ratio uses {} pairs; their baseline mean is {}", found.n, text(baseline)))
     }
 
     pub fn result(&self) -> Option<f64> {
@@ -299,14 +297,14 @@ impl ComparedCell<'_> {
     fn trials(&self) -> String {
         match self.role {
             ComparisonRole::Compared(found) if found.own_means().is_some() => {
-                of_started(self.cell, found.n)
+                trials_text(self.cell, found.n)
             }
-            _ => of_started(self.cell, self.cell.n),
+            _ => trials_text(self.cell, self.cell.n),
         }
     }
 }
 
-fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
+fn comparison_cells(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
     let plain = |words: [&str; 3]| words.map(Cell::from);
     match line.role {
         ComparisonRole::Baseline => {
@@ -324,7 +322,7 @@ fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
 }
 
 /// `6`, or `5/6` if some replicates have no trial that counts.
-fn of_started(cell: &Measurement, n: usize) -> String {
+fn trials_text(cell: &Measurement, n: usize) -> String {
     let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
     let started = first.filter(|trial| trial.status != Status::Warmup).count();
     if started == n { n.to_string() } else { format!("{n}/{started}") }
@@ -332,91 +330,94 @@ fn of_started(cell: &Measurement, n: usize) -> String {
 
 pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
-    let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
-    let lost = lines.any(|line| line.trials().contains('/'));
-    let n = if lost { " (5/6: 5 of 6 replicates)" } else { "" };
-    let mut told =
+    let mut lines = page.workloads.iter().flat_map(|it| &it.arms);
+    let has_lost = lines.any(|line| line.trials().contains('/'));
+    let n = if has_lost { " (5/6: 5 of 6 replicates)" } else { "" };
+    let mut texts =
         vec![format!("Results are geometric means of n trials{n}; spread is half their range.")];
     if findings.measurements.iter().any(|cell| cell.metric == TAIL) {
-        told.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
+        texts.push("p99: in a typical trial, 99% of operations have shorter service times.".into());
     }
-    told.extend(pace::is_told(findings).then(|| pace::LEGEND.to_owned()));
-    let is_played = |found: &Comparison| played::find(&found.metric).is_some();
-    told.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
-    let classes = page.primary().any(|found| found.class_of.is_some() && !is_played(found));
-    let ramp =
-        if findings.workloads.iter().any(|own| own.io.is_some()) { "; ramp included" } else { "" };
-    told.extend(classes.then(|| {
+    texts.extend(pace::has_responses(findings).then(|| pace::LEGEND.to_owned()));
+    let is_played = |it: &Comparison| played::find(&it.metric).is_some();
+    texts.extend(page.primary().any(is_played).then(|| PLAYED.to_owned()));
+    let has_classes = page.primary().any(|it| it.class_of.is_some() && !is_played(it));
+    let ramp = if findings.workloads.iter().any(|workload| workload.io.is_some()) {
+        "; ramp included"
+    } else {
+        ""
+    };
+    texts.extend(has_classes.then(|| {
         format!(
             "Reads, writes, flushes and discards: requests from any program to the target's devices, timed from their \
              arrival in the block layer to completion{ramp}; p50, p90 and p99 come from a typical trial. 95% CIs are \
              simultaneous over all classes of a workload."
         )
     }));
-    let loads = page.workloads.iter().any(|own| load::table(page, own).is_some());
-    told.extend(loads.then(|| load::LEGEND.to_owned()));
-    told.extend(ratios(page));
-    told.extend(verdicts(page));
-    let said = findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
-    if all_trusted(findings) && !said {
-        let is_one_trial =
-            findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);
+    let has_loads = page.workloads.iter().any(|workload| load::table(page, workload).is_some());
+    texts.extend(has_loads.then(|| load::LEGEND.to_owned()));
+    texts.extend(ratios(page));
+    texts.extend(verdicts(page));
+    let is_said = findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
+    if all_trusted(findings) && !is_said {
+        let is_one_trial = findings.measurements.iter().filter(|it| it.primary).all(|it| it.n < 2);
         let judged = if is_one_trial {
             "No trust rule was triggered, but each number is from a single trial without a spread."
         } else {
             "All numbers are trusted: no trust rule was triggered."
         };
-        told.push(findings.recorded().unwrap_or_else(|| judged.to_owned()));
+        texts.push(findings.recorded().unwrap_or_else(|| judged.to_owned()));
     }
-    told
+    texts
 }
 
+/// How to read the ratios; `None` without comparisons.
 fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
-        let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
-        let own = if rerun { " (each configuration first relative to its baseline)" } else { "" };
+        let rerun = page.primary().any(|it| it.kind == Kind::RerunBaseline);
+        let step = if rerun { " (each configuration first relative to its baseline)" } else { "" };
         return Some(format!(
-            "Ratios are relative to the earlier result{own}; 95% CIs are simultaneous. Across days or machines, \
+            "Ratios are relative to the earlier result{step}; 95% CIs are simultaneous. Across days or machines, \
              verdicts are only suggestions, because the CIs do not cover other changes."
         ));
     }
-    let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
-    let several = base.iter().any(|one| *one != base[0]);
-    let at = if several { " at the same levels of the other factors" } else { "" };
-    let together = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
-    let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_simultaneous.is_some();
-    let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
+    let baselines: Vec<&Arm> = page.primary().map(|it| &it.baseline).collect();
+    let several = baselines.iter().any(|it| *it != baselines[0]);
+    let levels = if several { " at the same levels of the other factors" } else { "" };
+    let joint = if most > 1 { "; 95% CIs are simultaneous per workload" } else { "" };
+    let has_verdict = |it: &Comparison| it.verdict.is_some() && it.ci95_simultaneous.is_some();
+    let basis = match (page.primary().any(has_verdict) && !page.without_verdicts, most) {
         (false, _) => "",
         (true, 1) => "; verdicts are based on the CI",
         (true, _) => "; verdicts are based on the CIs",
     };
-    let what = if page.primary().any(|found| found.difference.is_some()) {
+    let statistics = if page.primary().any(|it| it.difference.is_some()) {
         "Ratios and differences"
     } else {
         "Ratios"
     };
-    let unpaired = page.primary().any(|found| found.kind == Kind::Unpaired);
+    let unpaired = page.primary().any(|it| it.kind == Kind::Unpaired);
     let how = if unpaired { "over all runs, not paired" } else { "paired by replicate" };
-    Some(format!("{what} are relative to the baseline{at}, {how}{together}{read}."))
+    Some(format!("{statistics} are relative to the baseline{levels}, {how}{joint}{basis}."))
 }
 
 /// Explains words of the verdict column.
 fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
-    let mut told = Vec::new();
-    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
-    if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
-        told.push(format!(
+    let mut texts = Vec::new();
+    let margin = page.primary().find_map(|it| it.margin).unwrap_or_default();
+    if page.primary().any(|it| it.verdict == Some(Verdict::Equivalent)) {
+        texts.push(format!(
             "Equivalent: two one-sided tests place the ratio between {} and {} (90% CI).",
             assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
             assay_core::quantity::units::show::ratio(1.0 + margin),
         ));
     }
-    if page.primary().any(|found| numbers::small(found).is_some()) {
-        told.push(format!(
+    if page.primary().any(|it| numbers::undercut_margin(it).is_some()) {
+        texts.push(format!(
             "{}: the difference is significant, but smaller than the margin.",
             below(margin)
         ));
     }
-    told
+    texts
 }

@@ -8,7 +8,6 @@ use assay_study::findings::Findings;
 use assay_study::findings::shown::table_of_rows;
 use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
-/// All sections with content.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let surroundings = &findings.environment.activity;
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
@@ -38,17 +37,16 @@ fn machine(findings: &Findings) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut table =
-        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
-    for (title, of) in ASPECTS {
-        if rows.iter().any(|row| of(row).is_some()) {
-            table.add(Column::right(title), rows, of);
+    let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
+    for (title, text_of) in ASPECTS {
+        if rows.iter().any(|row| text_of(row).is_some()) {
+            table.add(Column::right(title), rows, text_of);
         }
     }
     if rows.iter().any(|row| row.hottest.is_some()) {
         table.add(Column::left("hottest"), rows, temperature);
     }
-    let blocks = vec![Block::Text(how(surroundings)), Block::Table(table)];
+    let blocks = vec![Block::Text(explanation(surroundings)), Block::Table(table)];
     Some(Section::titled("surroundings", blocks).with_role(SectionRole::Closer))
 }
 
@@ -58,28 +56,27 @@ fn temperature(row: &WorkloadSurroundings) -> Option<String> {
     Some(format!("{}: {from} to {to} \u{b0}C", hottest.sensor))
 }
 
-fn how(surroundings: &Activity) -> Vec<String> {
-    let mut told = vec![
+fn explanation(surroundings: &Activity) -> Vec<String> {
+    let mut texts = vec![
         "Values cover the whole machine and all trials of a row, from the start of each run until all data was on the \
          device. Waits: share of this time in which some task, including Assay, waited for a CPU, I/O or memory."
             .to_owned(),
     ];
-    if let Some(of) = &surroundings.energy_of {
+    if let Some(meter) = &surroundings.energy_of {
         let idle = surroundings
             .idle_w
             .map(|watts| format!("; the idle machine used {} W", show::three_digits(watts)));
-        told.push(format!("Energy source: {of}{}.", idle.unwrap_or_default()));
+        texts.push(format!("Energy source: {meter}{}.", idle.unwrap_or_default()));
     }
-    told
+    texts
 }
 
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.environment.activity.observed;
-    let mut table =
-        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
-    for (row, own) in table.rows.iter_mut().zip(rows) {
+    let mut table = table_of_rows(findings, rows, |it| (it.workload.as_str(), &it.configuration));
+    for (row, field) in table.rows.iter_mut().zip(rows) {
         let keys: Vec<String> = row.cells.iter().map(|cell| cell.text(Unit::Words)).collect();
-        row.name = format!("{} {}", keys.join(" ").trim_end(), own.probe);
+        row.name = format!("{} {}", keys.join(" ").trim_end(), field.probe);
     }
     let text = |row: &ObservedField, value: Option<f64>| {
         let (_, unit) = described(row);
@@ -87,24 +84,20 @@ fn observed(findings: &Findings) -> Option<Section> {
     };
     table.add(Column::left("probe"), rows, |row| &row.probe);
     table.add(Column::left("observed"), rows, |row| {
-        let (what, _) = described(row);
-        what
+        let (description, _) = described(row);
+        description
     });
     table.add(Column::right("mean"), rows, |row| text(row, row.mean));
     table.add(Column::right("min"), rows, |row| text(row, row.min));
     table.add(Column::right("max"), rows, |row| text(row, row.max));
-    for (row, own) in table.rows.iter_mut().zip(rows) {
-        row.notes.extend(own.reason.iter().chain(&own.words).cloned());
+    for (row, field) in table.rows.iter_mut().zip(rows) {
+        row.notes.extend(field.reason.iter().chain(&field.words).cloned());
     }
     let how = "Probe readings during the trials of a row: mean, minimum and maximum over the trials. To see what each \
                probe measures, run assay list probes.";
-    (!table.rows.is_empty()).then(|| {
-        let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("observed", blocks).with_role(SectionRole::Closer)
-    })
+    Section::explained("observed", how, table)
 }
 
-/// A field with its description and unit.
 fn described(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
     let place = row.field.as_deref().unwrap_or(NONE);
@@ -117,20 +110,17 @@ fn described(row: &ObservedField) -> (String, probes::Unit) {
 fn drives(surroundings: &Activity) -> Option<Section> {
     let drives = &surroundings.drives;
     let mut table = Table::default();
-    table.add(Column::left("drive"), drives, |own| &own.drive);
-    table.add(Column::new("written", Unit::Bytes), drives, |own| own.written_bytes);
-    table.add(Column::right("wear"), drives, |own| {
-        own.used_percent.map(|[from, to]| format!("{from}% to {to}%"))
+    table.add(Column::left("drive"), drives, |drive| &drive.drive);
+    table.add(Column::new("written", Unit::Bytes), drives, |drive| drive.written_bytes);
+    table.add(Column::right("wear"), drives, |drive| {
+        drive.used_percent.map(|[from, to]| format!("{from}% to {to}%"))
     });
-    table.add(Column::right("temperature"), drives, |own| {
-        own.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"))
+    table.add(Column::right("temperature"), drives, |drive| {
+        drive.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"))
     });
-    for (row, own) in table.rows.iter_mut().zip(drives) {
-        row.notes.extend(own.grown.iter().map(|(name, by)| format!("{name} +{by}")));
+    for (row, drive) in table.rows.iter_mut().zip(drives) {
+        row.notes.extend(drive.grown.iter().map(|(name, by)| format!("{name} +{by}")));
     }
     let how = "Counters reported by the drives, before the first trial and after the last trial.";
-    (!table.rows.is_empty()).then(|| {
-        let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
-        Section::titled("drives", blocks).with_role(SectionRole::Closer)
-    })
+    Section::explained("drives", how, table)
 }

@@ -14,6 +14,7 @@ use assay_workloads::metrics::noun;
 /// Longest name of a result as a column heading.
 const SHORT: usize = 14;
 const CI: &str = "95% CI";
+/// Rows of a page that are not folded.
 const OPEN: usize = 36;
 
 /// The table, whose smaller changes a page folds; `None` if the workloads have separate tables.
@@ -22,38 +23,27 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let is_listed = |one: &&Comparison| one.primary || class(&one.metric).is_some();
     let compared: Vec<&Comparison> = findings.comparisons.iter().filter(is_listed).collect();
     let first = page.primary().next()?;
-    let is_told = |one: &Comparison| one.n < 2 || class(&one.metric).is_some();
-    if findings.study.kind != "compare" || !page.primary().all(is_told) {
+    let is_single = |it: &Comparison| it.n < 2 || class(&it.metric).is_some();
+    if findings.study.kind != "compare" || !page.primary().all(is_single) {
         return None;
     }
-    let names = [name(&first.baseline), name(&first.configuration)];
-    let several = compared.iter().any(|one| name(&one.configuration) != names[1]);
+    let names = [result_name(&first.baseline), result_name(&first.configuration)];
+    let has_several = compared.iter().any(|it| result_name(&it.configuration) != names[1]);
     let is_short = names.iter().all(|name| name.chars().count() <= SHORT);
-    let [earlier, later] = if is_short && !several { names } else { ["earlier", "later"] };
-
-    let mut rows: Vec<(f64, Row)> = compared.iter().map(|one| change(page, one)).collect();
-    let is_alone = |cell: &&Measurement| {
-        !compared.iter().any(|one| one.workload == cell.workload && one.metric == cell.metric)
-    };
-    rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
-        let values = names.map(|own| cell.value().filter(|_| own == name(&cell.configuration)));
-        let texts = [None, None, Some(cell.n.to_string())];
-        (-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts))
-    }));
-    rows.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let [earlier, later] = if is_short && !has_several { names } else { ["earlier", "later"] };
     let mut table = Table::new("changes");
     table.columns = ["workload", "metric", RESULT].map(Column::left).to_vec();
     table.columns.extend([earlier, later, "ratio", CI, "n"].map(Column::right));
-    table.rows = rows.into_iter().map(|(_, row)| row).collect();
+    table.rows = change_rows(page, names);
     // Only several later results need names, and single values have no interval.
-    let has_intervals = compared.iter().any(|one| one.ci95.is_some());
-    table.retain(|at, column| (at != 2 || several) && (column.title != CI || has_intervals));
+    let has_intervals = compared.iter().any(|it| it.ci95.is_some());
+    table.retain(|_, it| (it.title != RESULT || has_several) && (it.title != CI || has_intervals));
     let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
     let smaller = table.rows.split_off(open.min(table.rows.len()));
     let columns = table.columns.clone();
     let title = "smaller changes".to_owned();
     let smaller = Table { title, columns, rows: smaller, ..Table::default() };
-    if let Some(windows) = findings.exhibits.iter().find(|one| one.topic == WINDOWS) {
+    if let Some(windows) = findings.exhibits.iter().find(|it| it.topic == WINDOWS) {
         table.notes.extend(windows.notes.iter().cloned());
         table.notes.push(LEGEND.to_owned());
     }
@@ -68,15 +58,36 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     Some(sections)
 }
 
-fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
-    let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
-    let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
-        let cell = page.findings.cell(&one.workload, arm, &one.metric);
-        cell.and_then(Measurement::value).or(mean)
-    });
-    let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
-    let size = one.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
-    (size, row(&one.workload, &one.metric, &one.configuration, values, told))
+/// The changes, the largest first, and then the values that only one result has.
+fn change_rows(page: &StudyPage<'_>, names: [&str; 2]) -> Vec<Row> {
+    let (findings, compared) = (page.findings, &page.findings.comparisons);
+    let mut rows: Vec<(f64, Row)> = compared.iter().map(|it| change(page, it)).collect();
+    let is_alone = |cell: &&Measurement| {
+        !compared.iter().any(|it| it.workload == cell.workload && it.metric == cell.metric)
+    };
+    for cell in findings.measurements.iter().filter(is_alone) {
+        let result = result_name(&cell.configuration);
+        let values = names.map(|name| cell.value().filter(|_| name == result));
+        let texts = [None, None, Some(cell.n.to_string())];
+        rows.push((-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts)));
+    }
+    rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn change(page: &StudyPage<'_>, comparison: &Comparison) -> (f64, Row) {
+    let [configured, base] = comparison.means.map_or([None; 2], |means| means.map(Some));
+    let values = [(&comparison.baseline, base), (&comparison.configuration, configured)].map(
+        |(arm, mean)| {
+            let cell = page.findings.cell(&comparison.workload, arm, &comparison.metric);
+            cell.and_then(Measurement::value).or(mean)
+        },
+    );
+    let texts =
+        [numbers::ratio(comparison), numbers::interval(comparison), comparison.n.to_string()]
+            .map(Some);
+    let size = comparison.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
+    (size, row(&comparison.workload, &comparison.metric, &comparison.configuration, values, texts))
 }
 
 fn row(
@@ -84,20 +95,20 @@ fn row(
     metric: &str,
     arm: &Arm,
     values: [Option<f64>; 2],
-    told: [Option<String>; 3],
+    texts: [Option<String>; 3],
 ) -> Row {
     let mut levels = arm.clone();
     let result = levels.remove(RESULT).unwrap_or_default();
-    let of = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
+    let subject = format!("{workload} {}", arm_in_words(levels.iter())).trim().to_owned();
     // The name of a class of requests already contains the subject of the statistic.
-    let what = class(metric)
-        .map_or_else(|| noun(metric).to_owned(), |(_, what)| format!("{what:?}").to_lowercase());
-    let values = values.map(|own| own.map(|own| under_heading(metric, own)));
-    let name = format!("{of}, {what}, {result}");
-    let cells = [of, what, result].into_iter().map(Cell::from);
-    Row { name, ..Row::new(cells.chain(values.into_iter().chain(told).map(Cell::from))) }
+    let quantity = class(metric)
+        .map_or_else(|| noun(metric).to_owned(), |(_, kind)| format!("{kind:?}").to_lowercase());
+    let values = values.map(|own| own.map(|it| under_heading(metric, it)));
+    let name = format!("{subject}, {quantity}, {result}");
+    let cells = [subject, quantity, result].into_iter().map(Cell::from);
+    Row { name, ..Row::new(cells.chain(values.into_iter().chain(texts).map(Cell::from))) }
 }
 
-fn name(arm: &Arm) -> &str {
+fn result_name(arm: &Arm) -> &str {
     arm.get(RESULT).map_or("", String::as_str)
 }

@@ -8,7 +8,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Measurement};
 
-use super::{Exporter, counted, nothing};
+use super::{Exporter, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -34,7 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
             rows.len() - 1
         });
         units.insert(unit(&cell.metric), cell.better);
-        for (trial, value) in counted(cell) {
+        for (trial, value) in counting_values(cell) {
             let key = (trial.order, row, trial.replicate);
             let line = lines.entry(key).or_insert_with(|| format!("Benchmark{name} 1"));
             let _ = write!(line, " {value} {}", unit(&cell.metric));
@@ -45,8 +45,8 @@ fn write(findings: &Findings) -> Option<String> {
     }
     // benchstat skips lines with this prefix; `assay import` restores names from them.
     let mut text = format!("{NAMES}\n");
-    for (plain, own) in names {
-        let _ = writeln!(text, "{NAMES} {plain} {own}");
+    for (plain, original) in names {
+        let _ = writeln!(text, "{NAMES} {plain} {original}");
     }
     for (unit, better) in units.into_iter().filter(|(_, better)| better.is_known()) {
         let better = if better == Better::Lower { "lower" } else { "higher" };
@@ -58,12 +58,12 @@ fn write(findings: &Findings) -> Option<String> {
 
 /// Units that benchstat prints with a prefix.
 fn unit(metric: &str) -> &str {
-    UNITS.iter().find(|(own, _)| *own == metric).map_or(metric, |(_, unit)| unit)
+    UNITS.iter().find(|(known, _)| *known == metric).map_or(metric, |(_, unit)| unit)
 }
 
 /// A name in the form of Go benchmarks: first letter capital, no spaces. Notes a name that differs from the original.
 fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
-    let mut plain = |text: &str, capital: bool| -> String {
+    let mut go_name = |text: &str, capital: bool| -> String {
         let letter =
             |c: char| if c.is_whitespace() || c.is_control() || "/=".contains(c) { '_' } else { c };
         let mut letters = text.chars().map(letter);
@@ -77,9 +77,9 @@ fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
         }
         plain
     };
-    let mut name = plain(&cell.workload, true);
+    let mut name = go_name(&cell.workload, true);
     for (factor, level) in &cell.configuration {
-        let _ = write!(name, "/{}={}", plain(factor, false), plain(level, false));
+        let _ = write!(name, "/{}={}", go_name(factor, false), go_name(level, false));
     }
     name
 }

@@ -43,29 +43,27 @@ struct ExportEntry {
     extra: String,
 }
 
-/// Spelling of units; the others are unchanged.
 const SPELLED: [(&str, &str); 4] = [("j", "J"), ("w", "W"), ("gib", "GiB"), ("mib", "MiB")];
-
 /// Suffixes of metric names that are units.
 pub(super) const UNITS: [&str; 10] =
     ["ns", "us", "ms", "s", "min", "bytes", "j", "w", "share", "percent"];
 
 fn write(findings: &Findings, better: Better) -> Option<String> {
-    let own = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));
-    let entries: Vec<ExportEntry> = own.map(|(cell, value)| entry(findings, cell, value)).collect();
+    let valid = rows(findings, better).filter(|(cell, _)| !is_invalid(cell));
+    let entries: Vec<_> = valid.map(|(cell, value)| entry(findings, cell, value)).collect();
     let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
     (!entries.is_empty()).then_some(text + "\n")
 }
 
 fn left_out(findings: &Findings, better: Better) -> Vec<String> {
-    let own = rows(findings, better).filter(|(cell, _)| is_invalid(cell));
-    own.map(|(cell, _)| format!("{} is omitted: {}", name(cell), trust(cell))).collect()
+    let invalid = rows(findings, better).filter(|(cell, _)| is_invalid(cell));
+    invalid.map(|(cell, _)| format!("{} is omitted: {}", name(cell), trust(cell))).collect()
 }
 
+/// The cells of a direction without the A/A control, with their finite means.
 fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Measurement, f64)> {
-    let own =
-        findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
-    own.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
+    let cells = findings.measurements.iter().filter(move |it| !it.control && it.better == better);
+    cells.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
 }
 
 fn is_invalid(cell: &Measurement) -> bool {
@@ -77,13 +75,8 @@ fn entry(findings: &Findings, cell: &Measurement, value: f64) -> ExportEntry {
     let verdicts = verdicts(findings, cell);
     let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
     let extra: Vec<String> = [trust(cell), trials].into_iter().chain(verdicts).collect();
-    ExportEntry {
-        name: name(cell),
-        unit: unit(&cell.metric),
-        value,
-        range,
-        extra: extra.join("\n"),
-    }
+    let extra = extra.join("\n");
+    ExportEntry { name: name(cell), unit: unit(&cell.metric), value, range, extra }
 }
 
 /// `read (queue_depth=8): iops`.
@@ -101,27 +94,26 @@ fn trust(cell: &Measurement) -> String {
         Some(Trust::Invalid) => "invalid",
         None => "not judged",
     };
-    let against = cell.reasons.iter().filter(|because| because.trust != Trust::Trusted);
-    let against: Vec<String> =
-        against.map(|because| format!("{}: {}", because.rule, because.text)).collect();
-    if against.is_empty() { word.to_owned() } else { format!("{word} ({})", against.join("; ")) }
+    let reasons = cell.reasons.iter().filter(|reason| reason.trust != Trust::Trusted);
+    let reasons: Vec<String> = reasons.map(|it| format!("{}: {}", it.rule, it.text)).collect();
+    if reasons.is_empty() { word.to_owned() } else { format!("{word} ({})", reasons.join("; ")) }
 }
 
 fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
-    let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
-    let own = || findings.comparisons.iter().filter(is_its);
-    let is_baseline = own().any(|one| one.baseline == cell.configuration);
-    let said = own().filter(|one| {
+    let is_its = |it: &&Comparison| it.workload == cell.workload && it.metric == cell.metric;
+    let comparisons = || findings.comparisons.iter().filter(is_its);
+    let is_baseline = comparisons().any(|it| it.baseline == cell.configuration);
+    let texts = comparisons().filter(|one| {
         one.configuration == cell.configuration && !one.withheld && !one.text.is_empty()
     });
-    let said = said.map(|one| one.text.clone());
-    is_baseline.then(|| "baseline".to_owned()).into_iter().chain(said).collect()
+    let texts = texts.map(|it| it.text.clone());
+    is_baseline.then(|| "baseline".to_owned()).into_iter().chain(texts).collect()
 }
 
 /// The unit in the name of a metric; without one, the noun of its sentences.
 fn unit(metric: &str) -> String {
     let spelled = |word: &str| {
-        let known = SPELLED.iter().find(|(own, _)| *own == word);
+        let known = SPELLED.iter().find(|(suffix, _)| *suffix == word);
         known.map_or_else(|| word.to_owned(), |(_, written)| (*written).to_owned())
     };
     let (stem, last) = metric.rsplit_once('_').unwrap_or(("", metric));

@@ -9,7 +9,7 @@ use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
 use assay_workloads::io::Pattern;
 
-use super::{Exporter, counted, nothing};
+use super::{Exporter, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -38,22 +38,22 @@ type Values<'f> = BTreeMap<&'f str, f64>;
 fn write(findings: &Findings) -> Option<String> {
     let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control) {
-        for (trial, value) in counted(cell) {
+        for (trial, value) in counting_values(cell) {
             let key =
                 (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
             let (_, values) = trials.entry(key).or_insert((&cell.configuration, Values::new()));
             values.insert(&cell.metric, value);
         }
     }
-    let kept = trials.into_iter().filter(|(_, (_, values))| values.contains_key("iops"));
-    let io = |name: &str| {
+    let with_rates = trials.into_iter().filter(|(_, (_, values))| values.contains_key("iops"));
+    let io_of = |name: &str| {
         let mut facts = findings.workloads.iter().filter(|facts| facts.name == name);
         facts.find_map(|facts| facts.io)
     };
-    let jobs: Vec<Value> = kept
+    let jobs: Vec<Value> = with_rates
         .enumerate()
-        .map(|(at, ((_, workload, ..), (arm, values)))| {
-            job(at, workload, arm, &values, io(workload))
+        .map(|(index, ((_, workload, ..), (arm, values)))| {
+            job(index, workload, arm, &values, io_of(workload))
         })
         .collect();
     let document = json!({
@@ -64,8 +64,8 @@ fn write(findings: &Findings) -> Option<String> {
         "jobs": jobs,
         "disk_util": [],
     });
-    let some = document["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty());
-    some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+    let has_jobs = document["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty());
+    has_jobs.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
 fn job(
@@ -87,7 +87,7 @@ fn job(
     for (name, level) in arm {
         options.insert(name.clone(), json!(level));
     }
-    let (own, others) = match io {
+    let (direction_name, others) = match io {
         Some(io) if io.only_writes() => ("write", ["read", "trim"]),
         Some(io) if io.only_trims() => ("trim", ["read", "write"]),
         _ => ("read", ["write", "trim"]),
@@ -96,7 +96,7 @@ fn job(
         "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
         "job options": options, "assay": { "workload": workload, "arm": arm },
     });
-    job[own] = direction(values);
+    job[direction_name] = direction(values);
     for other in others {
         job[other] = empty();
     }
@@ -129,18 +129,18 @@ fn direction(values: &Values<'_>) -> Value {
     if !percentiles.is_empty() {
         latency.insert("percentile".to_owned(), Value::Object(percentiles));
     }
-    let mut found = json!({
+    let mut fields = json!({
         "iops": iops, "iops_mean": iops, "runtime": 1000, "total_ios": iops.ceil().max(1.0) as u64,
         "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": lat,
     });
     if let Some(bandwidth) = number("bandwidth_bytes_per_s") {
-        found["io_bytes"] = json!(bandwidth.round() as u64);
-        found["io_kbytes"] = json!(bandwidth as u64 / 1024);
-        found["bw_bytes"] = json!(bandwidth);
-        found["bw"] = json!(bandwidth / 1024.0);
-        found["bw_mean"] = found["bw"].clone();
+        fields["io_bytes"] = json!(bandwidth.round() as u64);
+        fields["io_kbytes"] = json!(bandwidth as u64 / 1024);
+        fields["bw_bytes"] = json!(bandwidth);
+        fields["bw"] = json!(bandwidth / 1024.0);
+        fields["bw_mean"] = fields["bw"].clone();
     }
-    found
+    fields
 }
 
 fn empty() -> Value {

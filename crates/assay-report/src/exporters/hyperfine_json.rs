@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_core::catalogue::About;
 use assay_study::findings::{Findings, Measurement};
 
-use super::{Exporter, arm_words, counted, nothing};
+use super::{Exporter, arm_words, counting_values, nothing};
 
 pub const EXPORTER: Exporter = Exporter {
     about: About {
@@ -28,12 +28,12 @@ fn write(findings: &Findings) -> Option<String> {
         "assay": { "format": "assay-hyperfine/1", "id": findings.study.id },
         "results": results,
     });
-    let some = !document["results"].as_array().is_none_or(Vec::is_empty);
-    some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+    let has_results = !document["results"].as_array().is_none_or(Vec::is_empty);
+    has_results.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
 fn result(cell: &Measurement) -> Option<Value> {
-    let times: Vec<f64> = counted(cell).into_iter().map(|(_, value)| value).collect();
+    let times: Vec<f64> = counting_values(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();
     if count == 0 {
         return None;

@@ -29,43 +29,44 @@ fn write(findings: &Findings) -> Option<String> {
         // A report without a case would look as if there was no gate.
         vec![case(suite, "gate", "", &skipped(&gate.text))]
     } else {
-        gate.rows.iter().map(|row| of_row(suite, row, findings)).collect()
+        gate.rows.iter().map(|row| row_case(suite, row, findings)).collect()
     };
-    let ended = |is: fn(&Gated) -> bool| gate.rows.iter().filter(|row| is(row)).count();
-    let silent = if gate.rows.is_empty() { 1 } else { ended(Gated::is_silent) };
-    let [tests, failures, silent] = [cases.len(), ended(|row| row.outcome == Ended::Fail), silent]
-        .map(|count| count.to_string());
+    let count = |is_counted: fn(&&Gated) -> bool| gate.rows.iter().filter(is_counted).count();
+    let tests = cases.len().to_string();
+    let failures = count(|row| row.outcome == Ended::Fail).to_string();
+    // A gate without rows has one case, which is skipped.
+    let skipped = if gate.rows.is_empty() { 1 } else { count(|row| row.is_silent()) }.to_string();
     let counts = [
         ("tests", tests.as_str()),
         ("failures", failures.as_str()),
         ("errors", "0"),
-        ("skipped", silent.as_str()),
+        ("skipped", skipped.as_str()),
     ];
-    let named = |name: &'static str, value| [&[(name, value)][..], &counts[..]].concat();
-    let inside = properties(&of_gate(gate, findings)) + &cases.concat();
-    let suites = element("testsuite", &named("name", suite), &inside);
-    let document = element("testsuites", &named("name", "assay"), &suites);
+    let with_name = |name: &'static str, value| [&[(name, value)][..], &counts[..]].concat();
+    let content = properties(&gate_properties(gate, findings)) + &cases.concat();
+    let suites = element("testsuite", &with_name("name", suite), &content);
+    let document = element("testsuites", &with_name("name", "assay"), &suites);
     Some(format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}"))
 }
 
-fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)> {
-    let mut own = vec![
+fn gate_properties(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)> {
+    let mut properties = vec![
         ("study", findings.study.id.clone()),
         ("started", findings.study.started.clone()),
         ("gate", gate.head()),
     ];
     match gate.max_increase {
-        Some(more) => own.push(("allowed_loss", brief(more))),
-        None => own.extend([
+        Some(increase) => properties.push(("allowed_loss", brief(increase))),
+        None => properties.extend([
             ("allowed_loss_percent", percent(gate.max_regression)),
             ("wanted_detectable_loss_percent", percent(gate.must_detect)),
         ]),
     }
-    own.extend(gate.replicates.map(|count| ("replicates", count.to_string())));
-    own
+    properties.extend(gate.replicates.map(|count| ("replicates", count.to_string())));
+    properties
 }
 
-fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
+fn row_case(suite: &str, row: &Gated, findings: &Findings) -> String {
     let name = match &row.metric {
         Some(metric) => format!("{}: {metric}", row.name),
         None => row.name.clone(),
@@ -79,34 +80,34 @@ fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
         }
         Ended::Inconclusive(reason) => skipped(reason),
     };
-    case(suite, &name, &properties(&of_numbers(row, findings)), &ended)
+    case(suite, &name, &properties(&row_properties(row, findings)), &ended)
 }
 
-fn of_numbers(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
-    let surely =
+fn row_properties(row: &Gated, findings: &Findings) -> Vec<(&'static str, String)> {
+    let bound =
         if row.outcome == Ended::Fail { "loss_at_least_percent" } else { "loss_at_most_percent" };
     let losses = [
         ("loss_percent", row.loss),
-        (surely, row.bound95),
+        (bound, row.bound95),
         ("detectable_loss_percent", row.min_detectable),
     ];
-    let mut own: Vec<(&'static str, String)> =
+    let mut properties: Vec<(&'static str, String)> =
         losses.into_iter().filter_map(|(name, share)| Some((name, percent(share?)))).collect();
     if let Some(amount) = row.amount {
-        let surely = if row.outcome == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
-        own.extend([("loss", brief(amount.loss)), (surely, brief(amount.bound95))]);
+        let bound = if row.outcome == Ended::Fail { "loss_at_least" } else { "loss_at_most" };
+        properties.extend([("loss", brief(amount.loss)), (bound, brief(amount.bound95))]);
     }
-    let is_its = |one: &&Comparison| Some(&one.id) == row.comparison.as_ref();
+    let is_its = |it: &&Comparison| Some(&it.id) == row.comparison.as_ref();
     if let Some(one) = findings.comparisons.iter().find(is_its) {
-        own.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
+        properties.extend(one.ratio.map(|ratio| ("ratio", brief(ratio))));
         if let Some([low, high]) = one.ci95_simultaneous.or(one.ci95) {
-            own.push(("ratio_ci95_low", brief(low)));
-            own.push(("ratio_ci95_high", brief(high)));
+            properties.push(("ratio_ci95_low", brief(low)));
+            properties.push(("ratio_ci95_high", brief(high)));
         }
-        own.push(("replicates", one.n.to_string()));
+        properties.push(("replicates", one.n.to_string()));
     }
-    own.extend(row.suspect.clone().map(|why| ("suspect", why)));
-    own
+    properties.extend(row.suspect.clone().map(|why| ("suspect", why)));
+    properties
 }
 
 fn percent(share: f64) -> String {
@@ -122,8 +123,8 @@ fn case(suite: &str, name: &str, properties: &str, ended: &str) -> String {
     element("testcase", &[("classname", suite), ("name", name)], &inside)
 }
 
-fn properties(own: &[(&str, String)]) -> String {
-    let each = own.iter().map(|(name, value)| {
+fn properties(values: &[(&str, String)]) -> String {
+    let each = values.iter().map(|(name, value)| {
         element("property", &[("name", *name), ("value", value.as_str())], "")
     });
     let inside: String = each.collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
-use assay_study::findings::{Findings, Measurement};
+use assay_study::findings::{Findings, Measurement, TargetFacts};
 use assay_workloads::metrics;
 
 use super::custom_is_better::UNITS;
@@ -34,31 +34,27 @@ fn write(findings: &Findings) -> Option<String> {
     }
     let mut text = String::new();
     for (metric, cells) in families {
-        let what = metrics::find(&metric).map_or(metric.as_str(), |known| known.summary);
+        let summary = metrics::find(&metric).map_or(metric.as_str(), |known| known.summary);
         let samples = |value: &dyn Fn(&Measurement) -> Option<f64>| {
             let sample = |cell: &&Measurement| Some((labels(findings, cell), value(cell)?));
             cells.iter().filter_map(sample).collect::<Vec<_>>()
         };
-        family(&mut text, &metric, what, &samples(&Measurement::value));
+        write_gauge(&mut text, &metric, summary, &samples(&Measurement::value));
         for (end, name, bound) in [(0, "low", "Lower"), (1, "high", "Upper")] {
             let name = format!("ci95_{name}_{metric}");
-            let help = format!("{bound} bound of the 95% CI: {what}");
-            family(&mut text, &name, &help, &samples(&|cell| Some(cell.ci95?[end])));
+            let help = format!("{bound} bound of the 95% CI: {summary}");
+            write_gauge(&mut text, &name, &help, &samples(&|cell| Some(cell.ci95?[end])));
         }
-        let help = format!("Number of trials: {what}");
-        family(
-            &mut text,
-            &format!("{metric}_trials"),
-            &help,
-            &samples(&|cell| Some(cell.n as f64)),
-        );
+        let help = format!("Number of trials: {summary}");
+        let trials = samples(&|cell| Some(cell.n as f64));
+        write_gauge(&mut text, &format!("{metric}_trials"), &help, &trials);
     }
     text.push_str("# EOF\n");
     Some(text)
 }
 
-/// One number per row: labels and values.
-fn family(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
+/// Writes a gauge with one sample per row, if there are any: labels and values.
+fn write_gauge(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) {
     if samples.is_empty() {
         return;
     }
@@ -77,9 +73,9 @@ fn labels(findings: &Findings, cell: &Measurement) -> String {
     let environment = &findings.environment;
     let host = environment.platform.as_ref().map_or("", |platform| &platform.name);
     let target = cell.configuration.get("target");
-    let targets = environment.targets.iter();
-    let own = targets.filter(|one| target.is_none_or(|name| *name == one.name));
-    let mut drives: Vec<&str> = own.map(|one| one.drive.as_str()).collect();
+    let is_its = |facts: &&TargetFacts| target.is_none_or(|name| *name == facts.name);
+    let targets = environment.targets.iter().filter(is_its);
+    let mut drives: Vec<&str> = targets.map(|facts| facts.drive.as_str()).collect();
     drives.dedup();
     let trust = cell.trust.map(|trust| format!("{trust:?}").to_lowercase()).unwrap_or_default();
     let mut labels = vec![
@@ -98,7 +94,6 @@ fn labels(findings: &Findings, cell: &Measurement) -> String {
     labels.join(",")
 }
 
-/// The unit suffix of a metric name.
 fn unit(metric: &str) -> Option<&str> {
     match metric.split_once("_per_") {
         _ if metric.ends_with("_trials") => None,

@@ -79,7 +79,7 @@ fn rough() -> Findings {
 fn what_goes_out_are_the_trials_that_the_row_sums_up() {
     let mut cell = rough().measurements.remove(0);
     let values = |cell: &Measurement| -> Vec<f64> {
-        counted(cell).into_iter().map(|(_, value)| value).collect()
+        counting_values(cell).into_iter().map(|(_, value)| value).collect()
     };
     assert_eq!(values(&cell), [1.5, 2.5, 3.5], "a repeat stands for what was disturbed");
     // With too few undisturbed trials, the row counts the disturbed one instead of its repeat.

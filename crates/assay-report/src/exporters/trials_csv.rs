@@ -34,8 +34,7 @@ fn write(findings: &Findings) -> Option<String> {
         .iter()
         .filter(|cell| !cell.control && !cell.trials.is_empty())
         .collect();
-    let factors: BTreeSet<&String> =
-        cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
+    let factors: BTreeSet<_> = cells.iter().flat_map(|cell| cell.configuration.keys()).collect();
     let is_ordered = cells.iter().flat_map(|cell| &cell.trials).all(|trial| trial.order.is_some());
     let mut text = "replicate,".to_owned();
     text.push_str(if is_ordered { "order," } else { "" });
@@ -58,7 +57,7 @@ fn write(findings: &Findings) -> Option<String> {
                 trial.replicate.max(1),
                 order.unwrap_or_default(),
                 field(&cell.workload),
-                field(&metric(cell)),
+                field(&column_name(cell)),
                 status(trial, counted),
                 field(trial.reason.as_deref().unwrap_or_default()),
                 mean_kind(cell)
@@ -73,7 +72,8 @@ fn write(findings: &Findings) -> Option<String> {
     (!cells.is_empty()).then_some(text)
 }
 
-fn metric(cell: &Measurement) -> String {
+/// The metric as `assay import` reads it: with its direction unless Assay knows the metric.
+fn column_name(cell: &Measurement) -> String {
     let better = match cell.better {
         _ if metrics::find(&cell.metric).is_some() => "",
         Better::Lower => ":lower",
@@ -95,7 +95,6 @@ fn status(trial: &TrialValue, counted: bool) -> &'static str {
     }
 }
 
-/// The kind of mean that [`Measurement::value`] is.
 fn mean_kind(cell: &Measurement) -> &'static str {
     match (cell.mean, cell.geometric_mean, cell.median) {
         (Some(_), _, _) => "arithmetic",

@@ -1,6 +1,6 @@
 //! Results as bars with their intervals.
 
-use super::words::{Subject, mean_of, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, sweep};
 use crate::document::numbers;
 use crate::document::numbers::unit_of;
@@ -25,6 +25,8 @@ pub static BARS: Drawing = Drawing {
 const MOST_ARMS: usize = 24;
 const MOST_TOGETHER: usize = 4;
 const MOST_FIGURES: usize = 8;
+/// Limit on notes on missing numbers.
+const MOST_MISSING: usize = 5;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
@@ -42,45 +44,47 @@ pub(super) fn of_metric(
     kind: &str,
 ) -> Vec<Figure> {
     // Arms in the order of the study.
-    let cells = workloads.iter().flat_map(|one| primary(findings, *one));
+    let cells = workloads.iter().flat_map(|subject| primary(findings, *subject));
     let arms = distinct(cells.map(|cell| &cell.configuration));
     let figures: Vec<Option<Figure>> = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
         // Rates of different micro-benchmarks have no axis in common.
-        let (micro, others): (Vec<&Subject<'_>>, Vec<_>) =
-            workloads.iter().partition(|one| one.metric == MICRO_RATE);
-        let metrics = distinct(others.iter().map(|one| one.metric)).into_iter();
-        let metrics = metrics.map(|metric| together(findings, names, workloads, &arms, metric));
-        metrics.chain(micro.iter().map(|one| apart(findings, names, **one))).collect()
+        let (micro, rates): (Vec<&Subject<'_>>, Vec<_>) =
+            workloads.iter().partition(|subject| subject.metric == MICRO_RATE);
+        let metrics = distinct(rates.iter().map(|subject| subject.metric)).into_iter();
+        let metrics = metrics.map(|it| in_one_figure(findings, names, workloads, &arms, it));
+        metrics.chain(micro.iter().map(|subject| of_workload(findings, names, **subject))).collect()
     } else {
-        workloads.iter().map(|one| apart(findings, names, *one)).collect()
+        workloads.iter().map(|subject| of_workload(findings, names, *subject)).collect()
     };
-    let named = |figure: Figure| Figure { id: id_of(&[kind, &figure.id]), ..figure };
-    at_most(figures.into_iter().flatten().map(named).collect(), MOST_FIGURES, "workload")
+    let with_kind = |figure: Figure| Figure { id: id_of(&[kind, &figure.id]), ..figure };
+    at_most(figures.into_iter().flatten().map(with_kind).collect(), MOST_FIGURES, "workload")
 }
 
-fn together(
+/// Bars of all workloads with this metric in one figure, a series per arm.
+fn in_one_figure(
     findings: &Findings,
     names: &Names,
     workloads: &[Subject<'_>],
     arms: &[&Arm],
     metric: &str,
 ) -> Option<Figure> {
-    let own = workloads.iter().filter(|one| one.metric == metric).take(MOST_ARMS);
-    let own: Vec<&str> = own.map(|one| one.name).collect();
+    let subjects = workloads.iter().filter(|subject| subject.metric == metric).take(MOST_ARMS);
+    let shown: Vec<&str> = subjects.map(|subject| subject.name).collect();
     let series = arms.iter().map(|arm| {
-        let name = names.arm(arm);
-        let bars = own.iter().enumerate().filter_map(|(at, workload)| {
-            let says = joined(&[&short(workload), &name]);
-            bar(findings, at, &says, findings.cell(workload, arm, metric)?)
+        let arm_name = names.arm(arm);
+        let bars = shown.iter().enumerate().filter_map(|(at, workload)| {
+            let name = joined(&[&short(workload), &arm_name]);
+            bar(findings, at, &name, findings.cell(workload, arm, metric)?)
         });
         let bars: Vec<Point> = bars.collect();
-        (name, bars)
+        (arm_name, bars)
     });
-    let along = Axis::names("", own.iter().map(|workload| short(workload)));
-    finished(findings, metric, "", along, Series::each(series, Mark::Bars))
+    let along = Axis::names("", shown.iter().map(|workload| short(workload)));
+    titled_bars(findings, metric, "", along, Series::each(series, Mark::Bars))
 }
 
-fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Figure> {
+/// Bars of the arms of one workload; `None` with one arm, or with too many.
+fn of_workload(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Figure> {
     let cells = primary(findings, workload);
     if cells.len() < 2 || cells.len() > MOST_ARMS {
         return None;
@@ -89,14 +93,14 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
         grouped(findings, names, &cells, [first, second])
     } else {
         let bars = cells.iter().enumerate();
-        let bars =
-            bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
+        let bars = bars.filter_map(|(at, it)| bar(findings, at, &names.arm(&it.configuration), it));
         let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.configuration)));
         (along, vec![Series::new(0, "", Mark::Bars, bars.collect())])
     };
-    finished(findings, workload.metric, workload.name, along, series)
+    titled_bars(findings, workload.metric, workload.name, along, series)
 }
 
+/// The arms of two factors: groups along the factor with more levels, a series per level of the other.
 fn grouped(
     findings: &Findings,
     names: &Names,
@@ -107,10 +111,9 @@ fn grouped(
     both.sort_by_key(|(_, levels)| std::cmp::Reverse(levels.len()));
     let [(along, places), (other, levels)] = &both;
     let series = levels.iter().map(|level| {
-        let own = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
-        let bars = own.filter_map(|cell| {
-            let at =
-                places.iter().position(|place| cell.configuration.get(*along) == Some(place))?;
+        let level_cells = cells.iter().filter(|cell| cell.configuration.get(*other) == Some(level));
+        let bars = level_cells.filter_map(|cell| {
+            let at = places.iter().position(|it| cell.configuration.get(*along) == Some(it))?;
             bar(findings, at, &names.arm(&cell.configuration), cell)
         });
         (short(&level_words(other, level)), bars.collect::<Vec<Point>>())
@@ -120,40 +123,40 @@ fn grouped(
 }
 
 pub(super) fn levels(findings: &Findings, cells: &[&Measurement], factor: &str) -> Vec<String> {
-    let declared = findings.study.factors.iter().find(|one| one.name == factor);
+    let declared = findings.study.factors.iter().find(|it| it.name == factor);
     let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
     declared.map_or_else(seen, |declared| declared.levels.clone())
 }
 
 fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option<Point> {
-    let told = of_cell(findings, at as f64, name, cell)?;
-    let label = Some(numbers::under_heading(&cell.metric, told.value));
-    Some(Point { label, ..told })
+    let point = point(findings, at as f64, name, cell)?;
+    let label = Some(numbers::under_heading(&cell.metric, point.value));
+    Some(Point { label, ..point })
 }
 
-fn finished(
+fn titled_bars(
     findings: &Findings,
     metric: &str,
     workload: &str,
     along: Axis,
     series: Vec<Series>,
 ) -> Option<Figure> {
-    let what = metric_title(metric);
-    let bars = of_bars(along, what.clone(), unit_of(metric), BEYOND, series)?;
-    let of = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
+    let metric_name = metric_title(metric);
+    let bars = of_bars(along, metric_name.clone(), unit_of(metric), BEYOND, series)?;
+    let prefix = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
     let missing = findings.absent.iter().filter(|absent| {
         (workload.is_empty() || absent.workload == workload)
-            && absent.metric.as_ref().is_none_or(|own| own == metric)
+            && absent.metric.as_ref().is_none_or(|absent_metric| absent_metric == metric)
     });
     let missing = missing
-        .take(5)
+        .take(MOST_MISSING)
         .map(|absent| format!("Missing: {}; {}.", short(&absent.workload), short(&absent.reason)));
-    let each = mean_of(findings, metric);
+    let mean = mean_of(findings, metric);
     Some(Figure {
         id: id_of(&[workload, metric]),
-        title: format!("{of}{what}, {each}s of trials"),
+        title: format!("{prefix}{metric_name}, {mean}s of trials"),
         description: format!(
-            "Each bar is a {each}, with the 95% CI as a line; hollow bars mark suspect or invalid numbers."
+            "Each bar is a {mean}, with the 95% CI as a line; hollow bars mark suspect or invalid numbers."
         ),
         notes: missing.chain(bars.notes).collect(),
         workload: (!workload.is_empty()).then(|| workload.to_owned()),

@@ -33,35 +33,36 @@ type Bucket = (u64, u64, u64);
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
-    let own = || evidence.latencies.iter().filter(|own| !own.control);
-    let mut known: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
-    for one in own() {
-        known.entry((&one.workload, &one.class, &one.arm)).or_insert(one);
+    let rows = || evidence.latencies.iter().filter(|row| !row.control);
+    let mut by_key: BTreeMap<(&str, &str, &Arm), &RowLatencies> = BTreeMap::new();
+    for row in rows() {
+        by_key.entry((&row.workload, &row.class, &row.arm)).or_insert(row);
     }
     let mut pairs: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
     let mut figures = Vec::new();
-    for before in own() {
+    for before in rows() {
         let workload = before.workload.as_str();
-        let pair = pairs.entry(workload).or_insert_with(|| pair(evidence, workload));
+        let pair = pairs.entry(workload).or_insert_with(|| compared_arms(evidence, workload));
         let Some([base, other]) = pair.as_ref().filter(|[base, _]| before.arm == *base) else {
             continue;
         };
-        let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
+        let Some(after) = by_key.get(&(workload, before.class.as_str(), other)) else { continue };
         let (name, class) = (short(workload), short(&before.class));
         let sides = [names.arm(base), names.arm(other)];
-        let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
-        let what = match io::of_response(&before.class) {
+        let [old, new] = [before, *after].map(|row| buckets(&row.nanoseconds));
+        let title = match io::of_response(&before.class) {
             // The name of a production class already contains its subject.
             _ if evidence.findings.are_windows() => format!("{name}: latencies"),
             Some(class) => format!("{name}: response times of {} operations", short(class)),
             None => format!("{name}: latencies of {class} operations"),
         };
-        figures.extend(figure(&what, sides, &old, &new));
+        figures.extend(figure(&title, sides, &old, &new));
     }
     at_most(figures, MOST_FIGURES, "operation type")
 }
 
-fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
+/// The baseline of a workload and the arm that differs most from it; without comparisons, the two most notable arms.
+fn compared_arms(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     let findings = &evidence.findings;
     let distance = |ratio: Option<f64>| {
         ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
@@ -71,21 +72,22 @@ fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     if let Some(found) = farthest {
         return Some([found.baseline.clone(), found.configuration.clone()]);
     }
-    let subject = subjects(findings).into_iter().find(|one| one.name == workload)?;
+    let subject = subjects(findings).into_iter().find(|it| it.name == workload)?;
     let [base, other] = notable(findings, subject, 2).try_into().ok()?;
     Some([base, other])
 }
 
+/// The counts of a histogram in buckets that double.
 fn buckets(latencies: &Tally) -> Vec<Bucket> {
-    let mut found: Vec<Bucket> = Vec::new();
-    for (latency_ns, own) in latencies.steps() {
+    let mut buckets: Vec<Bucket> = Vec::new();
+    for (latency_ns, count) in latencies.steps() {
         let from = 1_u64 << latency_ns.max(1).ilog2();
-        match found.last_mut().filter(|(known, ..)| *known == from) {
-            Some((.., count)) => *count += own,
-            None => found.push((from, from.saturating_mul(2), own)),
+        match buckets.last_mut().filter(|(last, ..)| *last == from) {
+            Some((.., sum)) => *sum += count,
+            None => buckets.push((from, from.saturating_mul(2), count)),
         }
     }
-    found
+    buckets
 }
 
 /// Draws two histograms next to each other on one axis; `None` if one of them is empty.
@@ -99,13 +101,13 @@ fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
     });
     let along = Axis::names("latency", names);
     let [old, new] = sides.map(|name| short_name(&name));
-    let [count, other] = [before, after].map(|own| show::count(total(own)));
+    let [count, other] = [before, after].map(|buckets| show::count(total(buckets)));
     let description = format!(
         "Bars show {old} ({count} operations) and {new} ({other}); each bucket is twice as wide as the previous one. \
          All trials are pooled."
     );
-    let series = [(old, before), (new, after)].map(|(name, own)| {
-        let bars = bars(&along, &name, &rows, own);
+    let series = [(old, before), (new, after)].map(|(name, buckets)| {
+        let bars = bars(&along, &name, &rows, buckets);
         (name, bars)
     });
     let value = Axis::new("share of operations", AxisScale::Linear, Unit::Quantile).from_zero();
@@ -117,8 +119,8 @@ fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
     })
 }
 
-fn total(own: &[Bucket]) -> u64 {
-    own.iter().fold(0, |sum, (.., count)| sum.saturating_add(*count))
+fn total(buckets: &[Bucket]) -> u64 {
+    buckets.iter().fold(0, |sum, (.., count)| sum.saturating_add(*count))
 }
 
 fn short_name(name: &str) -> String {
@@ -131,35 +133,35 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     let mut rows: Vec<(u64, u64)> = filled().map(|(from, to, _)| (*from, *to)).collect();
     rows.sort_unstable();
     rows.dedup();
-    let mut whole: Vec<(u64, u64)> = Vec::new();
+    let mut all: Vec<(u64, u64)> = Vec::new();
     for (from, to) in rows {
         // Buckets double: fill in the empty ones between them.
-        let gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
-        while let Some((_, end)) = whole.last().copied().filter(gap) {
-            whole.push((end, end.saturating_mul(2).min(from)));
+        let has_gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
+        while let Some((_, end)) = all.last().copied().filter(has_gap) {
+            all.push((end, end.saturating_mul(2).min(from)));
         }
-        whole.push((from, to));
+        all.push((from, to));
     }
-    whole
+    all
 }
 
-fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket]) -> Vec<Point> {
-    let total = total(own);
-    let bar = |(at, (from, _)): (usize, &(u64, u64))| {
-        let same = own.iter().filter(|bucket| bucket.0 == *from);
+fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], buckets: &[Bucket]) -> Vec<Point> {
+    let total = total(buckets);
+    let bar = |(index, (from, _)): (usize, &(u64, u64))| {
+        let same = buckets.iter().filter(|bucket| bucket.0 == *from);
         let count = same.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
         let share = count as f64 / total as f64;
-        let told = format!(
+        let text = format!(
             "{name}, {}: {} of {} operations, {}",
-            along.text(at as f64),
+            along.text(index as f64),
             show::count(count),
             show::count(total),
             Unit::Quantile.text(share)
         );
         let remark = Some(format!("{} operations", show::count(count)));
         let label = Some(Unit::Quantile.text(share));
-        let bar = Point::new(at as f64, Unit::Quantile, "", share, None);
-        (count > 0).then_some(Point { text: told, remark, label, ..bar })
+        let bar = Point::new(index as f64, Unit::Quantile, "", share, None);
+        (count > 0).then_some(Point { text, remark, label, ..bar })
     };
     rows.iter().enumerate().filter_map(bar).collect()
 }

@@ -2,7 +2,7 @@
 //! verdicts.
 
 use super::Drawing;
-use super::words::margin;
+use super::words::margin_guide;
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
 use assay_core::catalogue::About;
@@ -68,47 +68,43 @@ impl EffectRow {
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
-    let compared: Vec<&Comparison> =
-        findings.comparisons.iter().filter(|found| found.primary).collect();
-    let effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
-    let lines: Vec<EffectRow> = if effects {
-        findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
+    let compared: Vec<_> = findings.comparisons.iter().filter(|it| it.primary).collect();
+    let shows_effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
+    let lines: Vec<EffectRow> = if shows_effects {
+        findings.effects.main.iter().map(|it| effect_line(findings, it)).collect()
     } else {
         let names = Names::from_findings(findings);
         let shared = SharedLevels::new(&compared);
-        compared
-            .iter()
-            .filter_map(|found| comparison_line(findings, &names, &shared, found))
-            .collect()
+        compared.iter().filter_map(|it| comparison_line(findings, &names, &shared, it)).collect()
     };
-    let against = against(findings, &compared, effects);
+    let subject = subject(findings, &compared, shows_effects);
     // By title: classes of requests share a figure, although each has separate metrics.
-    let metrics =
-        parted(&lines, |line| (metric_title(&line.metric), line.better == Better::Higher));
+    let metrics = parted(&lines, |it| (metric_title(&it.metric), it.better == Better::Higher));
     let mut figures = Vec::new();
-    for (_, own) in metrics {
-        if own.len() <= MOST_TOGETHER {
-            figures.extend(figure(&own, &against));
+    for (_, rows) in metrics {
+        if rows.len() <= MOST_TOGETHER {
+            figures.extend(figure(&rows, &subject));
         } else {
-            let workloads = parted(own, |line| &line.workload).into_iter();
-            figures.extend(workloads.filter_map(|(_, own)| figure(&own, &against)));
+            let workloads = parted(rows, |line| &line.workload).into_iter();
+            figures.extend(workloads.filter_map(|(_, rows)| figure(&rows, &subject)));
         }
     }
-    if let Some(promised) = findings.study.race_ratio {
+    if let Some(estimated) = findings.study.race_ratio {
         for figure in &mut figures {
-            figure.guides.push(Guide::line(promised, "estimated by the race".to_owned()));
+            figure.guides.push(Guide::line(estimated, "estimated by the race".to_owned()));
         }
     }
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> String {
-    if effects {
+/// The beginning of the title: what the figure compares.
+fn subject(findings: &Findings, compared: &[&Comparison], shows_effects: bool) -> String {
+    if shows_effects {
         return "Levels against the baseline level, averaged over the other factors".to_owned();
     }
-    let first = compared.first().map(|found| &found.baseline);
+    let first = compared.first().map(|it| &it.baseline);
     match first {
-        Some(base) if compared.iter().all(|found| found.baseline == *base) && !base.is_empty() => {
+        Some(base) if compared.iter().all(|it| it.baseline == *base) && !base.is_empty() => {
             format!("Configurations against {}", Names::from_findings(findings).arm(base))
         }
         _ => "Configurations against their baseline".to_owned(),
@@ -123,28 +119,29 @@ impl<'a> SharedLevels<'a> {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
         }
-        let of_base = |one: &'a Comparison| (one.workload.as_str(), &one.baseline);
+        let of_base = |it: &'a Comparison| (it.workload.as_str(), &it.baseline);
         let parts = parted(compared.iter().copied(), of_base).into_iter();
-        let shared = parts.map(|((workload, base), own)| {
+        let shared = parts.map(|((workload, base), comparisons)| {
             let mut shared = base.clone();
             shared.retain(|name, level| {
-                own.iter().all(|one| one.configuration.get(name) == Some(level))
+                comparisons.iter().all(|it| it.configuration.get(name) == Some(level))
             });
             (workload, base, shared)
         });
         Self(shared.collect())
     }
 
+    /// The heading of a comparison, and the name of its arm below it.
     fn names(&self, names: &Names, found: &Comparison) -> [String; 2] {
-        let own = |(workload, base, _): &&(&str, &Arm, Arm)| {
+        let is_its = |(workload, base, _): &&(&str, &Arm, Arm)| {
             *workload == found.workload && **base == found.baseline
         };
-        let Some((.., shared)) = self.0.iter().find(own) else {
+        let Some((.., shared)) = self.0.iter().find(is_its) else {
             return [String::new(), names.arm(&found.configuration)];
         };
         let without = |arm: &Arm| -> Arm {
-            let own = arm.iter().filter(|(name, _)| !shared.contains_key(*name));
-            own.map(|(name, level)| (name.clone(), level.clone())).collect()
+            let varied = arm.iter().filter(|(name, _)| !shared.contains_key(*name));
+            varied.map(|(name, level)| (name.clone(), level.clone())).collect()
         };
         let base = format!("against {}", names.arm(&without(&found.baseline)));
         [joined(&[&names.arm(shared), &base]), names.arm(&without(&found.configuration))]
@@ -158,9 +155,8 @@ fn comparison_line(
     found: &Comparison,
 ) -> Option<EffectRow> {
     let [against, name] = shared.names(names, found);
-    let without = no_verdict(findings).is_some();
-    let trust =
-        |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|cell| cell.trust);
+    let is_withheld = no_verdict(findings).is_some();
+    let trust_of = |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|it| it.trust);
     Some(EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),
@@ -171,15 +167,15 @@ fn comparison_line(
         ratio: found.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?,
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
-        verdict: found.verdict.filter(|_| !without),
-        word: numbers::judged(found, without).text(assay_core::exhibit::Unit::Words),
-        trust: trust(&found.configuration).max(trust(&found.baseline)),
+        verdict: found.verdict.filter(|_| !is_withheld),
+        word: numbers::judged(found, is_withheld).text(assay_core::exhibit::Unit::Words),
+        trust: trust_of(&found.configuration).max(trust_of(&found.baseline)),
         margin: found.margin,
     })
 }
 
 fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
-    let margin = findings.comparisons.iter().find_map(|one| one.margin);
+    let margin = findings.comparisons.iter().find_map(|it| it.margin);
     EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),
@@ -191,38 +187,38 @@ fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict,
-        word: numbers::word(found.verdict).0.to_owned(),
+        word: numbers::verdict_word(found.verdict).0.to_owned(),
         trust: None,
         margin,
     }
 }
 
-fn figure(lines: &[&EffectRow], against: &str) -> Option<Figure> {
+fn figure(lines: &[&EffectRow], subject: &str) -> Option<Figure> {
     let first = lines.first()?;
-    let one = lines.iter().all(|line| line.workload == first.workload);
-    let (rows, points, dropped) = rows(lines, one);
-    let what = metric_title(&first.metric);
-    let way = first.better.words();
-    let title = format!("{what} relative to the baseline; {way}");
+    let is_single = lines.iter().all(|line| line.workload == first.workload);
+    let (rows, points, dropped) = rows(lines, is_single);
+    let metric = metric_title(&first.metric);
+    let direction = first.better.words();
+    let title = format!("{metric} relative to the baseline; {direction}");
     let value = Axis::new(title, AxisScale::Log10, Unit::Ratio).within(limits(lines));
     let margin = first.margin.map(|share| {
-        let ([from, to], name) = margin(share);
+        let ([from, to], name) = margin_guide(share);
         Guide { from, to, name }
     });
     let series = by_sort(SORTS, points, Mark::Points);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
     notes.extend(left_out(dropped, "near-baseline configuration"));
     Some(Figure {
-        id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
-        title: if one {
-            format!("{}: {}, ratio of {what}", first.workload, lower(against))
+        id: id_of(&["effects", &metric, if is_single { &first.workload } else { "" }]),
+        title: if is_single {
+            format!("{}: {}, ratio of {metric}", first.workload, uncapitalized(subject))
         } else {
-            format!("{against}: ratio of {what}")
+            format!("{subject}: ratio of {metric}")
         },
         description: described(lines),
         guides: margin.into_iter().chain([Guide::line(1.0, "no difference".to_owned())]).collect(),
         notes,
-        workload: one.then(|| first.full.clone()),
+        workload: is_single.then(|| first.full.clone()),
         metric: lines.iter().all(|line| line.metric == first.metric).then(|| first.metric.clone()),
         ..Figure::lying(rows.axis(), value, series)
     })
@@ -230,21 +226,21 @@ fn figure(lines: &[&EffectRow], against: &str) -> Option<Figure> {
 
 type Judged = (Option<Verdict>, Point);
 
-/// The lines below their headings, and the number of omitted ones. `one`: there is a single workload, which the title
-/// names.
-fn rows(lines: &[&EffectRow], one: bool) -> (FigureRows, Vec<Judged>, usize) {
+/// The lines below their headings, and the number of omitted ones. `is_single`: there is a single workload, which
+/// the title names.
+fn rows(lines: &[&EffectRow], is_single: bool) -> (FigureRows, Vec<Judged>, usize) {
     let parts = parted(lines.iter().copied(), EffectRow::under);
-    let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
+    let has_headings = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
     let (mut rows, mut points, mut dropped) = (FigureRows::default(), Vec::new(), 0);
-    for ([workload, against], mut own) in parts {
-        own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
-        dropped += own.len().saturating_sub(MOST_OF_ONE);
-        own.truncate(MOST_OF_ONE);
-        own.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
-        if several {
-            rows.heading(&joined(&[if one { "" } else { workload }, against]));
+    for ([workload, against], mut group) in parts {
+        group.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
+        dropped += group.len().saturating_sub(MOST_OF_ONE);
+        group.truncate(MOST_OF_ONE);
+        group.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
+        if has_headings {
+            rows.heading(&joined(&[if is_single { "" } else { workload }, against]));
         }
-        for line in own {
+        for line in group {
             points.push((line.verdict, row(rows.add(&line.name), line)));
         }
     }
@@ -274,7 +270,7 @@ fn described(lines: &[&EffectRow]) -> String {
     text + "."
 }
 
-fn lower(text: &str) -> String {
+fn uncapitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
@@ -290,17 +286,17 @@ fn limits(lines: &[&EffectRow]) -> [f64; 2] {
 }
 
 fn row(at: f64, line: &EffectRow) -> Point {
-    let what = metric_title(&line.metric);
-    let told = Point::new(
+    let metric = metric_title(&line.metric);
+    let point = Point::new(
         at,
         Unit::Ratio,
-        &joined(&[&line.workload, &line.against, &line.name, &what]),
+        &joined(&[&line.workload, &line.against, &line.name, &metric]),
         line.ratio,
         line.interval,
     );
     // As for the point: infinite ends count as no interval.
-    let bare = told.interval.is_none();
-    let told = told.marked(Look::Solid, &line.word);
-    let told = if bare { told.marked(Look::Hollow, "no CI") } else { told };
-    mark_trust(told, line.trust)
+    let has_no_interval = point.interval.is_none();
+    let point = point.marked(Look::Solid, &line.word);
+    let point = if has_no_interval { point.marked(Look::Hollow, "no CI") } else { point };
+    mark_trust(point, line.trust)
 }

@@ -30,11 +30,10 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
-    let is_sound =
-        |cell: &Measurement| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
-    let own = |cell: &&Measurement| cell.metric == METRIC && !cell.control && is_sound(cell);
-    let told =
-        distinct(findings.measurements.iter().filter(own).map(|cell| cell.workload.as_str()));
+    let is_sound = |it: &Measurement| it.value().is_some() && it.trust != Some(Trust::Invalid);
+    let is_shown = |cell: &&Measurement| cell.metric == METRIC && !cell.control && is_sound(cell);
+    let cells = findings.measurements.iter().filter(is_shown);
+    let workloads = distinct(cells.map(|cell| cell.workload.as_str()));
     let better = Better::Lower;
-    told.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()
+    workloads.into_iter().map(|name| Subject { name, metric: METRIC, better }).collect()
 }

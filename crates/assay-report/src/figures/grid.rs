@@ -43,8 +43,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let [first, second] = names.varied() else { return Vec::new() };
     let figures = subjects(findings).into_iter().filter_map(|subject| {
         let cells = primary(findings, subject);
-        let mut sides =
-            [first, second].map(|factor| (factor, bars::levels(findings, &cells, factor)));
+        let mut sides = [first, second].map(|side| (side, bars::levels(findings, &cells, side)));
         sides.sort_by_key(|(_, levels)| levels.len());
         let [down, across] = sides;
         if across.1.len() > MOST_COLUMNS || cells.len() < FEWEST_CELLS || down.1.len() < 2 {
@@ -72,13 +71,13 @@ impl Grid<'_> {
         if tiles.len() < FEWEST_CELLS {
             return None;
         }
-        let what = metric_title(metric);
+        let metric_name = metric_title(metric);
         let sorts = STEPS_BY_NAME.map(|(colour, name)| (colour, name, colour, 0));
         let series = by_sort(sorts, tiles, Mark::Cells);
         Some(Figure {
             id: id_of(&["grid", name, metric]),
             title: format!(
-                "{}: {what} by {} and {}, colored relative to {}",
+                "{}: {metric_name} by {} and {}, colored relative to {}",
                 short(name),
                 short(self.down.0),
                 short(self.across.0),
@@ -88,7 +87,7 @@ impl Grid<'_> {
                 "Each cell is the geometric mean of its trials. Blue cells are better than the baseline, orange cells \
                  worse; ? marks suspect and ! invalid numbers."
                     .to_owned(),
-            interval: what,
+            interval: metric_name,
             workload: Some(name.to_owned()),
             metric: Some(metric.to_owned()),
             ..Figure::upright(axis(&self.across), axis(&self.down), series)
@@ -99,8 +98,8 @@ impl Grid<'_> {
         let Some(first) = judged(self.findings, self.subject.name).next() else {
             return "no baseline".to_owned();
         };
-        let mut all = self.findings.comparisons.iter().filter(|found| found.primary);
-        if all.all(|found| found.baseline == first.baseline) {
+        let mut primary = self.findings.comparisons.iter().filter(|it| it.primary);
+        if primary.all(|it| it.baseline == first.baseline) {
             self.names.arm(&first.baseline)
         } else {
             "the baseline at the same level".to_owned()
@@ -110,43 +109,43 @@ impl Grid<'_> {
     /// Ratio to the baseline, above 1 if better.
     fn times_better(&self, arm: &Arm) -> Option<f64> {
         let compared = || judged(self.findings, self.subject.name);
-        let ratio = match compared().find(|found| found.configuration == *arm) {
+        let ratio = match compared().find(|it| it.configuration == *arm) {
             Some(found) => found.ratio?,
             // An arm without comparisons has no color.
-            None => compared().any(|found| found.baseline == *arm).then_some(1.0)?,
+            None => compared().any(|it| it.baseline == *arm).then_some(1.0)?,
         };
         Some(if self.subject.better == Better::Lower { 1.0 / ratio } else { ratio })
             .filter(|_| self.subject.better.is_known())
             .filter(|times| times.is_finite())
     }
 
-    fn tile(&self, one: &Measurement) -> Option<(Colour, Point)> {
-        let place = |(factor, levels): &Side<'_>| {
-            let place =
-                levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;
-            Some(place as f64)
+    fn tile(&self, cell: &Measurement) -> Option<(Colour, Point)> {
+        let index = |(factor, levels): &Side<'_>| {
+            let index = levels.iter().position(|it| cell.configuration.get(*factor) == Some(it))?;
+            Some(index as f64)
         };
-        let [at, row] = [place(&self.across)?, place(&self.down)?];
-        let value = result(one, comparison_of(self.findings, one))?;
-        let (mark, trust) = match one.trust {
+        let [at, row] = [index(&self.across)?, index(&self.down)?];
+        let value = result(cell, comparison_of(self.findings, cell))?;
+        let (mark, trust) = match cell.trust {
             Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust.word())),
             Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust.word())),
             _ => ("", String::new()),
         };
-        let bare = |value| numbers::under_heading(self.subject.metric, value);
-        let told = numbers::value(self.subject.metric, value);
+        let under_heading = |value| numbers::under_heading(self.subject.metric, value);
+        let shown = numbers::value(self.subject.metric, value);
         let [down, across] =
-            [&self.down, &self.across].map(|side| level_name(&one.configuration, side.0));
-        let ends = one.ci95.map(|[low, high]| format!(" ({} to {})", bare(low), bare(high)));
+            [&self.down, &self.across].map(|side| level_name(&cell.configuration, side.0));
+        let ends = cell.ci95.map(|ends| ends.map(under_heading));
+        let ends = ends.map(|[low, high]| format!(" ({low} to {high})"));
         let tile = Point {
             at: at - 0.5,
             value: row - 0.5,
             end: Some([at + 0.5, row + 0.5]),
-            label: Some(format!("{}{mark}", bare(value))),
-            text: format!("{down}, {across}: {told}{}{trust}", ends.unwrap_or_default()),
+            label: Some(format!("{}{mark}", under_heading(value))),
+            text: format!("{down}, {across}: {shown}{}{trust}", ends.unwrap_or_default()),
             ..Point::default()
         };
-        Some((colour(self.times_better(&one.configuration)), tile))
+        Some((colour(self.times_better(&cell.configuration)), tile))
     }
 }
 
@@ -161,8 +160,8 @@ fn level_name(arm: &Arm, factor: &str) -> String {
 
 fn colour(times: Option<f64>) -> Colour {
     let Some(times) = times.filter(|times| *times > 0.0) else { return Colour::Same };
-    let far = times.max(1.0 / times);
-    match STEPS.iter().rposition(|step| far >= *step) {
+    let distance = times.max(1.0 / times);
+    match STEPS.iter().rposition(|step| distance >= *step) {
         None => Colour::Same,
         Some(step) if times > 1.0 => Colour::Better(step),
         Some(step) => Colour::Worse(step),

@@ -28,10 +28,11 @@ pub static HEAT: Drawing = Drawing {
     draw,
 };
 
-/// Fewest columns for a useful figure.
 const FEWEST_COLUMNS: usize = 8;
 /// Columns of a figure; the next number if these need too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
+/// Lower end of the axis: bucket 0 begins at 0, which a logarithmic axis cannot show.
+const LEAST_NS: u64 = 128;
 /// Larger buckets count as this one.
 const LAST_BUCKET: u32 = 64;
 const MOST_SPANS: usize = 60;
@@ -45,20 +46,20 @@ const MOST_TILES: usize = 320;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
-    let mut found: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
-    for ((workload, arm), own) in runs(evidence) {
+    let mut candidates: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
+    for ((workload, arm), trials) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];
-        let columns = HeatColumns::new(&own, MOST_COLUMNS[0]);
+        let columns = HeatColumns::new(&trials, MOST_COLUMNS[0]);
         let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
-        found.extend(range.map(|[least, most]| (most - least, named, own)));
+        candidates.extend(range.map(|[least, most]| (most - least, named, trials)));
     }
     // The widest range of latencies first.
-    found.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
-    let most = if found.len() > MANY { 1 } else { MOST_FIGURES };
-    let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
+    candidates.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
+    let most = if candidates.len() > MANY { 1 } else { MOST_FIGURES };
+    let drawn = candidates.iter().take(most).filter_map(|(_, named, trials)| figure(named, trials));
     let mut figures: Vec<Figure> = drawn.collect();
     if let Some(last) = figures.last_mut() {
-        let note = left_out(found.len().saturating_sub(most), "configuration");
+        let note = left_out(candidates.len().saturating_sub(most), "configuration");
         last.notes.extend(note.map(|note| format!("Showing the widest latency ranges. {note}")));
     }
     figures
@@ -66,35 +67,37 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 /// The figure with as many columns as its tiles allow.
 fn figure(named: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
-    let mut last = None;
+    let mut figure = None;
     for most in MOST_COLUMNS {
-        last = HeatColumns::new(trials, most).figure(named);
-        if last.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
+        figure = HeatColumns::new(trials, most).figure(named);
+        if figure.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
             break;
         }
     }
-    last
+    figure
 }
 
 /// The trials that count by workload and arm, in time order; the first to run comes first.
 fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
-    let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
+    let mut indices: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
     let mut runs: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
     for trial in &evidence.trials {
         let key = (trial.workload.as_str(), &*trial.arm);
-        let place = *places.entry(key).or_insert(runs.len());
-        if place == runs.len() {
+        let index = *indices.entry(key).or_insert(runs.len());
+        if index == runs.len() {
             runs.push((key, Vec::new()));
         }
         if !trial.control && trial.status != Status::Warmup {
-            runs[place].1.push(trial);
+            runs[index].1.push(trial);
         }
     }
     runs
 }
 
 struct HeatColumns {
+    /// Seconds of a column.
     wide: usize,
+    /// Operations of each column by latency bucket.
     counts: Vec<BTreeMap<u32, u64>>,
     /// First and last second of each trial, its order, and whether it was disturbed.
     trials: Vec<(usize, usize, u32, bool)>,
@@ -132,8 +135,8 @@ impl HeatColumns {
 
     /// First and last nonempty bucket; `None` without counts.
     fn range(&self) -> Option<[u32; 2]> {
-        let own = || self.buckets().map(|(bucket, _)| bucket);
-        Some([own().min()?, own().max()?])
+        let buckets = || self.buckets().map(|(bucket, _)| bucket);
+        Some([buckets().min()?, buckets().max()?])
     }
 
     fn figure(&self, named: &[String; 2]) -> Option<Figure> {
@@ -180,6 +183,7 @@ impl HeatColumns {
         (column * self.wide) as f64
     }
 
+    /// Operations per second of each column by row, which covers `tall` buckets.
     fn merged(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
         let column = |column: &BTreeMap<u32, u64>| {
             let mut rows = BTreeMap::new();
@@ -220,19 +224,16 @@ impl HeatColumns {
         // Spread few colors over all steps.
         let colour =
             |index: usize| Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
-        let made = tiles.into_iter().enumerate().map(|(index, tiles)| Series {
-            name: name(index),
-            colour: colour(index),
-            shape: 0,
-            mark: Mark::Tiles,
-            points: tiles,
+        let series = tiles.into_iter().enumerate().map(|(index, points)| {
+            let (name, colour) = (name(index), colour(index));
+            Series { name, colour, shape: 0, mark: Mark::Tiles, points }
         });
-        made.collect()
+        series.collect()
     }
 
     fn tile(&self, from: usize, row: u32, tall: u32, run: &[u64]) -> Point {
         let ends = [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)];
-        let value = ends.map(|bucket| bucket_from_ns(bucket).max(128) as f64);
+        let value = ends.map(|bucket| bucket_from_ns(bucket).max(LEAST_NS) as f64);
         let [least, most] =
             [run.iter().min(), run.iter().max()].map(|end| end.copied().unwrap_or_default());
         let counts = if least == most {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use crate::evidence::{Evidence, TrialEvidence};
+use crate::evidence::{Evidence, HostRate, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -52,12 +52,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         return Vec::new();
     }
     let names = Names::from_findings(&evidence.findings);
-    let (alone, rest) = split(&by_rank);
-    let own = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
-    let mut series = Series::each(alone.iter().map(own), Mark::Points);
-    if !rest.is_empty() {
-        let name = format!("the other {} hosts", rest.len());
-        series.push(Series::new(7, name, Mark::Points, together(&by_rank, &rest)));
+    let (shown, others) = slowest_and_others(&by_rank);
+    let series_of = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
+    let mut series = Series::each(shown.iter().map(series_of), Mark::Points);
+    if !others.is_empty() {
+        let name = format!("the other {} hosts", others.len());
+        series.push(Series::new(7, name, Mark::Points, together(&by_rank, &others)));
     }
     let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
     let value = Axis::new("rate relative to the mean of all hosts", AxisScale::Linear, Unit::Ratio);
@@ -67,7 +67,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         description: "Each point is a host in a trial.".to_owned(),
         guides: vec![Guide::line(1.0, "mean of the hosts".to_owned())],
         interval: "lowest to highest".to_owned(),
-        notes: notes(trials, rest.len()),
+        notes: notes(trials, others.len()),
         ..Figure::upright(along, value.from_zero(), series)
     }]
 }
@@ -78,21 +78,23 @@ fn of_trial(trial: &TrialEvidence) -> Vec<HostPoint<'_>> {
     if !trial.status.counts() || mean <= 0.0 {
         return Vec::new();
     }
-    let own = trial.hosts.iter().filter(|host| host.per_s.is_finite());
-    own.map(|host| HostPoint { trial, rank: host.rank, pace: host.per_s / mean, per_s: host.per_s })
+    let hosts = trial.hosts.iter().filter(|host| host.per_s.is_finite());
+    hosts
+        .map(|&HostRate { rank, per_s }| HostPoint { trial, rank, pace: per_s / mean, per_s })
         .collect()
 }
 
-fn split(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>) -> (Vec<u32>, Vec<u32>) {
+/// The hosts with their own series, and the others; both by rank.
+fn slowest_and_others(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>) -> (Vec<u32>, Vec<u32>) {
     let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
     if ranks.len() <= MOST_ALONE + 1 {
         return (ranks, Vec::new());
     }
-    ranks.sort_by(|one, other| median(&by_rank[one]).total_cmp(&median(&by_rank[other])));
-    let mut rest = ranks.split_off(MOST_ALONE);
+    ranks.sort_by(|left, right| median(&by_rank[left]).total_cmp(&median(&by_rank[right])));
+    let mut others = ranks.split_off(MOST_ALONE);
     ranks.sort_unstable();
-    rest.sort_unstable();
-    (ranks, rest)
+    others.sort_unstable();
+    (ranks, others)
 }
 
 fn median(shares: &[&HostPoint<'_>]) -> f64 {
@@ -102,24 +104,24 @@ fn median(shares: &[&HostPoint<'_>]) -> f64 {
 }
 
 fn name(hosts: &HostFindings, rank: u32) -> String {
-    let own = hosts.rows.iter().find(|row| row.rank == rank);
-    short(&words(rank, own.map_or("", |row| row.name.as_str())))
+    let host = hosts.rows.iter().find(|row| row.rank == rank);
+    short(&words(rank, host.map_or("", |row| row.name.as_str())))
 }
 
-fn points(names: &Names, own: &[&HostPoint<'_>]) -> Vec<Point> {
-    match trials_per_point(own.len()) {
-        1 => own.iter().map(|share| drawn(names, share)).collect(),
-        many => own.chunks(many).map(merged).collect(),
+fn points(names: &Names, shares: &[&HostPoint<'_>]) -> Vec<Point> {
+    match trials_per_point(shares.len()) {
+        1 => shares.iter().map(|share| drawn(names, share)).collect(),
+        many => shares.chunks(many).map(merged).collect(),
     }
 }
 
 fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
     let HostPoint { trial, pace, per_s, .. } = share;
     let arm = names.arm(&trial.arm);
-    let told = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
-    let words = format!("{} ({told})", trial.order);
+    let text = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
+    let words = format!("{} ({text})", trial.order);
     let point = Point::new(f64::from(trial.order), Unit::Ratio, &words, *pace, None);
-    let point = Point { remark: Some(told), ..point };
+    let point = Point { remark: Some(text), ..point };
     if trial.status == Status::Disturbed {
         return point.marked(Look::Crossed, "disturbed");
     }
@@ -127,30 +129,30 @@ fn drawn(names: &Names, share: &HostPoint<'_>) -> Point {
 }
 
 /// One point for the shares of one or several consecutive trials.
-fn merged(own: &[&HostPoint<'_>]) -> Point {
-    let mean = own.iter().map(|share| share.pace).sum::<f64>() / own.len() as f64;
-    let paces: Vec<(u32, f64)> = own.iter().map(|share| (share.trial.order, share.pace)).collect();
+fn merged(shares: &[&HostPoint<'_>]) -> Point {
+    let mean = shares.iter().map(|share| share.pace).sum::<f64>() / shares.len() as f64;
+    let paces: Vec<_> = shares.iter().map(|share| (share.trial.order, share.pace)).collect();
     merged_point(&paces, mean)
 }
 
 /// The remaining hosts: one point per trial, or for several trials.
-fn together(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, rest: &[u32]) -> Vec<Point> {
+fn together(by_rank: &BTreeMap<u32, Vec<&HostPoint<'_>>>, ranks: &[u32]) -> Vec<Point> {
     let mut by_trial: BTreeMap<u32, Vec<&HostPoint<'_>>> = BTreeMap::new();
-    for share in rest.iter().flat_map(|rank| &by_rank[rank]) {
+    for share in ranks.iter().flat_map(|rank| &by_rank[rank]) {
         by_trial.entry(share.trial.order).or_default().push(share);
     }
     let trials: Vec<Vec<&HostPoint<'_>>> = by_trial.into_values().collect();
-    trials.chunks(trials_per_point(trials.len())).map(|some| merged(&some.concat())).collect()
+    trials.chunks(trials_per_point(trials.len())).map(|group| merged(&group.concat())).collect()
 }
 
-fn notes(trials: usize, rest: usize) -> Vec<String> {
+fn notes(trials: usize, others: usize) -> Vec<String> {
     let together = trials_per_point(trials);
     let merged = (together > 1).then(|| {
         format!("{trials} trials: a point averages up to {together}; its line is the range.")
     });
-    let few = (rest > 0).then(|| {
+    let few = (others > 0).then(|| {
         format!("The slowest {MOST_ALONE} hosts have their own points; one point with its range combines the other \
-            {rest}.")
+            {others}.")
     });
     merged.into_iter().chain(few).collect()
 }

@@ -42,23 +42,22 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if names.varied().is_empty() {
         return figure(evidence, &names, &subjects).into_iter().collect();
     }
-    let figures = subjects.iter().filter_map(|one| figure(evidence, &names, &[*one]));
+    let figures = subjects.iter().filter_map(|subject| figure(evidence, &names, &[*subject]));
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
 struct OrderPoint<'a> {
     order: u32,
     relative: f64,
-    told: String,
+    text: String,
     trial: &'a TrialValue,
 }
 
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
-    let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
-    let mut ran: Vec<OrderPoint<'_>> =
-        cells.flat_map(|cell| of_cell(names, several, cell)).collect();
-    ran.sort_by_key(|one| one.order);
+    let cells = subjects.iter().flat_map(|it| primary(&evidence.findings, *it));
+    let mut ran: Vec<_> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
+    ran.sort_by_key(|it| it.order);
     if ran.len() < 3 {
         return None;
     }
@@ -67,7 +66,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         _ => ("result".to_owned(), "", String::new()),
     };
     let mean = if several { "workload" } else { "configuration" };
-    let plain = ran.iter().filter(|one| kind(one.trial) == TrialLook::Plain).count();
+    let plain = ran.iter().filter(|it| look_of(it.trial) == TrialLook::Plain).count();
     let together = trials_per_point(plain);
     let mut notes = Vec::new();
     if together > 1 {
@@ -100,12 +99,12 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<Order
         return Vec::new();
     };
     let arm = if several { short(&cell.workload) } else { names.arm(&cell.configuration) };
-    let told = cell.trials.iter().filter_map(|trial| {
+    let points = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
-        let told = joined(&[&arm, &numbers::value(&cell.metric, value)]);
-        Some(OrderPoint { order: trial.order?, relative: value / mean, told, trial })
+        let text = joined(&[&arm, &numbers::value(&cell.metric, value)]);
+        Some(OrderPoint { order: trial.order?, relative: value / mean, text, trial })
     });
-    told.collect()
+    points.collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,7 +116,7 @@ enum TrialLook {
     Outlier,
 }
 
-fn kind(trial: &TrialValue) -> TrialLook {
+fn look_of(trial: &TrialValue) -> TrialLook {
     match trial.status {
         Status::Warmup => TrialLook::LeadIn,
         Status::Disturbed => TrialLook::Disturbed,
@@ -136,52 +135,48 @@ fn series(ran: &[OrderPoint<'_>]) -> Vec<Series> {
         (TrialLook::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
-        let own: Vec<&OrderPoint<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
-        let together = trials_per_point(own.len());
+        let trials: Vec<_> = ran.iter().filter(|point| look_of(point.trial) == sort).collect();
+        let together = trials_per_point(trials.len());
         let points: Vec<Point> = if together > 1 {
-            own.chunks(together).map(merged).collect()
+            trials.chunks(together).map(merged).collect()
         } else {
-            own.iter().map(|one| drawn(one, name, look)).collect()
+            trials.iter().map(|it| drawn(it, name, look)).collect()
         };
-        Series {
-            name: name.to_owned(),
-            colour: Colour::Series(colour),
-            shape,
-            mark: Mark::Points,
-            points,
-        }
+        let (name, colour) = (name.to_owned(), Colour::Series(colour));
+        Series { name, colour, shape, mark: Mark::Points, points }
     });
     made.filter(|series| !series.points.is_empty()).collect()
 }
 
-fn drawn(one: &OrderPoint<'_>, name: &str, look: Look) -> Point {
-    let words = format!("{} ({})", one.order, one.told);
-    let point = Point::new(f64::from(one.order), Unit::Ratio, &words, one.relative, None);
-    let remark = one.told.clone();
-    if kind(one.trial) == TrialLook::Plain {
+fn drawn(ran: &OrderPoint<'_>, name: &str, look: Look) -> Point {
+    let words = format!("{} ({})", ran.order, ran.text);
+    let point = Point::new(f64::from(ran.order), Unit::Ratio, &words, ran.relative, None);
+    let remark = ran.text.clone();
+    if look_of(ran.trial) == TrialLook::Plain {
         return Point { remark: Some(remark), ..point };
     }
-    let why = one
+    let label = ran
         .trial
         .reason
         .as_deref()
-        .map_or_else(|| name.to_owned(), |why| format!("{name}: {}", short(why)));
-    let marked = point.marked(look, &why);
-    Point { remark: Some(format!("{remark}; {why}")), ..marked }
+        .map_or_else(|| name.to_owned(), |label| format!("{name}: {}", short(label)));
+    let marked = point.marked(look, &label);
+    Point { remark: Some(format!("{remark}; {label}")), ..marked }
 }
 
-fn merged(own: &[&OrderPoint<'_>]) -> Point {
-    let mean = own.iter().map(|one| one.relative.ln()).sum::<f64>() / own.len() as f64;
-    let trials: Vec<(u32, f64)> = own.iter().map(|one| (one.order, one.relative)).collect();
+fn merged(points: &[&OrderPoint<'_>]) -> Point {
+    let mean = points.iter().map(|it| it.relative.ln()).sum::<f64>() / points.len() as f64;
+    let trials: Vec<(u32, f64)> = points.iter().map(|it| (it.order, it.relative)).collect();
     merged_point(&trials, mean.exp())
 }
 
+/// Every second replicate as a span; none if there are too many.
 fn replicates(ran: &[OrderPoint<'_>]) -> Vec<AxisSpan> {
-    let own: Vec<(u32, u32)> = ran
+    let replicates: Vec<(u32, u32)> = ran
         .iter()
-        .map(|one| (one.trial.repeats.map_or(one.trial.replicate, |of| of.replicate), one.order))
+        .map(|it| (it.trial.repeats.map_or(it.trial.replicate, |of| of.replicate), it.order))
         .collect();
-    let stretches = own.chunk_by(|left, right| left.0 == right.0);
+    let stretches = replicates.chunk_by(|left, right| left.0 == right.0);
     let mut spans: Vec<AxisSpan> = Vec::new();
     for stretch in stretches {
         let (Some((replicate, first)), Some((_, last))) = (stretch.first(), stretch.last()) else {

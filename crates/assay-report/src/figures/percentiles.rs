@@ -53,35 +53,35 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn together(evidence: &Evidence) -> Vec<Figure> {
-    let own: Vec<&RowLatencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
-    let named = |one: &RowLatencies| {
-        let several = own.iter().filter(|other| other.workload == one.workload).count() > 1;
-        let class = if several { format!(", {}", kind(one)) } else { String::new() };
-        format!("{}{class}", short(&one.workload))
+    let rows: Vec<&RowLatencies> = evidence.latencies.iter().filter(|row| !row.control).collect();
+    let line_name = |row: &RowLatencies| {
+        let has_several = rows.iter().filter(|other| other.workload == row.workload).count() > 1;
+        let class = if has_several { format!(", {}", kind(row)) } else { String::new() };
+        format!("{}{class}", short(&row.workload))
     };
-    let lines = own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one));
+    let lines = rows.iter().take(MOST_TOGETHER).map(|row| (line_name(row), *row));
     let drawn = figure(lines).map(|figure| Figure {
         id: id_of(&["percentiles"]),
         title: "Latency by cumulative share of operations, all trials pooled".to_owned(),
-        notes: left_out(own.len().saturating_sub(MOST_TOGETHER), "line").into_iter().collect(),
+        notes: left_out(rows.len().saturating_sub(MOST_TOGETHER), "line").into_iter().collect(),
         ..figure
     });
     drawn.into_iter().collect()
 }
 
 fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
-    let all = evidence.latencies.iter();
-    let found = distinct(all.map(|one| (one.workload.as_str(), one.class.as_str())));
+    let rows = evidence.latencies.iter();
+    let classes = distinct(rows.map(|row| (row.workload.as_str(), row.class.as_str())));
     let subjects = subjects(&evidence.findings);
-    let drawn = found.into_iter().filter_map(|(workload, class)| {
-        let subject = subjects.iter().find(|one| one.name == workload)?;
+    let drawn = classes.into_iter().filter_map(|(workload, class)| {
+        let subject = subjects.iter().find(|it| it.name == workload)?;
         let many = primary(&evidence.findings, *subject).len() > MOST_LINES;
         let most = if many { LINES_OF_MANY } else { MOST_LINES };
         let arms = notable(&evidence.findings, *subject, most);
-        let own =
-            |one: &&RowLatencies| !one.control && one.workload == workload && one.class == class;
-        let all: Vec<&RowLatencies> = evidence.latencies.iter().filter(own).collect();
-        let kept: Vec<&&RowLatencies> = all.iter().filter(|one| arms.contains(&one.arm)).collect();
+        let is_its =
+            |row: &&RowLatencies| !row.control && row.workload == workload && row.class == class;
+        let all: Vec<&RowLatencies> = evidence.latencies.iter().filter(is_its).collect();
+        let kept: Vec<&&RowLatencies> = all.iter().filter(|row| arms.contains(&row.arm)).collect();
         let note = left_out(all.len() - kept.len(), "configuration");
         let drawn = "Showing the baseline, the best and the worst.";
         let title = format!(
@@ -94,39 +94,39 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
             title,
             notes: note.map(|note| format!("{drawn} {note}")).into_iter().collect(),
             workload: Some(workload.to_owned()),
-            ..figure(kept.into_iter().map(|one| (names.arm(&one.arm), *one)))?
+            ..figure(kept.into_iter().map(|row| (names.arm(&row.arm), *row)))?
         })
     });
     drawn.collect()
 }
 
-fn kind(one: &RowLatencies) -> String {
-    match io::of_response(&one.class) {
+fn kind(row: &RowLatencies) -> String {
+    match io::of_response(&row.class) {
         Some(class) => format!("{}, response", short(class)),
-        None => short(&one.class),
+        None => short(&row.class),
     }
 }
 
 /// Kind of times of a class, if there are two.
 fn times(evidence: &Evidence, workload: &str, class: &str) -> String {
-    let ending = if class == "flush" { "es" } else { "s" };
     if let Some(class) = io::of_response(class) {
         return format!("response time of {}s from the intended start", short(class));
     }
-    let responds =
-        |one: &RowLatencies| one.workload == workload && io::of_response(&one.class) == Some(class);
-    if evidence.latencies.iter().any(responds) {
+    let is_response =
+        |it: &RowLatencies| it.workload == workload && io::of_response(&it.class) == Some(class);
+    if evidence.latencies.iter().any(is_response) {
         return format!("service time of {}s from submission", short(class));
     }
+    let ending = if class == "flush" { "es" } else { "s" };
     format!("latency of {}{ending}", short(class))
 }
 
 fn figure<'a>(lines: impl Iterator<Item = (String, &'a RowLatencies)>) -> Option<Figure> {
-    let told = |own: &RowLatencies| {
-        let quantile = |q: f64| Some([q, own.nanoseconds.percentile_ns(q)? as f64]);
+    let quantiles = |row: &RowLatencies| {
+        let quantile = |q: f64| Some([q, row.nanoseconds.percentile_ns(q)? as f64]);
         QUANTILES.into_iter().filter_map(quantile).collect::<Vec<_>>()
     };
-    let figure = curves(lines.map(|(name, own)| (name, told(own))))?;
+    let figure = curves(lines.map(|(name, row)| (name, quantiles(row))))?;
     let description =
         "Each additional nine has equal width. A line ends at the last percentile with enough operations; all trials \
          are pooled, so the line has no CI."
@@ -138,11 +138,11 @@ fn figure<'a>(lines: impl Iterator<Item = (String, &'a RowLatencies)>) -> Option
 pub(crate) fn curves(named: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>) -> Option<Figure> {
     let lines = named.into_iter().filter(|(_, quantiles)| quantiles.len() > 1);
     let lines = lines.map(|(name, quantiles)| {
-        let told = |[q, ns]: [f64; 2]| {
+        let point = |[q, ns]: [f64; 2]| {
             let words = format!("{name}, {}", Unit::Quantile.text(q));
             Point::new(q, Unit::Nanoseconds, &words, ns, None)
         };
-        let points: Vec<Point> = quantiles.into_iter().map(told).collect();
+        let points: Vec<Point> = quantiles.into_iter().map(point).collect();
         (name, points)
     });
     let series = Series::each(lines, Mark::Line);

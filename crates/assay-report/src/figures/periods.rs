@@ -66,13 +66,13 @@ fn panel(
         (name, points)
     });
     let series = with_marks(Series::each(lines, Mark::Line))?;
-    let what = metric_title(subject.metric);
+    let metric = metric_title(subject.metric);
     let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
-    let mut value = Axis::new(what.clone(), scale.clone(), unit);
+    let mut value = Axis::new(metric.clone(), scale.clone(), unit);
     value.from_zero = *scale == AxisScale::Linear;
     Some(Figure {
         id: id_of(&["production", subject.name, subject.metric]),
-        title: format!("{}: {what} of each trial, in run order", short(subject.name)),
+        title: format!("{}: {metric} of each trial, in run order", short(subject.name)),
         description:
             "Each point is a trial, each line a configuration; the load is below the latency."
                 .to_owned(),
@@ -82,7 +82,7 @@ fn panel(
 }
 
 fn points(unit: Unit, name: &str, cell: &Measurement) -> Vec<Point> {
-    let told = cell.trials.iter().filter_map(|trial| {
+    let points = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let order = trial.order?;
         let point =
@@ -93,7 +93,7 @@ fn points(unit: Unit, name: &str, cell: &Measurement) -> Vec<Point> {
             Status::Ok | Status::Failed => point,
         })
     });
-    let mut told: Vec<Point> = told.collect();
-    told.sort_by(|one, other| one.at.total_cmp(&other.at));
-    told
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by(|left, right| left.at.total_cmp(&right.at));
+    points
 }

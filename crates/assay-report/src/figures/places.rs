@@ -27,6 +27,8 @@ pub static PLACES: Drawing = Drawing {
 };
 
 const MOST_FIGURES: usize = 9;
+/// Limit on notes on missing numbers.
+const MOST_MISSING: usize = 6;
 /// Limit on bars per figure; larger ones are only readable as tables.
 const MOST_BARS: usize = 80;
 /// Largest ratio of the axis to the longest bar, to show intervals.
@@ -37,8 +39,8 @@ const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(places) = &evidence.findings.platforms else { return Vec::new() };
     let works = distinct(places.rows.iter().map(work));
-    let mut figures: Vec<Figure> = percent(places, &works).into_iter().collect();
-    figures.extend(works.iter().filter_map(|work| own_unit(places, work)));
+    let mut figures: Vec<Figure> = percents(places, &works).into_iter().collect();
+    figures.extend(works.iter().filter_map(|work| in_own_unit(places, work)));
     at_most(figures, MOST_FIGURES, "workload")
 }
 
@@ -87,7 +89,7 @@ impl Bars {
     }
 }
 
-fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
+fn percents(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
     let several = works.len() > 1 || !places.published.is_empty();
     for work in works {
@@ -111,7 +113,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
 
 fn of_row(at: f64, row: &PlaceRow, value: f64) -> Point {
     let interval = row.percent_interval();
-    let told = Point::new(at, Unit::Percent, &row.platform, value, interval);
+    let point = Point::new(at, Unit::Percent, &row.platform, value, interval);
     let [percent, low, high] = if row.comparison.is_some() {
         show::percents(value, interval)
     } else {
@@ -119,11 +121,11 @@ fn of_row(at: f64, row: &PlaceRow, value: f64) -> Point {
     };
     let ends = interval.map_or_else(String::new, |_| format!(" ({low} to {high})"));
     let text = format!("{}: {percent}%{ends}", row.platform);
-    looking(row, Point { label: Some(format!("{percent}%")), text, ..told })
+    with_look(row, Point { label: Some(format!("{percent}%")), text, ..point })
 }
 
 /// Emulated platforms are hatched; others are marked by their trust.
-fn looking(row: &PlaceRow, point: Point) -> Point {
+fn with_look(row: &PlaceRow, point: Point) -> Point {
     if row.emulated {
         point.marked(Look::Hatched, "emulated")
     } else {
@@ -151,27 +153,27 @@ fn published(bars: &mut Bars, table: &PublishedBeside) {
     }
 }
 
-fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
+fn in_own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     let (workload, arm, metric) = *work;
     let unit = unit_of(metric);
     let mut bars = Bars::default();
     for row in rows(places, work) {
         let Some(mean) = row.value else { continue };
         bars.add(usize::from(row.emulated), &row.platform, |at| {
-            let told = Point::new(at, unit, &row.platform, mean, row.ci95);
+            let point = Point::new(at, unit, &row.platform, mean, row.ci95);
             let label = value(row);
             let text = match row.ci95 {
-                Some(_) => told.text,
+                Some(_) => point.text,
                 None => format!("{}: {label}", row.platform),
             };
-            looking(row, Point { label: Some(label), text, ..told })
+            with_look(row, Point { label: Some(label), text, ..point })
         });
     }
-    let what = metric_title(metric);
+    let metric_name = metric_title(metric);
     let id = format!("{workload} {} {metric}", work_name("", arm));
-    let figure = bars.figure(&id, what.clone(), unit, left_out(rows(places, work)))?;
+    let figure = bars.figure(&id, metric_name.clone(), unit, left_out(rows(places, work)))?;
     Some(Figure {
-        title: format!("{}: {what}", short(&work_name(workload, arm))),
+        title: format!("{}: {metric_name}", short(&work_name(workload, arm))),
         workload: Some(workload.to_owned()),
         metric: Some(metric.to_owned()),
         ..figure
@@ -183,5 +185,5 @@ fn left_out<'a>(rows: impl IntoIterator<Item = &'a PlaceRow>) -> Vec<String> {
         let reason = short(row.absent.as_ref()?);
         Some(format!("Missing: {} on {}; {reason}.", short(&row.workload), short(&row.platform)))
     });
-    missing.take(6).collect()
+    missing.take(MOST_MISSING).collect()
 }

@@ -1,7 +1,7 @@
 //! A race: each setting at its elimination, and its distance to the leader then.
 
 use super::Drawing;
-use crate::document::stayed;
+use crate::document::outcome;
 use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
@@ -34,22 +34,23 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut drawn: Vec<(RaceOutcome, Point)> =
         race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
     // Stable sort: the order of the plan remains within a replicate.
-    drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
+    drawn.sort_by(|left, right| right.1.at.total_cmp(&left.1.at));
     let dropped = drawn.len().saturating_sub(MOST_SETTINGS);
     drawn.truncate(MOST_SETTINGS);
     if drawn.len() < 2 {
         return Vec::new();
     }
-    let what = metric_title(&race.metric);
-    let way = match race.better {
+    let metric = metric_title(&race.metric);
+    let direction = match race.better {
         Better::Higher | Better::Unknown => "higher wins",
         Better::Lower => "lower wins",
     };
     let along = Axis::new("replicate of elimination", AxisScale::Linear, Unit::Count);
-    let value = Axis::new(format!("{what} vs. the leader; {way}"), AxisScale::Log10, Unit::Ratio);
+    let value =
+        Axis::new(format!("{metric} vs. the leader; {direction}"), AxisScale::Log10, Unit::Ratio);
     vec![Figure {
         id: id_of(&["race", &race.workload]),
-        title: format!("{}: when each configuration left the race, by {what}", race.workload),
+        title: format!("{}: when each configuration left the race, by {metric}", race.workload),
         description: race.text.clone(),
         guides: vec![Guide::line(1.0, "same as the leader".to_owned())],
         interval: "95% confidence sequence, simultaneous over all configurations".to_owned(),
@@ -92,7 +93,7 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceO
     let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
     let (at, value, ends) = match (&runner.eliminated, behind) {
         (Some(left), Some(behind)) => (left.after, behind.ratio, Some(behind.ends)),
-        // Skip settings without a number.
+        // An eliminated setting without a valid trial has no number.
         (Some(_), None) => return None,
         (None, _) => (race.replicates, runner.ratio_to_winner?, None),
     };
@@ -102,8 +103,8 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(RaceO
         (.., Some(_)) => RaceOutcome::Left,
         (.., None) => RaceOutcome::LeftIn,
     };
-    let told =
+    let point =
         Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);
-    let text = format!("{}; {}", told.text, stayed(race, runner));
-    Some((sort, Point { text, ..told }))
+    let text = format!("{}; {}", point.text, outcome(race, runner));
+    Some((sort, Point { text, ..point }))
 }

@@ -1,7 +1,7 @@
 //! Every run of commands as a dot, with the mean of each command and its CI.
 
 use super::Drawing;
-use super::words::{of_cell, primary, subjects};
+use super::words::{point, primary, subjects};
 use crate::evidence::Evidence;
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
@@ -21,7 +21,6 @@ pub static RUNS: Drawing = Drawing {
     draw,
 };
 
-/// Metric of the dots and of their mean.
 const TIME: &str = "duration_s";
 const MOST_ARMS: usize = 24;
 /// Limit on dots per figure: with more runs, draw a sample.
@@ -35,12 +34,12 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         return Vec::new();
     }
     let names = Names::from_findings(&evidence.findings);
-    let all = subjects(&evidence.findings).into_iter();
-    let figures = all.filter_map(|one| {
-        let cells = primary(&evidence.findings, one);
+    let subjects = subjects(&evidence.findings).into_iter();
+    let figures = subjects.filter_map(|subject| {
+        let cells = primary(&evidence.findings, subject);
         let timed: Vec<&Measurement> =
-            cells.into_iter().map(|cell| timed(&evidence.findings, cell)).collect();
-        figure(evidence, &names, one.name, &timed)
+            cells.into_iter().map(|cell| time_of(&evidence.findings, cell)).collect();
+        figure(evidence, &names, subject.name, &timed)
     });
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
@@ -51,8 +50,8 @@ fn figure(
     workload: &str,
     cells: &[&Measurement],
 ) -> Option<Figure> {
-    let own: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
-    let count: usize = own.iter().map(Vec::len).sum();
+    let runs_s: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
+    let count: usize = runs_s.iter().map(Vec::len).sum();
     if count == 0 || cells.len() > MOST_ARMS {
         return None;
     }
@@ -61,22 +60,22 @@ fn figure(
         let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
-    let rows = cells.iter().zip(&own).enumerate();
+    let rows = cells.iter().zip(&runs_s).enumerate();
     let marks = rows.flat_map(|(at, (cell, runs))| {
         let name = label(cell);
         // Without times, the primary metric is not in seconds.
         let is_time = cell.metric == TIME;
-        let mean = is_time.then(|| of_cell(&evidence.findings, at as f64, &name, cell)).flatten();
+        let mean = is_time.then(|| point(&evidence.findings, at as f64, &name, cell)).flatten();
         let dots = dots(at, &name, runs, step).into_iter().map(|dot| (false, dot));
         dots.chain(mean.map(|mean| (true, mean)))
     });
     let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
     let series = by_sort(sorts, marks, Mark::Points);
-    let all = format!("Showing 1 of every {step} runs, {count} in total.");
+    let sample = format!("Showing 1 of every {step} runs, {count} in total.");
     let along = Axis::names("", cells.iter().map(|cell| label(cell)));
     let value = Axis::new("time of a run", AxisScale::Linear, Unit::Seconds);
     let figure = Figure {
-        notes: (step > 1).then_some(all).into_iter().collect(),
+        notes: (step > 1).then_some(sample).into_iter().collect(),
         metric: Some(TIME.to_owned()),
         ..Figure::lying(along, value, series)
     };
@@ -90,12 +89,12 @@ fn figure(
 }
 
 /// The time metric of a row's runs, regardless of the primary metric; the row itself if times are unknown.
-fn timed<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
-    let is_its = |own: &&Measurement| {
-        own.metric == TIME
-            && own.workload == cell.workload
-            && own.configuration == cell.configuration
-            && own.control == cell.control
+fn time_of<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
+    let is_its = |other: &&Measurement| {
+        other.metric == TIME
+            && other.workload == cell.workload
+            && other.configuration == cell.configuration
+            && other.control == cell.control
     };
     findings.measurements.iter().find(is_its).unwrap_or(cell)
 }
@@ -110,10 +109,10 @@ fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
     let last = runs.len().saturating_sub(1).max(1) as f64;
     let dot = |(index, seconds): (usize, &f64)| {
         let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
-        let told = format!("{name}, run {}", index + 1);
+        let text = format!("{name}, run {}", index + 1);
         Point {
             look: Look::Hollow,
-            ..Point::new(at as f64 + offset, Unit::Seconds, &told, *seconds, None)
+            ..Point::new(at as f64 + offset, Unit::Seconds, &text, *seconds, None)
         }
     };
     runs.iter().enumerate().step_by(step).map(dot).collect()

@@ -32,15 +32,14 @@ const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
 /// Longest evaluated part of a trial in seconds: a day.
 const LONGEST_TRIAL: usize = 86_400;
-/// Fewest whole seconds of a trial for a figure.
 const FEWEST_SECONDS: usize = 3;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::from_findings(&evidence.findings);
     let mut figures = Vec::new();
     // Seconds of phases have a separate figure.
-    let of_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
-    for workload in subjects(&evidence.findings).into_iter().filter(|own| of_operations(own.name)) {
+    let has_operations = |name: &str| !super::timeline::has_phases(&evidence.findings, name);
+    for workload in subjects(&evidence.findings).into_iter().filter(|it| has_operations(it.name)) {
         let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
         let disturbed = evidence
             .trials
@@ -66,6 +65,7 @@ struct SeriesRun<'a> {
     arm: &'a Arm,
     metric: &'static str,
     time_ns: u64,
+    /// Seconds of a point.
     wide: usize,
 }
 
@@ -78,9 +78,8 @@ struct SecondPoint {
 
 impl<'a> SeriesRun<'a> {
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
-        let own = evidence.of_arm(workload, arm);
-        let own = own.filter(|trial| trial.status != Status::Warmup && !trial.series.is_empty());
-        let mut trials: Vec<&TrialEvidence> = own.collect();
+        let is_shown = |it: &&TrialEvidence| it.status != Status::Warmup && !it.series.is_empty();
+        let mut trials: Vec<_> = evidence.of_arm(workload, arm).filter(is_shown).collect();
         let left_out = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
@@ -132,12 +131,13 @@ impl<'a> SeriesRun<'a> {
                 rates.push(self.point(trial, at, rate_unit, rate, index));
                 if second.slowest_ns > 0 {
                     let slowest_ns = second.slowest_ns as f64;
-                    let told = self.point(trial, at, Unit::Nanoseconds, slowest_ns, index);
-                    let first = slowest.last().is_none_or(|last: &Point| last.at < begin);
-                    slowest.push(Point { joined: !first, ..told });
+                    let point = self.point(trial, at, Unit::Nanoseconds, slowest_ns, index);
+                    let is_first = slowest.last().is_none_or(|last: &Point| last.at < begin);
+                    slowest.push(Point { joined: !is_first, ..point });
                 }
             }
             spans.extend(stretches(trial, begin, end));
+            // A gap of half a point separates trials.
             begin = end + 0.5 * self.wide as f64;
         }
         let title = match self.metric {
@@ -158,14 +158,14 @@ impl<'a> SeriesRun<'a> {
     fn point(&self, trial: &TrialEvidence, at: f64, unit: Unit, value: f64, index: usize) -> Point {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
-        let told = Point::new(at, unit, &name, value, None);
-        let ramp = (second as f64) < left_out_s(trial);
-        let told = match (trial.status, ramp) {
-            (Status::Disturbed, _) => told.marked(Look::Solid, "disturbed"),
-            (_, true) => told.marked(Look::Solid, "ramp, not counted"),
-            _ => told,
+        let point = Point::new(at, unit, &name, value, None);
+        let is_ramp = (second as f64) < left_out_s(trial);
+        let point = match (trial.status, is_ramp) {
+            (Status::Disturbed, _) => point.marked(Look::Solid, "disturbed"),
+            (_, true) => point.marked(Look::Solid, "ramp, not counted"),
+            _ => point,
         };
-        Point { joined: index > 0, ..told }
+        Point { joined: index > 0, ..point }
     }
 
     fn figure(
@@ -207,8 +207,8 @@ fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<AxisSpan> {
         (Status::Disturbed, None) => (SpanKind::Disturbed, format!("{name}, disturbed")),
         _ => (SpanKind::Alternate, name.clone()),
     };
-    let whole = AxisSpan { from: begin, to: end, kind, text, label: name.clone() };
-    with_ramp(whole, &name, left_out_s(trial))
+    let span = AxisSpan { from: begin, to: end, kind, text, label: name.clone() };
+    with_ramp(span, &name, left_out_s(trial))
 }
 
 /// Seconds at the beginning of a trial that its numbers exclude.
@@ -218,7 +218,7 @@ fn left_out_s(trial: &TrialEvidence) -> f64 {
 
 /// Counted time of each trial in nanoseconds; 0 if unknown.
 fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
-    let own = findings.workloads.iter().filter(|facts| facts.name == workload);
-    let fits = own.filter(|facts| facts.configuration.is_empty() || facts.configuration == *arm);
-    fits.map(|facts| facts.time_ns).max().unwrap_or(0)
+    let workloads = findings.workloads.iter().filter(|facts| facts.name == workload);
+    let of_arm = workloads.filter(|it| it.configuration.is_empty() || it.configuration == *arm);
+    of_arm.map(|facts| facts.time_ns).max().unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 //! A metric over a numeric factor.
 
-use super::words::{Subject, mean_of, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, point, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
@@ -39,16 +39,16 @@ const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 /// Numeric factors, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
     let cells: Vec<&Measurement> = findings.measurements.iter().collect();
-    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut factors: Vec<(usize, String)> = Vec::new();
     for name in Names::from_findings(findings).varied() {
         let levels = bars::levels(findings, &cells, name);
         if levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| level_number(level).is_some())
         {
-            found.push((levels.len(), name.clone()));
+            factors.push((levels.len(), name.clone()));
         }
     }
-    found.sort_by_key(|(levels, _)| std::cmp::Reverse(*levels));
-    found.into_iter().map(|(_, name)| name).collect()
+    factors.sort_by_key(|(levels, _)| std::cmp::Reverse(*levels));
+    factors.into_iter().map(|(_, name)| name).collect()
 }
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -59,7 +59,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut figures = Vec::new();
     for subject in subjects(findings) {
         let sweep = Sweep { findings, names: &names, factor: &factor, levels: &levels, subject };
-        let lines = sweep.lines();
+        let lines = sweep.line_arms();
         figures.extend(sweep.figure(&[subject.metric], &lines));
         let tails = if lines.len() <= MOST_WITH_MEDIAN { &LATENCIES[..] } else { &LATENCIES[1..] };
         if !LATENCIES.contains(&subject.metric) {
@@ -85,17 +85,16 @@ impl SweepLevels {
         let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Rates per second have an axis of plain numbers.
-        let amount = |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();
-        let bytes = written.iter().any(|level| amount(level));
-        let unit = if bytes { Unit::Bytes } else { Unit::Number };
-        let mut numbers: Vec<f64> =
-            written.iter().filter_map(|level| level_number(level)).collect();
+        let is_amount = |text: &str| text.parse::<f64>().is_err() && text.parse::<Bytes>().is_ok();
+        let has_amounts = written.iter().any(|level| is_amount(level));
+        let unit = if has_amounts { Unit::Bytes } else { Unit::Number };
+        let mut numbers: Vec<_> = written.iter().filter_map(|level| level_number(level)).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
-        let above = || numbers.iter().copied().filter(|level| *level > 0.0);
-        let least = above().fold(f64::INFINITY, f64::min);
-        let far = above().any(|level| level / least > FARTHEST_APART);
-        let uneven = far && numbers.iter().any(|level| *level <= 0.0);
+        let positive = || numbers.iter().copied().filter(|level| *level > 0.0);
+        let least = positive().fold(f64::INFINITY, f64::min);
+        let is_spread = positive().any(|level| level / least > FARTHEST_APART);
+        let uneven = is_spread && numbers.iter().any(|level| *level <= 0.0);
         Self { numbers, unit, uneven }
     }
 
@@ -110,10 +109,10 @@ impl SweepLevels {
         if self.uneven {
             return Axis::names(title, self.numbers.iter().map(|level| self.unit.text(*level)));
         }
-        let all = |fits: fn(f64) -> bool| self.numbers.iter().all(|level| fits(*level));
-        let scale = if all(|level| level > 0.0 && level.log2().fract() == 0.0) {
+        let all_fit = |fits: fn(f64) -> bool| self.numbers.iter().all(|level| fits(*level));
+        let scale = if all_fit(|level| level > 0.0 && level.log2().fract() == 0.0) {
             AxisScale::Log2
-        } else if all(|level| level > 0.0) {
+        } else if all_fit(|level| level > 0.0) {
             AxisScale::Log10
         } else {
             AxisScale::Linear
@@ -131,7 +130,8 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn lines(&self) -> Vec<Arm> {
+    /// The arms without the swept factor: each is a line.
+    fn line_arms(&self) -> Vec<Arm> {
         let arms = primary(self.findings, self.subject).into_iter().map(|cell| {
             let mut arm = cell.configuration.clone();
             arm.remove(self.factor);
@@ -142,12 +142,12 @@ impl Sweep<'_> {
 
     fn figure(&self, metrics: &[&str], lines: &[Arm]) -> Option<Figure> {
         let metric = *metrics.last()?;
-        let several = metrics.len() > 1;
+        let has_several = metrics.len() > 1;
         let pairs = metrics.iter().flat_map(|metric| lines.iter().map(move |arm| (*metric, arm)));
-        let named = pairs
-            .map(|(metric, arm)| (self.line_name(metric, arm, several), self.points(metric, arm)));
-        let mut named: Vec<(String, Vec<Point>)> =
-            named.filter(|(_, points)| points.len() > 1).collect();
+        let named = pairs.map(|(metric, arm)| {
+            (self.line_name(metric, arm, has_several), self.points(metric, arm))
+        });
+        let mut named: Vec<_> = named.filter(|(_, points)| points.len() > 1).collect();
         let dropped = named.len().saturating_sub(MOST_LINES);
         named.truncate(MOST_LINES);
         if named.is_empty() {
@@ -159,17 +159,17 @@ impl Sweep<'_> {
         } else {
             "bands"
         };
-        let what = if several { "latency".to_owned() } else { metric_title(metric) };
-        let (value, [least, most]) = as_wide(&what, unit_of(metric), &series);
+        let title = if has_several { "latency".to_owned() } else { metric_title(metric) };
+        let (value, [least, most]) = as_wide(&title, unit_of(metric), &series);
         // Intervals of few trials may be infinite; lines must remain visible.
         let limits = if value.from_zero { [0.0, most * 1.5] } else { [least / 10.0, most * 10.0] };
         let value = value.within(limits);
-        let mut notes = self.peaks(metric);
+        let mut notes = self.peak_notes(metric);
         notes.extend(clipped(&series, &value));
         notes.extend(left_out(dropped, "line"));
         Some(Figure {
             id: id_of(&["sweep", self.subject.name, self.factor, metric]),
-            title: format!("{}: {what} over {}", short(self.subject.name), short(self.factor)),
+            title: format!("{}: {title} over {}", short(self.subject.name), short(self.factor)),
             description: format!(
                 "Lines connect {}s of the trials; {intervals} are 95% CIs; a ring marks the best level.",
                 mean_of(self.findings, metric)
@@ -187,16 +187,16 @@ impl Sweep<'_> {
     }
 
     fn points(&self, metric: &str, arm: &Arm) -> Vec<Point> {
-        let own = primary(self.findings, self.subject).into_iter().filter(|cell| {
+        let cells = primary(self.findings, self.subject).into_iter().filter(|cell| {
             arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
                 && cell.configuration.contains_key(self.factor)
         });
-        let points = own.filter_map(|one| {
-            let cell = self.findings.cell(self.subject.name, &one.configuration, metric)?;
-            let level = level_number(one.configuration.get(self.factor)?)?;
-            let (place, name) = (self.levels.place(level)?, self.names.arm(&one.configuration));
-            let point = of_cell(self.findings, place, &name, cell)?;
-            Some(self.peaked(metric, arm, level, point))
+        let points = cells.filter_map(|Measurement { configuration, .. }| {
+            let cell = self.findings.cell(self.subject.name, configuration, metric)?;
+            let level = level_number(configuration.get(self.factor)?)?;
+            let (place, name) = (self.levels.place(level)?, self.names.arm(configuration));
+            let point = point(self.findings, place, &name, cell)?;
+            Some(self.ringed_if_best(metric, arm, level, point))
         });
         let mut points: Vec<Point> = points.collect();
         points.sort_by(|left, right| left.at.total_cmp(&right.at));
@@ -211,10 +211,8 @@ impl Sweep<'_> {
         })
     }
 
-    /// The point, with a ring if it is the best of its line.
-    fn peaked(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
-        let best =
-            self.trends(metric).find(|trend| trend.configuration == *arm && trend.peak == level);
+    fn ringed_if_best(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
+        let best = self.trends(metric).find(|it| it.configuration == *arm && it.peak == level);
         match best {
             Some(trend) if point.look == Look::Solid => {
                 let [low, high] = trend.peak_range;
@@ -230,9 +228,8 @@ impl Sweep<'_> {
         }
     }
 
-    fn peaks(&self, metric: &str) -> Vec<String> {
-        let told =
-            |trend: &Trend| format!("{}.", trend.text.strip_suffix('.').unwrap_or(&trend.text));
-        self.trends(metric).take(MOST_LINES).map(told).collect()
+    fn peak_notes(&self, metric: &str) -> Vec<String> {
+        let sentence = |it: &Trend| format!("{}.", it.text.strip_suffix('.').unwrap_or(&it.text));
+        self.trends(metric).take(MOST_LINES).map(sentence).collect()
     }
 }

@@ -44,8 +44,8 @@ pub fn table(figure: &Figure) -> Table {
     table
 }
 
-fn titled(title: &str, other: &str) -> String {
-    if title.is_empty() { other.to_owned() } else { title.to_owned() }
+fn titled(title: &str, fallback: &str) -> String {
+    if title.is_empty() { fallback.to_owned() } else { title.to_owned() }
 }
 
 fn name(figure: &Figure, at: f64) -> String {

@@ -30,14 +30,15 @@ impl FigureSource for OwnFigure {
     fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
         let findings = &evidence.findings;
         let names = Names::from_findings(findings);
-        let own =
-            subjects(findings).into_iter().filter(|subject| is_of(self, findings, subject.name));
-        let all = own.flat_map(|subject| {
-            let trials = trials(evidence, subject);
-            let drawn = self.figures.iter();
-            drawn.map(|lines| figure(self, lines, &names, subject, &trials)).collect::<Vec<_>>()
-        });
-        at_most(all.flatten().collect(), MOST_FIGURES, "figure")
+        let mut figures = Vec::new();
+        for subject in subjects(findings) {
+            if is_of(self, findings, subject.name) {
+                let trials = trials(evidence, subject);
+                let drawn = self.figures.iter();
+                figures.extend(drawn.filter_map(|of| figure(self, of, &names, subject, &trials)));
+            }
+        }
+        at_most(figures, MOST_FIGURES, "figure")
     }
 }
 
@@ -57,31 +58,30 @@ pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
 fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
     let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
     // Besides the best and the worst, the last ones: with ascending rates, they show the turning point.
-    let own = primary(&evidence.findings, subject);
-    for cell in own.iter().rev().filter(|cell| !cell.control) {
+    let cells = primary(&evidence.findings, subject);
+    for cell in cells.iter().rev().filter(|cell| !cell.control) {
         if arms.len() < MOST_ARMS && !arms.contains(&cell.configuration) {
             arms.push(cell.configuration.clone());
         }
     }
-    arms.sort_by_key(|arm| own.iter().position(|cell| cell.configuration == *arm));
-    let first = arms.iter().filter_map(|arm| {
-        let cell = own.iter().find(|cell| cell.configuration == *arm)?;
+    arms.sort_by_key(|arm| cells.iter().position(|cell| cell.configuration == *arm));
+    let trials = arms.iter().filter_map(|arm| {
+        let cell = cells.iter().find(|cell| cell.configuration == *arm)?;
         evidence.counting(cell).find(|trial| !trial.series.is_empty())
     });
-    first.collect()
+    trials.collect()
 }
 
 /// Rows of a phase of a trial, by second.
 fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRow>> {
-    let own = trial.series.iter().filter(|row| row.class == phase);
-    let rows: BTreeMap<u32, &SeriesRow> = own.map(|row| (row.second, row)).collect();
+    let rows = trial.series.iter().filter(|row| row.class == phase);
+    let rows: BTreeMap<u32, &SeriesRow> = rows.map(|row| (row.second, row)).collect();
     let first = rows.keys().next().copied().unwrap_or(0);
     let last = rows.keys().last().copied().unwrap_or(0);
     // The last second of a phase is always partial.
     (first..last).map(|second| rows.get(&second).copied()).collect()
 }
 
-/// The drawn value of a second; `None` if it has none.
 fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
     let value = match unit {
         Unit::BitsPerS => 8.0 * row.bytes as f64,
@@ -111,8 +111,8 @@ fn figure(
                 let Some(value) = row.and_then(|row| value(unit, row)) else { continue };
                 let arm = names.arm(&trial.arm);
                 let name = joined(&[&arm, phase.name, &format!("second {at}")]);
-                let told = Point::new(begin + at as f64, unit, &name, value, None);
-                line.push(Point { joined: at > 0 && !line.is_empty(), ..told });
+                let point = Point::new(begin + at as f64, unit, &name, value, None);
+                line.push(Point { joined: at > 0 && !line.is_empty(), ..point });
             }
         }
         let end = begin + wide as f64;

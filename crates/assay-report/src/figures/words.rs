@@ -13,29 +13,24 @@ use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as in tables: over the pairs if compared; `None` if nothing was
 /// measured.
-pub(super) fn of_cell(
-    findings: &Findings,
-    at: f64,
-    name: &str,
-    cell: &Measurement,
-) -> Option<Point> {
+pub(super) fn point(findings: &Findings, at: f64, name: &str, cell: &Measurement) -> Option<Point> {
     let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
-    let other = |found: &&Comparison| {
+    let has_other_mean = |found: &&Comparison| {
         found.compared_means.is_some() || found.means.is_some() && found.n < cell.n
     };
-    let pairs = compared.filter(other);
+    let pairs = compared.filter(has_other_mean);
     // The interval belongs to the mean over all trials, which differs.
     let interval = cell.ci95.filter(|_| pairs.is_none());
-    let told = mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
-    let why = match pairs {
+    let point = mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
+    let remark = match pairs {
         Some(pairs) => Some(format!("from the {} compared trials", pairs.n)),
         None => cell.ci95.is_none().then(|| no_interval(cell)),
     };
-    Some(match why {
-        Some(why) => told.remarked(&why),
-        None => told,
+    Some(match remark {
+        Some(remark) => point.remarked(&remark),
+        None => point,
     })
 }
 
@@ -48,34 +43,33 @@ fn no_interval(cell: &Measurement) -> String {
 
 /// The statistic of a metric: the mean for metrics compared by difference, which may be 0.
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
-    let by_difference =
-        |cell: &Measurement| cell.metric == metric && cell.scale == Scale::Difference;
+    let by_difference = |it: &Measurement| it.metric == metric && it.scale == Scale::Difference;
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
 /// The most informative arms: the baseline, the best, the worst, then the others in order.
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
-    let own: Vec<&Measurement> = primary(findings, subject);
+    let cells: Vec<&Measurement> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
-    arms.extend(judged(findings, subject.name).map(|found| &found.baseline).take(1));
-    let mut sorted: Vec<&&Measurement> = own.iter().filter(|cell| cell.value().is_some()).collect();
+    arms.extend(judged(findings, subject.name).map(|it| &it.baseline).take(1));
+    let mut sorted: Vec<_> = cells.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });
     arms.extend(sorted.first().map(|cell| &cell.configuration));
     arms.extend(sorted.last().map(|cell| &cell.configuration));
-    arms.extend(own.iter().map(|cell| &cell.configuration));
+    arms.extend(cells.iter().map(|cell| &cell.configuration));
     let mut kept: Vec<Arm> = Vec::new();
     for arm in arms {
         if kept.len() < most
             && !kept.contains(arm)
-            && own.iter().any(|cell| cell.configuration == *arm)
+            && cells.iter().any(|cell| cell.configuration == *arm)
         {
             kept.push(arm.clone());
         }
     }
     // In the order of the study: colors must not depend on results.
-    kept.sort_by_key(|arm| own.iter().position(|cell| cell.configuration == *arm));
+    kept.sort_by_key(|arm| cells.iter().position(|cell| cell.configuration == *arm));
     kept
 }
 
@@ -96,8 +90,8 @@ fn subject_of<'a>(findings: &'a Findings, first: &'a Measurement) -> Subject<'a>
     if let Some(found) = judged(findings, &first.workload).next() {
         return Subject { name: &first.workload, metric: &found.metric, better: found.better };
     }
-    let mut own = findings.measurements.iter().filter(|cell| cell.workload == first.workload);
-    let cell = own.find(|cell| cell.primary).unwrap_or(first);
+    let mut cells = findings.measurements.iter().filter(|cell| cell.workload == first.workload);
+    let cell = cells.find(|cell| cell.primary).unwrap_or(first);
     Subject { name: &first.workload, metric: &cell.metric, better: cell.better }
 }
 
@@ -106,17 +100,17 @@ pub(super) fn judged<'a>(
     findings: &'a Findings,
     workload: &str,
 ) -> impl Iterator<Item = &'a Comparison> {
-    findings.comparisons.iter().filter(move |found| found.primary && found.workload == workload)
+    findings.comparisons.iter().filter(move |it| it.primary && it.workload == workload)
 }
 
 /// Cells of a workload on its primary metric, without the A/A control.
 pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&'a Measurement> {
-    let own = |cell: &&Measurement| {
+    let is_its = |cell: &&Measurement| {
         !cell.control && cell.workload == subject.name && cell.metric == subject.metric
     };
-    findings.measurements.iter().filter(own).collect()
+    findings.measurements.iter().filter(is_its).collect()
 }
 
-pub(super) fn margin(margin: f64) -> ([f64; 2], String) {
+pub(super) fn margin_guide(margin: f64) -> ([f64; 2], String) {
     ([1.0 / (1.0 + margin), 1.0 + margin], format!("margin {}", show::share(margin)))
 }

@@ -19,7 +19,7 @@ pub fn page(judged: &[&Article]) -> String {
     let overview = articles::overview(judged);
     let body = html! {
         h1 { "Do the published numbers support the claims?" }
-        p.answer { (articles::counted(judged)) }
+        p.answer { (articles::verdict_counts(judged)) }
         p { "Assay computes each verdict from the published numbers. The commands repeat the measurements "
             "on your own machine." }
         section id="verdicts" aria-labelledby="verdicts-h" {
@@ -28,7 +28,7 @@ pub fn page(judged: &[&Article]) -> String {
                 (blocks::section(section))
             }
         }
-        @for article in judged { (one(article)) }
+        @for article in judged { (article_section(article)) }
     };
     shell("Do the published numbers support the claims?", &contents, &body)
 }
@@ -41,7 +41,7 @@ fn anchor(article: &Article) -> String {
     format!("article-{}", article.article)
 }
 
-fn one(article: &Article) -> Markup {
+fn article_section(article: &Article) -> Markup {
     let id = anchor(article);
     html! {
         section id=(id) aria-labelledby={ (id) "-h" } {

@@ -6,24 +6,22 @@ use crate::document::{Block, Cell, Column, Remark, Row, Section, SectionRole, Ta
 use assay_core::exhibit;
 
 const MOST_REMARKS: usize = 12;
-
 /// From this number of rows on, a table is folded: more than a screen.
 const LONG: usize = 36;
-
 /// Up to this number of rows, paper shows a folded table.
 const ON_PAPER: usize = 200;
 
 pub(super) fn section(section: &Section) -> Markup {
-    below(section, |caption| html! { h3 { (sentence(caption)) } })
+    with_heading(section, |caption| html! { h3 { (sentence(caption)) } })
 }
 
 /// The same for the first screen, one heading level up.
 pub(super) fn leading(section: &Section) -> Markup {
-    below(section, |caption| html! { h2 { (sentence(caption)) } })
+    with_heading(section, |caption| html! { h2 { (sentence(caption)) } })
 }
 
 /// A section below its heading; details are folded, and shown on paper.
-fn below(section: &Section, heading: fn(&str) -> Markup) -> Markup {
+fn with_heading(section: &Section, heading: fn(&str) -> Markup) -> Markup {
     let caption = section.caption.as_deref();
     let name = caption.unwrap_or("numbers");
     let blocks = html! { @for block in &section.blocks { (self::block(block, name)) } };
@@ -59,7 +57,7 @@ pub(super) fn block(block: &Block, name: &str) -> Markup {
 }
 
 fn list(remarks: &[Remark]) -> Markup {
-    html! { ul { @for one in remarks { (remark(one)) } } }
+    html! { ul { @for entry in remarks { (remark(entry)) } } }
 }
 
 fn remark(remark: &Remark) -> Markup {
@@ -71,7 +69,6 @@ fn remark(remark: &Remark) -> Markup {
     }
 }
 
-/// A sortable table; a long one is folded.
 pub(super) fn table(table: &Table, name: &str) -> Markup {
     if table.rows.len() <= LONG {
         return open_table(table, name);

@@ -50,21 +50,21 @@ pub fn page(contents: &Contents<'_>) -> String {
         let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
         let table = ("table", "Table", listed::rows(&all, &link));
         let evidence = ("evidence", "Evidence", evidence::devices(contents.whole));
-        return whole(contents, count, &html! {}, vec![table, evidence]);
+        return full_page(contents, count, &html! {}, vec![table, evidence]);
     }
     let more = html! {
         p { "The evidence does not fit on one page. To write one page per device, run "
             code { "assay collection build -o FOLDER" } "." }
     };
     if contents.rows.len() <= MOST_ROWS {
-        return whole(
+        return full_page(
             contents,
             count,
             &more,
             vec![("table", "Table", listed::rows(&all, &|_| None))],
         );
     }
-    let most = most_known(devices);
+    let most = most_measured(devices);
     let more = html! {
         (more)
         @if most.len() < count {
@@ -72,11 +72,11 @@ pub fn page(contents: &Contents<'_>) -> String {
                 " devices with the most rows. The pages in a folder cover all devices." }
         }
     };
-    whole(contents, count, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
+    full_page(contents, count, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
 }
 
 /// The devices with the most rows, for a page that cannot have all.
-fn most_known(mut devices: Vec<DeviceRows<'_>>) -> Vec<DeviceRows<'_>> {
+fn most_measured(mut devices: Vec<DeviceRows<'_>>) -> Vec<DeviceRows<'_>> {
     devices.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
     devices.truncate(MOST_DEVICES);
     devices
@@ -93,13 +93,13 @@ pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
         let of_row = |row: &Flat| places.get(row.file.as_str()).cloned();
         let rows = ("table", "Table", listed::rows(&all, &of_row));
         let devices = ("devices", "Devices", listed::devices(&devices, &of_device));
-        return vec![(listing_name(0), whole(contents, count, &html! {}, vec![rows, devices]))];
+        return vec![(listing_name(0), full_page(contents, count, &html! {}, vec![rows, devices]))];
     }
     let parts: Vec<&[DeviceRows<'_>]> = devices.chunks(MOST_DEVICES).collect();
     let page = |(index, own): (usize, &&[DeviceRows<'_>])| {
-        let steps = steps(index, parts.len(), &listing_name);
+        let links = page_links(index, parts.len(), &listing_name);
         let table = ("table", "Table", listed::devices(own, &of_device));
-        (listing_name(index), whole(contents, count, &steps, vec![table]))
+        (listing_name(index), full_page(contents, count, &links, vec![table]))
     };
     parts.iter().enumerate().map(page).collect()
 }
@@ -115,14 +115,14 @@ pub fn device(
     evidence: &[(Flat, CollectionRow)],
 ) -> (String, String) {
     let count = device_parts(device.rows.len()).len();
-    let own: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
+    let shown: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
     let title = listed::name(device.rows[0]);
     let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
     let within = |index| device_page(device, index).trim_start_matches("devices/").to_owned();
     let body = html! {
         h1 { (title) }
         p { a href="../index.html" { "All devices" } }
-        (steps(index, count, &within))
+        (page_links(index, count, &within))
         @if device.rows.len() > 1 {
             section id="spread" aria-labelledby="spread-h" {
                 h2 id="spread-h" { "Spread" }
@@ -132,7 +132,7 @@ pub fn device(
         section id="table" aria-labelledby="table-h" {
             h2 id="table-h" { "Rows" }
             p { (HOW) }
-            (listed::rows(&own, &link))
+            (listed::rows(&shown, &link))
         }
         section id="evidence" aria-labelledby="evidence-h" {
             h2 id="evidence-h" { "Evidence" }
@@ -143,7 +143,7 @@ pub fn device(
     (device_page(device, index), shell(&title, &names, &body))
 }
 
-fn whole(
+fn full_page(
     contents: &Contents<'_>,
     devices: usize,
     before: &Markup,
@@ -152,11 +152,10 @@ fn whole(
     if contents.refused_in_all > 0 {
         parts.push(("left-out", "Skipped", refused(contents)));
     }
-    let names: Vec<(String, &str)> =
-        parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
+    let names: Vec<_> = parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
     let body = html! {
         h1 { (TITLE) }
-        p.answer { (counted(contents, devices)) }
+        p.answer { (summary(contents, devices)) }
         p { (HOW) " Rows for one device from several people are listed with their spread and not averaged." }
         (before)
         @for (id, name, markup) in &parts {
@@ -166,22 +165,22 @@ fn whole(
     shell(TITLE, &names, &body)
 }
 
-fn counted(contents: &Contents<'_>, devices: usize) -> String {
+fn summary(contents: &Contents<'_>, devices: usize) -> String {
     let rows = contents.rows;
     let published = rows.iter().filter(|row| row.trust == PUBLISHED).count();
-    let told = |count: usize, one: &str| {
-        let several = if count == 1 { "" } else { "s" };
-        format!("{} {one}{several}", show::count(count as u64))
+    let counted = |count: usize, noun: &str| {
+        let ending = if count == 1 { "" } else { "s" };
+        format!("{} {noun}{ending}", show::count(count as u64))
     };
     let left_out = match contents.refused_in_all {
         0 => String::new(),
         1 => " Skipped 1 file that is not a valid row.".to_owned(),
-        count => format!(" Skipped {} that are not valid rows.", told(count, "file")),
+        count => format!(" Skipped {} that are not valid rows.", counted(count, "file")),
     };
     format!(
         "{} of {}: {} measured, {} published.{left_out}",
-        told(rows.len(), "row"),
-        told(devices, "device"),
+        counted(rows.len(), "row"),
+        counted(devices, "device"),
         show::count((rows.len() - published) as u64),
         show::count(published as u64),
     )
@@ -196,7 +195,7 @@ fn refused(contents: &Contents<'_>) -> Markup {
     }
 }
 
-fn steps(index: usize, count: usize, name: &dyn Fn(usize) -> String) -> Markup {
+fn page_links(index: usize, count: usize, name: &dyn Fn(usize) -> String) -> Markup {
     html! {
         @if count > 1 {
             nav aria-label="Parts" {

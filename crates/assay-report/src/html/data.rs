@@ -18,8 +18,8 @@ use assay_study::results::series;
 
 pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     let findings = &evidence.findings;
-    let elsewhere = is_large(findings);
-    let trials = if elsewhere { String::new() } else { every_trial(findings) };
+    let is_elsewhere = is_large(findings);
+    let trials = if is_elsewhere { String::new() } else { every_trial(findings) };
     let tables = [
         (EVERY_TRIAL, "All trials with all metrics", trials),
         (COMPARISONS, "All comparisons of all metrics", comparisons(&evidence.findings)),
@@ -27,10 +27,10 @@ pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
     ];
     html! {
         p { "Disturbed and excluded trials are included. The bundle contains all other data." }
-        @if elsewhere { (far(findings, place)) }
-        @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
+        @if is_elsewhere { (file_reference(findings, place)) }
+        @for (name, description, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
             details {
-                summary { (name) ": " (what) ", " (show::count(lines(text) as u64)) " lines" }
+                summary { (name) ": " (description) ", " (show::count(lines(text) as u64)) " lines" }
                 pre data-name=(name) { (text) }
             }
         }
@@ -40,7 +40,7 @@ pub(super) fn section(evidence: &Evidence, place: PagePlace<'_>) -> Markup {
 const EVERY_TRIAL: &str = "every-trial.csv";
 
 /// Reference to the file with the values of a large number of trials.
-fn far(findings: &Findings, place: PagePlace<'_>) -> Markup {
+fn file_reference(findings: &Findings, place: PagePlace<'_>) -> Markup {
     let id = &findings.study.id;
     let file = match place {
         PagePlace::Alone => None,
@@ -69,8 +69,7 @@ struct TrialKey<'a> {
 }
 
 pub fn every_trial(findings: &Findings) -> String {
-    let metrics: BTreeSet<&str> =
-        findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
+    let metrics: BTreeSet<_> = findings.measurements.iter().map(|it| it.metric.as_str()).collect();
     let mut rows: BTreeMap<TrialKey<'_>, (&TrialValue, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
@@ -90,7 +89,7 @@ pub fn every_trial(findings: &Findings) -> String {
     }
     let factors = factors(findings);
     let mut text = String::from("order,replicate,workload");
-    heading(&mut text, &factors);
+    write_factors(&mut text, &factors);
     text.push_str(",second_copy,status,reason");
     for metric in &metrics {
         text.extend([",", &field(metric)]);
@@ -105,7 +104,7 @@ pub fn every_trial(findings: &Findings) -> String {
         let order = trial.order.map(|order| order.to_string()).unwrap_or_default();
         let reason = trial.reason.as_deref().unwrap_or_default();
         let _ = write!(text, "\n{order},{},{}", key.replicate, field(key.workload));
-        levels(&mut text, &factors, key.arm);
+        write_levels(&mut text, &factors, key.arm);
         let _ = write!(text, ",{},{status},{}", u8::from(key.control), field(reason));
         for value in values {
             text.push(',');
@@ -121,31 +120,30 @@ pub fn every_trial(findings: &Findings) -> String {
 fn comparisons(findings: &Findings) -> String {
     let factors = factors(findings);
     let mut rows: Vec<Vec<&Comparison>> = Vec::new();
-    let mut known: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
-    for found in &findings.comparisons {
-        let key = (found.workload.as_str(), &found.configuration, &found.baseline);
-        let index = *known.entry(key).or_insert(rows.len());
+    let mut indices: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
+    for comparison in &findings.comparisons {
+        let key = (comparison.workload.as_str(), &comparison.configuration, &comparison.baseline);
+        let index = *indices.entry(key).or_insert(rows.len());
         match rows.get_mut(index) {
-            Some(row) => row.push(found),
-            None => rows.push(vec![found]),
+            Some(row) => row.push(comparison),
+            None => rows.push(vec![comparison]),
         }
     }
-    let metrics: BTreeSet<&str> =
-        findings.comparisons.iter().map(|found| found.metric.as_str()).collect();
+    let metrics: BTreeSet<_> = findings.comparisons.iter().map(|it| it.metric.as_str()).collect();
     let mut text = String::from("workload");
-    heading(&mut text, &factors);
+    write_factors(&mut text, &factors);
     text.push_str(",against,n,judged_by,verdict,family_low95,family_high95,p_holm");
     for metric in &metrics {
         let _ = write!(text, ",{},low95,high95", field(metric));
     }
     for row in &rows {
-        line(&mut text, row, &factors, &metrics);
+        write_row(&mut text, row, &factors, &metrics);
     }
     text.push('\n');
     text
 }
 
-fn line(
+fn write_row(
     text: &mut String,
     row: &[&Comparison],
     factors: &BTreeSet<&str>,
@@ -153,34 +151,35 @@ fn line(
 ) {
     let Some(first) = row.first() else { return };
     let _ = write!(text, "\n{}", field(&first.workload));
-    levels(text, factors, &first.configuration);
+    write_levels(text, factors, &first.configuration);
     let mut against = first.baseline.clone();
     against.retain(|factor, level| first.configuration.get(factor) != Some(level));
-    let judged = row.iter().find(|found| found.primary);
+    let judged = row.iter().find(|comparison| comparison.primary);
     let n = judged.unwrap_or(&row[0]).n;
     let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
-    let verdict = judged.and_then(|found| found.verdict);
+    let verdict = judged.and_then(|comparison| comparison.verdict);
     let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
-    let metric = judged.map_or("", |found| found.metric.as_str());
+    let metric = judged.map_or("", |comparison| comparison.metric.as_str());
     let _ = write!(text, ",{},{}", field(metric), verdict.unwrap_or_default());
-    let [low, high] = ends(judged.and_then(|found| found.ci95_simultaneous));
-    numbers(text, [low, high, judged.and_then(|found| found.p_holm)]);
+    let [low, high] = ends(judged.and_then(|comparison| comparison.ci95_simultaneous));
+    write_numbers(text, [low, high, judged.and_then(|comparison| comparison.p_holm)]);
     for metric in metrics {
-        let found = row.iter().find(|found| found.metric == *metric);
-        numbers(text, found.map_or([None; 3], |found| effect(found)));
+        let comparison = row.iter().find(|comparison| comparison.metric == *metric);
+        write_numbers(text, comparison.map_or([None; 3], |comparison| effect_numbers(comparison)));
     }
 }
 
-fn effect(found: &Comparison) -> [Option<f64>; 3] {
-    let (value, interval) = match found.difference {
+/// The ratio or difference of a comparison, and the ends of its 95% CI.
+fn effect_numbers(comparison: &Comparison) -> [Option<f64>; 3] {
+    let (value, interval) = match comparison.difference {
         Some(difference) => (Some(difference.value), difference.ci95),
-        None => (found.ratio, found.ci95),
+        None => (comparison.ratio, comparison.ci95),
     };
     let [low, high] = ends(interval);
     [value, low, high]
 }
 
-fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
+fn write_numbers(text: &mut String, numbers: [Option<f64>; 3]) {
     for number in numbers {
         text.push(',');
         text.extend(number.map(short));
@@ -192,13 +191,13 @@ fn factors(findings: &Findings) -> BTreeSet<&str> {
     factors.map(String::as_str).collect()
 }
 
-fn heading(text: &mut String, factors: &BTreeSet<&str>) {
+fn write_factors(text: &mut String, factors: &BTreeSet<&str>) {
     for factor in factors {
         text.extend([",", &field(&format!("factor_{factor}"))]);
     }
 }
 
-fn levels(text: &mut String, factors: &BTreeSet<&str>, arm: &Arm) {
+fn write_levels(text: &mut String, factors: &BTreeSet<&str>, arm: &Arm) {
     for factor in factors {
         text.push(',');
         text.push_str(&field(arm.get(*factor).map_or("", String::as_str)));
@@ -210,21 +209,21 @@ fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
 }
 
 /// One line per cell and class; a bucket is its start in nanoseconds, and its count.
-fn latencies(found: &[RowLatencies]) -> String {
+fn latencies(rows: &[RowLatencies]) -> String {
     let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
-    for one in found {
-        let arm = arm_words(&one.arm);
+    for row in rows {
+        let arm = arm_words(&row.arm);
         let buckets: Vec<String> =
-            buckets(one).iter().map(|(from, count)| format!("{from}:{count}")).collect();
+            buckets(row).iter().map(|(from, count)| format!("{from}:{count}")).collect();
         let _ = write!(
             text,
             "\n{},{},{},{},{},{},{}",
-            field(&one.workload),
+            field(&row.workload),
             field(&arm),
-            u8::from(one.control),
-            field(&one.class),
-            one.trials,
-            one.nanoseconds.len(),
+            u8::from(row.control),
+            field(&row.class),
+            row.trials,
+            row.nanoseconds.len(),
             buckets.join(" ")
         );
     }

@@ -24,8 +24,8 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
         .filter(|sentence| sentence.role == SentenceRole::Disturbance && sentence.text != answer);
     let is_answered = large.len() > 1;
     let tables = html! { @for one in sections { (blocks::leading(one)) } };
-    let all = findings.summary.iter();
-    let rest = all.filter(|sentence| !is_answered || sentence.text != answer);
+    let sentences = findings.summary.iter();
+    let others = sentences.filter(|sentence| !is_answered || sentence.text != answer);
     html! {
         header.first {
             p.kind {
@@ -52,7 +52,7 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                 (trust(&document::standing(findings), tells_single))
                 @if let [one] = large.as_slice() { (numbers(one)) }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
-                ul.said { @for sentence in rest { li { (sentence.text) } } }
+                ul.said { @for sentence in others { li { (sentence.text) } } }
             }
             @if let Some(matrix) = document::matrix(findings) { (blocks::leading(&matrix)) }
             @if findings.are_windows() { (tables) }
@@ -92,8 +92,8 @@ fn trust(standing: &TrustOverview<'_>, tells_single: bool) -> Markup {
         p.trust {
             @if !standing.is_single { "Trust: " }
             @else if !tells_single { "n = 1 each: no interval. " }
-            @for (at, (stands, count)) in standing.rows.iter().enumerate() {
-                @if at > 0 { ", " }
+            @for (index, (stands, count)) in standing.rows.iter().enumerate() {
+                @if index > 0 { ", " }
                 span class=(tone(*stands)) { (count) " " (stands.words()) }
             }
             @if !standing.rows.is_empty() { ". " }
@@ -105,10 +105,10 @@ fn trust(standing: &TrustOverview<'_>, tells_single: bool) -> Markup {
             @else if standing.absent > 0 { (standing.absent) " rows could not be measured; the reasons are below." }
         }
         @for effect in [Trust::Invalid, Trust::Suspect] {
-            @if standing.rules.iter().any(|(own, _)| *own == effect) {
+            @if standing.rules.iter().any(|(lowered, _)| *lowered == effect) {
                 p.trust {
                     "Rules that make numbers " (effect.word()) ": "
-                    @for (own, rule) in &standing.rules { @if *own == effect { code { (rule) } " " } }
+                    @for (lowered, rule) in &standing.rules { @if *lowered == effect { code { (rule) } " " } }
                 }
             }
         }

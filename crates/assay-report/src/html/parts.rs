@@ -38,21 +38,21 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: PagePlace<'_>) -> H
     let Ordered { lead, lead_kinds, others } = figures::ordered(evidence);
     let numbered = |figures: Vec<Figure>| figures.into_iter().map(number).collect::<Vec<_>>();
     let lead = numbered(lead);
-    let others = others.into_iter().map(|own| Drawn { figures: numbered(own.figures), ..own });
+    let others = others.into_iter().map(|kind| Drawn { figures: numbered(kind.figures), ..kind });
     let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
     let document = document::with(findings, Detail::Page);
     let (leading, others_of) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
-    let found = if !is_check {
+    let found_title = if !is_check {
         "Findings"
     } else if findings.answers.all.is_empty() {
         "Warnings"
     } else {
         "Answers"
     };
-    page.add("found", found, false, &details(findings, &document, is_check));
+    page.add("found", found_title, false, &details(findings, &document, is_check));
     if !others.is_empty() {
         page.add("figures", "Figures", false, &drawn(&others));
     }
@@ -84,16 +84,16 @@ fn leading<'a>(
     document: &'a Document,
     lead_kinds: &[&str],
 ) -> (Vec<&'a Section>, Vec<&'a Section>) {
-    let (mut first, rest) = document.leading(findings);
-    let own = document::with_figure(findings);
+    let (mut first, others) = document.leading(findings);
+    let with_figure = document::with_figure(findings);
     let is_first = |section: &&Section| match section.role {
         SectionRole::Main => findings.platforms.is_some(),
-        _ if own.contains(section) => true,
+        _ if with_figure.contains(section) => true,
         SectionRole::Of(kind) => lead_kinds.contains(&kind),
         _ => false,
     };
-    let (own, others) = rest.into_iter().partition(is_first);
-    first.extend::<Vec<_>>(own);
+    let (more, others) = others.into_iter().partition(is_first);
+    first.extend::<Vec<_>>(more);
     (first, others)
 }
 
@@ -124,13 +124,13 @@ impl Sections {
 /// All figures except the leading ones, folded by kind.
 fn drawn(kinds: &[Drawn]) -> Markup {
     html! {
-        @for own in kinds {
+        @for kind in kinds {
             details.paper {
                 summary {
-                    (own.figures.len()) @if own.figures.len() == 1 { " figure: " } @else { " figures: " }
-                    (own.about.summary)
+                    (kind.figures.len()) @if kind.figures.len() == 1 { " figure: " } @else { " figures: " }
+                    (kind.about.summary)
                 }
-                @for one in &own.figures { (figure(one)) }
+                @for one in &kind.figures { (figure(one)) }
             }
         }
     }
@@ -174,7 +174,7 @@ fn is_warning(block: &Block) -> bool {
     matches!(block, Block::Remarks(remarks) if !remarks.is_empty())
 }
 
-fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
+fn blocks_like(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     blocks.filter(|block| wanted(block)).collect()
 }
@@ -182,35 +182,34 @@ fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
 /// Content missing from the first screen, which already has the sentences of a check.
 fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     let brief = document::make(findings);
-    let warnings = those(&brief, is_warning);
-    let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
+    let warnings = blocks_like(&brief, is_warning);
+    let with_lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
     let answered = is_check && !findings.answers.all.is_empty();
     let is_advice = |section: &&Section| section.caption.as_deref() == Some("advice");
     let advice = document.sections.iter().filter(is_advice);
-    let told = untold(findings);
+    let sentences = other_sentences(findings);
     html! {
-        @if !is_check && !told.is_empty() { ul { @for sentence in told { li { (sentence) } } } }
+        @if !is_check && !sentences.is_empty() { ul { @for sentence in sentences { li { (sentence) } } } }
         @if !findings.answers.all.is_empty() {
             // The heading of the section already names the table of a check.
             @if !answered { h3 { "Questions" } }
             (questions(findings))
         }
         @for section in advice { (blocks::section(section)) }
-        @for advice in lines { pre { (advice.lines.join("\n")) } }
+        @for advice in with_lines { pre { (advice.lines.join("\n")) } }
         @if !is_check || answered { h3 { "Warnings" } }
         @if warnings.is_empty() { p { "None." } }
         @for block in warnings { (blocks::block(block, "warnings")) }
     }
 }
 
-/// The questions of the study: the answer, the measured and the published value.
 fn questions(findings: &Findings) -> Markup {
     // A gate, which is answered first, has no bound.
-    let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|own| &own.bounds).collect();
-    let first = findings.answers.all.len().saturating_sub(bounds.len());
-    let mark = |at: usize, answer: &Answer| match &findings.answers.gate {
-        Some(gate) if at == 0 => gate.outcome.word(),
-        _ if at >= first => bounds[at - first].outcome.words(),
+    let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|it| &it.bounds).collect();
+    let unbounded = findings.answers.all.len().saturating_sub(bounds.len());
+    let mark = |index: usize, answer: &Answer| match &findings.answers.gate {
+        Some(gate) if index == 0 => gate.outcome.word(),
+        _ if index >= unbounded => bounds[index - unbounded].outcome.words(),
         // A question for a rate has no verdict.
         _ if answer.max_rate.is_some() => "",
         _ => answer.verdict.word(),
@@ -220,8 +219,8 @@ fn questions(findings: &Findings) -> Markup {
             table.questions {
                 caption.unseen { "questions" }
                 thead { tr { @for title in ["question", "answer", "measured", "published"] { th scope="col" { (title) } } } }
-                tbody { @for (at, answer) in findings.answers.all.iter().enumerate() {
-                    @let mark = mark(at, answer);
+                tbody { @for (index, answer) in findings.answers.all.iter().enumerate() {
+                    @let mark = mark(index, answer);
                     tr {
                         th scope="row" { (answer.ask) }
                         td class=(tone(mark)) { (mark) }
@@ -257,22 +256,22 @@ fn reasons(reasons: &[String]) -> Markup {
 }
 
 /// Sentences that the first screen of a study omitted: neither the answer nor its caveats.
-fn untold(findings: &Findings) -> Vec<&String> {
+fn other_sentences(findings: &Findings) -> Vec<&String> {
     let answer = document::answer(findings).text;
     let others = findings.summary.iter().filter(|sentence| sentence.text != answer);
-    let rest = others.filter(|sentence| sentence.role != SentenceRole::Disturbance);
-    rest.map(|sentence| &sentence.text).collect()
+    let shown = others.filter(|sentence| sentence.role != SentenceRole::Disturbance);
+    shown.map(|sentence| &sentence.text).collect()
 }
 
 fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
     let summary = findings.summary_texts();
-    let told = |block: &&Block| match block {
+    let is_number = |block: &&Block| match block {
         Block::List(texts) => *texts != summary,
         block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
     };
     let sections = sections.into_iter().filter(|section| !is_found(section));
     let sections = sections.map(|section| Section {
-        blocks: section.blocks.iter().filter(told).cloned().collect(),
+        blocks: section.blocks.iter().filter(is_number).cloned().collect(),
         ..section.clone()
     });
     html! {
@@ -291,21 +290,21 @@ fn commands_to_show(evidence: &Evidence) -> Vec<&Commands> {
         return all;
     }
     let comparisons = &evidence.findings.comparisons;
-    let bases: Vec<&Arm> = comparisons.iter().map(|found| &found.baseline).collect();
-    let near = |one: &&Commands| {
+    let bases: Vec<&Arm> = comparisons.iter().map(|it| &it.baseline).collect();
+    let is_near = |commands: &&Commands| {
         bases.first().is_some_and(|base| {
-            let same = |(name, level): &(&String, &String)| one.arm.get(*name) == Some(*level);
+            let same = |(name, level): &(&String, &String)| commands.arm.get(*name) == Some(*level);
             base.len() - base.iter().filter(same).count() <= 1
         })
     };
-    all.into_iter().filter(near).collect()
+    all.into_iter().filter(is_near).collect()
 }
 
 fn done(evidence: &Evidence, document: &Document) -> Markup {
     let shown = commands_to_show(evidence);
-    let remarks = those(document, is_warning);
+    let remarks = blocks_like(document, is_warning);
     html! {
-        @for block in those(document, is_bench) { (blocks::block(block, "bench")) }
+        @for block in blocks_like(document, is_bench) { (blocks::block(block, "bench")) }
         @if !remarks.is_empty() { h3 { "All remarks" } }
         @for block in remarks { (blocks::block(block, "remarks")) }
         @if !evidence.commands.is_empty() {

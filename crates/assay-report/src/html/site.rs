@@ -21,12 +21,10 @@ pub struct SiteEntry {
     pub listed: Result<Listed, String>,
 }
 
-/// Returns the path of a result's page in its site.
 pub fn page_name(id: &str) -> String {
     format!("{FOLDER}/{id}.html")
 }
 
-/// Returns the path of the file with the values of every trial.
 pub fn trials_name(id: &str) -> String {
     format!("{FOLDER}/{id}.every-trial.csv")
 }

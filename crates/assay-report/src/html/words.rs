@@ -12,75 +12,76 @@ const CLOSED: [&str; 14] = [
 
 /// A body with links, and the section with definitions; `None` if no term was used.
 pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
-    let mut left: Vec<&'static Word> = WORDS.iter().collect();
-    let (mut done, mut rest) = (String::with_capacity(body.0.len() + 4096), body.0.as_str());
-    let mut closed: Vec<&str> = Vec::new();
-    while let Some(start) = rest.find('<') {
-        let (text, tagged) = rest.split_at(start);
+    let mut unused: Vec<&'static Word> = WORDS.iter().collect();
+    let (mut linked, mut remaining) = (String::with_capacity(body.0.len() + 4096), body.0.as_str());
+    let mut open_elements: Vec<&str> = Vec::new();
+    while let Some(start) = remaining.find('<') {
+        let (text, tagged) = remaining.split_at(start);
         let end = tagged.find('>').map_or(tagged.len(), |end| end + 1);
         let (tag, after) = tagged.split_at(end);
-        if closed.is_empty() {
-            link(text, &mut left, &mut done);
+        if open_elements.is_empty() {
+            link(text, &mut unused, &mut linked);
         } else {
-            done.push_str(text);
+            linked.push_str(text);
         }
-        follow(tag, &mut closed);
-        done.push_str(tag);
-        rest = after;
+        track_element(tag, &mut open_elements);
+        linked.push_str(tag);
+        remaining = after;
     }
-    done.push_str(rest);
+    linked.push_str(remaining);
     let used: Vec<&Word> =
-        WORDS.iter().filter(|word| !left.iter().any(|one| std::ptr::eq(*one, *word))).collect();
+        WORDS.iter().filter(|word| !unused.iter().any(|it| std::ptr::eq(*it, *word))).collect();
     let section = (!used.is_empty()).then(|| meanings(&used));
-    (PreEscaped(done), section)
+    (PreEscaped(linked), section)
 }
 
-fn follow<'a>(tag: &'a str, closed: &mut Vec<&'a str>) {
+/// Updates the open elements whose text stays unchanged.
+fn track_element<'a>(tag: &'a str, open_elements: &mut Vec<&'a str>) {
     let inner = tag.trim_start_matches('<').trim_end_matches('>');
     let name = inner.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
     if !CLOSED.contains(&name) {
         return;
     }
     if inner.starts_with('/') {
-        if closed.last() == Some(&name) {
-            closed.pop();
+        if open_elements.last() == Some(&name) {
+            open_elements.pop();
         }
     } else if !inner.ends_with('/') {
-        closed.push(name);
+        open_elements.push(name);
     }
 }
 
 /// Writes a text, with a link on the first use of each remaining term.
-fn link(text: &str, left: &mut Vec<&'static Word>, done: &mut String) {
-    let mut rest = text;
-    while let Some((at, length, word)) = first(rest, left) {
-        let (before, from) = rest.split_at(at);
-        let (own, after) = from.split_at(length);
+fn link(text: &str, unused: &mut Vec<&'static Word>, linked: &mut String) {
+    let mut remaining = text;
+    while let Some((index, length, word)) = next_term(remaining, unused) {
+        let (before, used) = remaining.split_at(index);
+        let (used_form, after) = used.split_at(length);
         let anchor = word.anchor();
-        done.push_str(before);
-        done.push_str(&html! { a.word href={ "#word-" (anchor) } { (PreEscaped(own)) } }.0);
-        left.retain(|one| !std::ptr::eq(*one, word));
-        rest = after;
+        linked.push_str(before);
+        linked.push_str(&html! { a.word href={ "#word-" (anchor) } { (PreEscaped(used_form)) } }.0);
+        unused.retain(|other| !std::ptr::eq(*other, word));
+        remaining = after;
     }
-    done.push_str(rest);
+    linked.push_str(remaining);
 }
 
 /// Position and length of the next term, the longest one at that position.
-fn first(text: &str, left: &[&'static Word]) -> Option<(usize, usize, &'static Word)> {
-    let found = left.iter().flat_map(|word| word.all().map(move |form| (form, *word)));
-    let found = found.filter_map(|(form, word)| Some((whole(text, form)?, form.len(), word)));
-    found.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
+fn next_term(text: &str, unused: &[&'static Word]) -> Option<(usize, usize, &'static Word)> {
+    let forms = unused.iter().flat_map(|word| word.all().map(move |form| (form, *word)));
+    let forms = forms.filter_map(|(form, word)| Some((position_of(text, form)?, form.len(), word)));
+    forms.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
 }
 
-/// Position of a form as a separate word.
-fn whole(text: &str, form: &str) -> Option<usize> {
+/// Position of a form as a separate word; `None` if it is only part of others.
+fn position_of(text: &str, form: &str) -> Option<usize> {
     text.match_indices(form).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();
         let mut after = text[at + form.len()..].chars();
-        let joins = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+        let is_joined = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
         let next = after.next();
-        let number = next == Some('.') && after.next().is_some_and(|one| one.is_ascii_digit());
-        !before.is_some_and(joins) && !next.is_some_and(joins) && !number
+        let is_decimal = next == Some('.') && after.next().is_some_and(|it| it.is_ascii_digit());
+        !before.is_some_and(is_joined) && !next.is_some_and(is_joined) && !is_decimal
     })
 }
 

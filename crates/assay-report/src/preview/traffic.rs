@@ -37,13 +37,14 @@ const HARD_DISK: (f64, f64) = (50e6, 300e6);
 const MEMORY_CARD: (f64, f64) = (10e6, 300e6);
 const OTHER_DRIVE: (f64, f64) = (100e6, 2e9);
 
-fn assumed(site: Option<&Site>) -> (f64, f64) {
+/// The lowest and highest rate to assume for drives of this kind, in bytes per second.
+fn assumed_rates(site: Option<&Site>) -> (f64, f64) {
     let drives = site.map_or(&[][..], |site| &site.drives);
-    let is_bus = |own: &Drive| own.bus.value().is_some_and(|bus| bus == "mmc");
+    let is_bus = |drive: &Drive| drive.bus.value().is_some_and(|bus| bus == "mmc");
     match drives {
         // Virtual drives and USB sticks often claim to be rotational, but report no rotation speed.
-        [one] if one.rpm.value().is_some() => HARD_DISK,
-        [one] if is_bus(one) => MEMORY_CARD,
+        [drive] if drive.rpm.value().is_some() => HARD_DISK,
+        [drive] if is_bus(drive) => MEMORY_CARD,
         _ => OTHER_DRIVE,
     }
 }
@@ -57,25 +58,27 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
         (PlannedWorkload::writes, |claims| claims.write),
     ];
     let ran = earlier.map_or(&[][..], |stored| &stored.trials);
-    directions.map(|(does, count)| {
-        let rate = |own: &Trial| {
-            let measured = own.measured.as_ref()?;
-            let rate = count(own.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
-            let ran = earlier?.plan.workloads.get(own.workload)?;
-            Some((ran, rate)).filter(|_| rate > 0.0 && rate.is_finite())
+    directions.map(|(has_traffic, count)| {
+        let rate = |trial: &Trial| {
+            let measured = trial.measured.as_ref()?;
+            let rate = count(trial.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
+            let workload = earlier?.plan.workloads.get(trial.workload)?;
+            Some((workload, rate)).filter(|_| rate > 0.0 && rate.is_finite())
         };
         let rates: Vec<(&PlannedWorkload, f64)> = ran.iter().filter_map(rate).collect();
-        let mut all = PlannedTraffic::default();
+        let mut total = PlannedTraffic::default();
         for trial in &plan.trials {
             let (workload, seconds) = (plan.work_of(trial), time_ns(plan, trial) as f64 / 1e9);
-            if !does(&workload) {
+            if !has_traffic(&workload) {
                 continue;
             }
             let site = sites.get(workload.target);
             let limit = most_bytes(&workload, site, seconds);
-            let range = |is_own: &dyn Fn(&PlannedWorkload) -> bool| {
-                let own = || rates.iter().filter(|own| is_own(own.0)).map(|own| own.1 * seconds);
-                Some((own().reduce(f64::min)?, own().reduce(f64::max)?))
+            // Least and most bytes at the rates of workloads like this one.
+            let range = |is_like: &dyn Fn(&PlannedWorkload) -> bool| {
+                let rates = || rates.iter().filter(|(workload, _)| is_like(workload));
+                let bytes = || rates().map(|(_, rate)| rate * seconds);
+                Some((bytes().reduce(f64::min)?, bytes().reduce(f64::max)?))
             };
             let same = range(&|ran| ran.name == workload.name);
             let (source, (least, most)) = match (same, range(&|ran| is_alike(ran, &workload))) {
@@ -85,22 +88,22 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Planne
                 }
                 _ if limit.is_finite() => (RateSource::Limit, (0.0, limit)),
                 _ => {
-                    let (least, most) = assumed(site);
+                    let (least, most) = assumed_rates(site);
                     (RateSource::Kind, (least * seconds, most * seconds))
                 }
             };
-            all.source = all.source.max(source);
-            all.seconds += seconds;
-            all.least += least;
-            all.most += most;
+            total.source = total.source.max(source);
+            total.seconds += seconds;
+            total.least += least;
+            total.most += most;
         }
-        all
+        total
     })
 }
 
 /// Whether two workloads transfer data in the same way: then one predicts the rate of the other.
 fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
-    let [ran, planned] = [ran, planned].map(|own| io::IoPlan::of(&own.work));
+    let [ran, planned] = [ran, planned].map(|it| io::IoPlan::of(&it.work));
     let (Some(ran), Some(planned)) = (ran, planned) else { return false };
     ran.pattern == planned.pattern
         && ran.mix == planned.mix
@@ -112,7 +115,7 @@ fn is_alike(ran: &PlannedWorkload, planned: &PlannedWorkload) -> bool {
 /// The smallest limit of a trial's traffic: its operations, its rate, or the link of its drives.
 fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> f64 {
     let drives = site.map_or(&[][..], |site| &site.drives);
-    let ceiling = |own: &Drive| own.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
+    let ceiling = |drive: &Drive| drive.link.value().map(|link| link.ceiling_bytes_per_s * seconds);
     let by_link: Option<f64> = drives.iter().map(ceiling).sum();
     let by_link = by_link.filter(|bytes| *bytes > 0.0).unwrap_or(f64::INFINITY);
     if workload.background.is_some() {

@@ -143,10 +143,10 @@ impl<'a> Frame<'a> {
 fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     let fits = |stride: usize| {
         let kept: Vec<&Tick> = ticks.iter().step_by(stride).collect();
-        let free = |pair: &[&Tick]| {
+        let is_free = |pair: &[&Tick]| {
             (pair[1].px - pair[0].px).abs() >= f64::midpoint(room(pair[0]), room(pair[1]))
         };
-        kept.windows(2).all(free)
+        kept.windows(2).all(is_free)
     };
     let stride = (1..=ticks.len().max(1)).find(|stride| fits(*stride)).unwrap_or(1);
     ticks.into_iter().step_by(stride).collect()
@@ -188,11 +188,11 @@ fn plot_height(figure: &Figure, above: f64) -> f64 {
 
 /// Width of the labels at the left of the plot; bold ones are wider.
 fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
-    let of = |tick: Tick| {
+    let tick_width = |tick: Tick| {
         let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
         bold * width_of(&tick.text)
     };
-    let widths = Frame::ticks_aside(side).into_iter().map(of);
+    let widths = Frame::ticks_aside(side).into_iter().map(tick_width);
     let most = if width <= NARROW { width / 2.5 } else { NAMES };
     widths.fold(24.0, f64::max).min(most) + 10.0
 }
@@ -236,32 +236,33 @@ fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
     (keys, bottom)
 }
 
+/// The marks that need a key in the legend, with their names.
 fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
-    let mut told = Vec::new();
+    let mut keys = Vec::new();
     let named = figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
-    told.extend(named.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
+    keys.extend(named.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
     for guide in figure.guides.iter().filter(|guide| !guide.name.is_empty()) {
-        told.push((KeyOf::Guide { line: guide.from == guide.to }, guide.name.clone()));
+        keys.push((KeyOf::Guide { line: guide.from == guide.to }, guide.name.clone()));
     }
     for (kind, name) in [(SpanKind::Ramp, "ramp, not counted"), (SpanKind::Disturbed, "disturbed")]
     {
         if figure.spans.iter().any(|span| span.kind == kind) {
-            told.push((KeyOf::Span(kind), name.to_owned()));
+            keys.push((KeyOf::Span(kind), name.to_owned()));
         }
     }
     // Series names explain their looks; doubts about single numbers have a key.
     for (look, words) in [(Look::Hollow, &["suspect", "no CI"][..]), (Look::Crossed, &["invalid"])]
     {
-        let looking = |word: &&&str| {
+        let is_used = |word: &&&str| {
             figure
                 .points()
                 .filter(|point| point.look == look)
                 .any(|point| point.remark.as_ref().is_some_and(|text| text.contains(**word)))
         };
-        let words: Vec<&str> = words.iter().filter(looking).copied().collect();
+        let words: Vec<&str> = words.iter().filter(is_used).copied().collect();
         if !words.is_empty() {
-            told.push((KeyOf::Look(look), words.join(" or ")));
+            keys.push((KeyOf::Look(look), words.join(" or ")));
         }
     }
-    told
+    keys
 }

@@ -27,7 +27,6 @@ pub(super) fn filled(shape: usize) -> &'static str {
     ["", " fill-opacity=\"0.45\"", " fill-opacity=\"0.75\"", " fill-opacity=\"0.2\""][shape % 4]
 }
 
-/// A line without fill, in the pattern of a series.
 pub(super) fn lined(shape: usize) -> String {
     match DASHES[shape % DASHES.len()] {
         "" => "class=\"line\" fill=\"none\"".to_owned(),
@@ -73,23 +72,22 @@ fn through(places: impl Iterator<Item = [f64; 2]>) -> String {
     places.enumerate().map(step).collect()
 }
 
-pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Series) {
-    let class = class(own.colour);
+pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, series: &Series) {
+    let class = class(series.colour);
     let [fill, stroke] = ["fill", "stroke"].map(|attribute| pen.colour(attribute, &class));
-    let stroke = match own.mark {
+    let stroke = match series.mark {
         Mark::Tiles | Mark::Cells => " shape-rendering=\"crispEdges\"".to_owned(),
-        Mark::Bars => stroke + filled(own.shape),
+        Mark::Bars => stroke + filled(series.shape),
         _ => stroke + " stroke-width=\"1.5\"",
     };
     let named = format!("class=\"series {class}\" data-series=\"{index}\"");
     pen.add(&format!("<g {named}{fill}{stroke}>\n"));
-    let all = &own.points;
-    match own.mark {
-        Mark::Points => points(pen, frame, own, all, true),
-        Mark::Line => lines(pen, frame, index, all),
-        Mark::Steps => steps(pen, frame, own, all),
-        Mark::Bars => bars(pen, frame, index, all),
-        Mark::Tiles | Mark::Cells => tiles(pen, frame, own),
+    match series.mark {
+        Mark::Points => points(pen, frame, series, true),
+        Mark::Line => lines(pen, frame, index),
+        Mark::Steps => steps(pen, frame, series),
+        Mark::Bars => bars(pen, frame, index),
+        Mark::Tiles | Mark::Cells => tiles(pen, frame, series),
     }
     pen.add("</g>\n");
 }
@@ -104,7 +102,8 @@ fn mark(pen: &Pen, look: Look) -> String {
     }
 }
 
-pub(super) fn looking(place: [f64; 2], shape: usize, r: f64, look: Look) -> String {
+/// The path of a marker; invalid numbers have a cross in it.
+pub(super) fn marker_of_look(place: [f64; 2], shape: usize, r: f64, look: Look) -> String {
     let mut path = marker(place, shape, r);
     let [x, y] = place;
     if look == Look::Crossed {
@@ -115,29 +114,29 @@ pub(super) fn looking(place: [f64; 2], shape: usize, r: f64, look: Look) -> Stri
     path
 }
 
-fn points(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], whiskers: bool) {
-    let r = if all.len() > MANY { 2.2 } else { 4.0 };
-    for point in all {
+fn points(pen: &mut Pen, frame: &Frame<'_>, series: &Series, whiskers: bool) {
+    let radius = if series.points.len() > MANY { 2.2 } else { 4.0 };
+    for point in &series.points {
         let place = frame.place(point.at, point.value);
         let along = frame.along.at(point.at);
-        let whisker = if whiskers { whisker(frame, along, point, r) } else { String::new() };
-        let path = whisker + &looking(place, own.shape, r, point.look);
+        let whisker = if whiskers { whisker(frame, along, point, radius) } else { String::new() };
+        let path = whisker + &marker_of_look(place, series.shape, radius, point.look);
         pen.path(&mark(pen, point.look), &path, &point.text);
         if point.look == Look::Ringed {
-            pen.path("class=\"line\" fill=\"none\"", &marker(place, 0, r + 4.0), "");
+            pen.path("class=\"line\" fill=\"none\"", &marker(place, 0, radius + 4.0), "");
         }
     }
 }
 
 /// The interval as lines around the marker, with a cap at its end, or an arrow if it continues.
-fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
+fn whisker(frame: &Frame<'_>, along: f64, point: &Point, radius: f64) -> String {
     let centre = frame.value.at(point.value);
     let mut path = String::new();
     for end in point.interval.into_iter().flatten().filter(|end| end.is_finite()) {
         let at = frame.value.at(end);
         let away = (at - centre).signum();
-        if (at - centre).abs() > r {
-            path += &segment(frame.point(along, centre + away * r), frame.point(along, at));
+        if (at - centre).abs() > radius {
+            path += &segment(frame.point(along, centre + away * radius), frame.point(along, at));
         }
         let back = at - if frame.value.shows(end) { 0.0 } else { away * 5.0 };
         let corners = [(along - 3.5, back), (along, at), (along + 3.5, back)];
@@ -148,46 +147,45 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
 
 /// A line with its points. If bands would hide each other, each line is shifted slightly, and its intervals are
 /// strokes.
-fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
-    let own = &frame.figure.series[index];
-    let banded = |series: &&Series| {
+fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
+    let series = &frame.figure.series[index];
+    let is_banded = |series: &&Series| {
         series.mark == Mark::Line && series.points.iter().any(|point| point.interval.is_some())
     };
-    let count = frame.figure.series.iter().filter(banded).count();
+    let count = frame.figure.series.iter().filter(is_banded).count();
     if count <= MOST_BANDS {
-        line(pen, frame, own, all, true);
-        points(pen, frame, own, all, false);
+        line(pen, frame, series, true);
+        points(pen, frame, series, false);
         return;
     }
-    let place = frame.figure.series[..index].iter().filter(banded).count();
-    let aside = BESIDE * (place as f64 - (count - 1) as f64 / 2.0);
+    let before = frame.figure.series[..index].iter().filter(is_banded).count();
+    let aside = BESIDE * (before as f64 - (count - 1) as f64 / 2.0);
     let shifted = frame.aside(aside);
-    line(pen, &shifted, own, all, false);
-    points(pen, &shifted, own, all, true);
+    line(pen, &shifted, series, false);
+    points(pen, &shifted, series, true);
 }
 
 /// Sequences of points that a line connects.
-fn strands(all: &[Point]) -> impl Iterator<Item = &[Point]> {
-    all.chunk_by(|_, next| next.joined)
+fn strands(points: &[Point]) -> impl Iterator<Item = &[Point]> {
+    points.chunk_by(|_, next| next.joined)
 }
 
-fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bool) {
-    for strand in strands(all) {
+fn line(pen: &mut Pen, frame: &Frame<'_>, series: &Series, bands: bool) {
+    for strand in strands(&series.points) {
         if bands {
             strand
                 .chunk_by(|one, next| one.interval.is_some() && next.interval.is_some())
                 .for_each(|run| band(pen, frame, run));
         }
         let places = strand.iter().map(|point| frame.place(point.at, point.value));
-        pen.path(&lined(own.shape), &through(places), "");
+        pen.path(&lined(series.shape), &through(places), "");
     }
 }
 
 /// The intervals of consecutive points as an area, and of a single point as a stroke: an area next to a point without
 /// an interval would be misleading.
 fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
-    let told = |point: &Point| Some((point.at, point.interval?));
-    let banded: Vec<(f64, [f64; 2])> = run.iter().filter_map(told).collect();
+    let banded: Vec<_> = run.iter().filter_map(|point| Some((point.at, point.interval?))).collect();
     if let ([_], [point]) = (banded.as_slice(), run) {
         let stroke = whisker(frame, frame.along.at(point.at), point, 0.0);
         pen.path("class=\"line\" fill=\"none\"", &stroke, "");
@@ -202,28 +200,28 @@ fn band(pen: &mut Pen, frame: &Frame<'_>, run: &[Point]) {
 }
 
 /// A thick line over the width of each value, connected by thin lines.
-fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
-    let joined = all.windows(2).filter(|pair| pair[1].joined);
+fn steps(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
+    let joined = series.points.windows(2).filter(|pair| pair[1].joined);
     let gaps = joined.map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0.0);
     let wide = gaps.reduce(f64::min).unwrap_or(1.0);
     let ends = |point: &Point| [point.at, point.at + wide].map(|at| frame.place(at, point.value));
-    for strand in strands(all) {
-        pen.path(&lined(own.shape), &through(strand.iter().flat_map(ends)), "");
+    for strand in strands(&series.points) {
+        pen.path(&lined(series.shape), &through(strand.iter().flat_map(ends)), "");
     }
-    for point in all {
+    for point in &series.points {
         let [from, to] = ends(point);
         let attributes = mark(pen, Look::Solid) + " stroke-width=\"3\"";
         pen.path(&attributes, &segment(from, to), &point.text);
     }
 }
 
-fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
+fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize) {
     let [count, place] = frame.figure.bars_beside(index);
     let value = &frame.value;
     let room = frame.along.slot() - frame.above - 8.0;
     let thick = (room / count as f64).max(1.0);
     let mut whiskers = String::new();
-    for point in all {
+    for point in &frame.figure.series[index].points {
         let centre = frame.along.at(point.at) + thick * (place as f64 + 0.5) - room / 2.0;
         let half = thick / 2.0 - 0.5;
         let [x1, y1] = frame.point(centre - half, value.origin());
@@ -275,17 +273,17 @@ pub(super) fn hatching(rectangle: [f64; 4]) -> String {
     (0..count).filter_map(line).collect()
 }
 
-fn tiles(pen: &mut Pen, frame: &Frame<'_>, own: &Series) {
+fn tiles(pen: &mut Pen, frame: &Frame<'_>, series: &Series) {
     // Tables have lines between their cells, planes do not.
-    let gap = if own.mark == Mark::Cells { 1.0 } else { 0.0 };
-    for tile in &own.points {
+    let gap = if series.mark == Mark::Cells { 1.0 } else { 0.0 };
+    for tile in &series.points {
         let [at, value] = tile.ends();
         let [x1, y1] = frame.place(at[0], value[0]);
         let [x2, y2] = frame.place(at[1], value[1]);
         let (left, top) = (x1.min(x2), y1.min(y2));
         let (wide, tall) = ((x2 - x1).abs() - gap, (y2 - y1).abs() - gap);
         pen.rect(&mark(pen, Look::Solid), [left, top, wide, tall], &tile.text);
-        let printed = tile.label.as_ref().filter(|_| own.mark == Mark::Cells);
+        let printed = tile.label.as_ref().filter(|_| series.mark == Mark::Cells);
         if let Some(label) = printed.filter(|label| width_of(label) <= wide - 2.0) {
             let middle = [left + wide / 2.0, top + tall / 2.0 + 4.0];
             let ink = pen.colour("fill", "ink") + " pointer-events=\"none\"";

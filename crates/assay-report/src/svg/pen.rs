@@ -26,18 +26,18 @@ impl Pen {
         self.out.push_str(text);
     }
 
-    /// Draws a rectangle of left, top, width and height; `says` is its title unless empty.
-    pub fn rect(&mut self, attributes: &str, rectangle: [f64; 4], says: &str) {
+    /// Draws a rectangle of left, top, width and height; `title` is its title unless empty.
+    pub fn rect(&mut self, attributes: &str, rectangle: [f64; 4], title: &str) {
         let [x, y, wide, tall] = rectangle;
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
-        let says = if self.titles { says } else { "" };
-        self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", says)));
+        let title = if self.titles { title } else { "" };
+        self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", title)));
     }
 
-    pub fn path(&mut self, attributes: &str, path: &str, says: &str) {
-        let says = if self.titles { says } else { "" };
-        self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", says)));
+    pub fn path(&mut self, attributes: &str, path: &str, title: &str) {
+        let title = if self.titles { title } else { "" };
+        self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", title)));
     }
 
     /// A text; `anchor` is `start`, `middle` or `end`. A text longer than `room` is cut, and becomes its title.
@@ -58,8 +58,8 @@ impl Pen {
 }
 
 /// The end of an element, with a title if any.
-fn closed(element: &str, says: &str) -> String {
-    if says.is_empty() { "/>".to_owned() } else { format!(">{}</{element}>", titled(says)) }
+fn closed(element: &str, title: &str) -> String {
+    if title.is_empty() { "/>".to_owned() } else { format!(">{}</{element}>", titled(title)) }
 }
 
 fn titled(text: &str) -> String {
@@ -86,7 +86,6 @@ pub(super) fn width_of(text: &str) -> f64 {
     text.chars().map(letter).sum()
 }
 
-/// Wraps a text to lines of this width in pixels.
 pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

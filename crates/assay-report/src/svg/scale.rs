@@ -115,12 +115,14 @@ impl<'a> Ruler<'a> {
     }
 
     fn powers(&self, base: f64, wanted: f64) -> Vec<f64> {
-        let to = |place: f64| match self.axis.scale {
+        let exponent = |place: f64| match self.axis.scale {
             AxisScale::Log2 => place / base.log2(),
             _ => place / base.log10(),
         };
-        let (first, last) =
-            ((to(self.domain[0]) - 1e-9).ceil() as i32, (to(self.domain[1]) + 1e-9).floor() as i32);
+        let (first, last) = (
+            (exponent(self.domain[0]) - 1e-9).ceil() as i32,
+            (exponent(self.domain[1]) + 1e-9).floor() as i32,
+        );
         let stride = (f64::from(last - first) / wanted).ceil().max(1.0) as usize;
         (first..=last).step_by(stride).map(|power| base.powi(power)).collect()
     }

@@ -1,5 +1,4 @@
-//! Colours, light and dark: the palette of Okabe and Ito, darkened on paper where it would be too
-//! pale to see and lightened on dark ground.
+//! Colours, light and dark: the palette of Okabe and Ito, darkened on paper and lightened on dark ground.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
@@ -24,9 +23,9 @@ const DARK: &str = "\
 
 impl Theme {
     pub(super) fn colour(self, name: &str) -> &'static str {
-        let declared = variables(self).split(';').filter_map(|one| one.split_once(':'));
-        let mut found = declared.filter(|(own, _)| own.strip_prefix("--") == Some(name));
-        found.next().map_or("#808080", |(_, colour)| colour)
+        let declared = variables(self).split(';').filter_map(|it| it.split_once(':'));
+        let mut values = declared.filter(|(property, _)| property.strip_prefix("--") == Some(name));
+        values.next().map_or("#808080", |(_, colour)| colour)
     }
 }
 
@@ -35,7 +34,7 @@ pub fn variables(theme: Theme) -> &'static str {
     if theme == Theme::Light { LIGHT } else { DARK }
 }
 
-/// What the classes of a figure look like; they read the properties of [`variables`].
+/// The style of the classes of a figure, which use the properties of [`variables`].
 pub const RULES: &str = "\
 .figure{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}
 .figure text{fill:var(--ink);stroke:none}

@@ -56,9 +56,9 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
             arguments.replicates
         ));
     }
-    let study = identical(studies::load(system, &arguments.study)?, &arguments);
-    let own = study.target.iter().map(assay_study::file::Target::word).next();
-    let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
+    let study = with_copies(studies::load(system, &arguments.study)?, &arguments);
+    let study_target = study.target.iter().map(assay_study::file::Target::word).next();
+    let target = arguments.target.or(study_target).unwrap_or_else(|| ".".to_owned());
     let request = Request {
         consented: Consented { destroy: arguments.destroy, ..Consented::default() },
         results: running::results_directory(system)?,
@@ -76,8 +76,7 @@ pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     })
 }
 
-/// Replaces the configurations of the study by copies of its baseline.
-fn identical(study: Study, arguments: &AaTestArguments) -> Study {
+fn with_copies(study: Study, arguments: &AaTestArguments) -> Study {
     let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };
     if study.preset.as_deref() == Some("check") {
@@ -85,15 +84,15 @@ fn identical(study: Study, arguments: &AaTestArguments) -> Study {
         study.budget = None;
         study = study.quick();
     }
-    let first: Vec<_> =
-        study.factors.iter().filter_map(|(name, levels)| Some((name, levels.first()?))).collect();
-    let baseline: assay_study::results::plan::Arm = first
-        .into_iter()
-        .map(|(name, level)| (name.clone(), study.baseline.get(name).unwrap_or(level).clone()))
-        .collect();
+    let mut baseline = assay_study::results::plan::Arm::new();
+    for (name, levels) in &study.factors {
+        let Some(first) = levels.first() else { continue };
+        let level = study.baseline.get(name).unwrap_or(first);
+        baseline.insert(name.clone(), level.clone());
+    }
     for workload in &mut study.workload {
-        if let Ok(own) = workload.under(&baseline) {
-            *workload = own;
+        if let Ok(changed) = workload.under(&baseline) {
+            *workload = changed;
         }
     }
     study.title = format!("Identical settings: {}", study.title);

@@ -26,7 +26,7 @@ pub fn bring(
     match failed.as_slice() {
         [] => Ok(()),
         several => {
-            let messages: Vec<&str> = several.iter().map(|one| one.message.as_str()).collect();
+            let messages: Vec<&str> = several.iter().map(|it| it.message.as_str()).collect();
             Err(Failure { kind: several[0].kind, message: messages.join("\n") })
         }
     }

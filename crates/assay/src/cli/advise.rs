@@ -60,7 +60,7 @@ pub fn run(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
 }
 
 /// Adds a suggestion if the word resembles a subcommand.
-fn near(failure: Failure, word: Option<&str>) -> Failure {
+fn with_suggestion(failure: Failure, word: Option<&str>) -> Failure {
     let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply", "undo"]));
     match meant {
         Some(meant) => Failure { message: format!("{}; {meant}", failure.message), ..failure },
@@ -70,7 +70,7 @@ fn near(failure: Failure, word: Option<&str>) -> Failure {
 
 fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())
-        .map_err(|failure| near(failure, arguments.result.as_deref()))?;
+        .map_err(|failure| with_suggestion(failure, arguments.result.as_deref()))?;
     let findings = store::findings_at(system, &directory)?;
     let is_import = imported::is_one(system, &directory);
     let stored = (!is_import).then(|| bundle::read(system, &directory)).transpose()?;
@@ -90,27 +90,27 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     }
     let mut text = String::new();
     for entry in &entries {
-        entry.tell(&mut text, &findings);
+        entry.write_to(&mut text, &findings);
     }
     if let (true, Some(race)) = (text.is_empty(), &findings.race) {
         text = format!("{}\n", race.text);
     }
     if text.is_empty() {
         let id = &findings.study.id;
-        let why = no_advice(&findings);
+        let reason = no_advice(&findings);
         text = format!(
-            "no advice from {id}: {why}; see all comparisons with assay show --full {id}\n"
+            "no advice from {id}: {reason}; see all comparisons with assay show --full {id}\n"
         );
         // Answers the questions of a grid, too.
-        text.extend(of_factors(&findings).map(|told| format!("{told}\n")));
+        text.extend(conclusions(&findings).map(|conclusion| format!("{conclusion}\n")));
     }
     output::text(&text);
     Ok(())
 }
 
-fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
-    let told = findings.summary.iter().filter(|one| one.role == SentenceRole::Conclusion);
-    told.map(|sentence| &sentence.text)
+fn conclusions(findings: &Findings) -> impl Iterator<Item = &String> {
+    let conclusions = findings.summary.iter().filter(|it| it.role == SentenceRole::Conclusion);
+    conclusions.map(|sentence| &sentence.text)
 }
 
 struct AdviceEntry<'a> {
@@ -127,11 +127,10 @@ fn entry<'a>(
     findings: &'a Findings,
     advice: &'a Advice,
 ) -> AdviceEntry<'a> {
-    let named = |id: &str| advice.evidence.iter().any(|known| known == id);
-    let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
-    let comparisons: Vec<(&Comparison, PairTrust)> =
-        comparisons.map(|one| (one, PairTrust::new(findings, one))).collect();
-    let effects = findings.effects.main.iter().filter(|one| named(&one.id())).collect();
+    let is_evidence = |id: &str| advice.evidence.iter().any(|known| known == id);
+    let comparisons = findings.comparisons.iter().filter(|it| is_evidence(&it.id));
+    let comparisons: Vec<_> = comparisons.map(|it| (it, PairTrust::new(findings, it))).collect();
+    let effects = findings.effects.main.iter().filter(|it| is_evidence(&it.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
         (Some(stored), Some((best, _)), AdviceKind::Use) => Some(propose(system, stored, best)),
@@ -146,28 +145,25 @@ pub struct PairTrust {
     pub trust: Trust,
     /// Whether the drive is virtual: the trust then covers only this virtual device.
     pub is_lent: bool,
-
     pub reasons: Vec<String>,
 }
 
 impl PairTrust {
     pub fn new(findings: &Findings, one: &Comparison) -> Self {
-        let own = findings.measurements.iter().filter(|cell| {
+        let is_compared = |cell: &&Measurement| {
             cell.workload == one.workload
                 && cell.metric == one.metric
                 && (cell.configuration == one.configuration || cell.configuration == one.baseline)
-        });
-        let own: Vec<&Measurement> = own.collect();
-        let trust = own.iter().filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted);
-        let because = own.iter().flat_map(|cell| &cell.reasons);
-        let against = because.filter(|own| own.trust > Trust::Trusted);
+        };
+        let cells: Vec<&Measurement> = findings.measurements.iter().filter(is_compared).collect();
+        let trust = cells.iter().filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted);
         let mut reasons: Vec<String> = Vec::new();
-        for text in against.map(|own| &own.text) {
-            if !reasons.contains(text) {
-                reasons.push(text.clone());
+        for reason in cells.iter().flat_map(|cell| &cell.reasons) {
+            if reason.trust > Trust::Trusted && !reasons.contains(&reason.text) {
+                reasons.push(reason.text.clone());
             }
         }
-        let is_lent = own.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
+        let is_lent = cells.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
         Self { trust, is_lent, reasons }
     }
 
@@ -185,18 +181,22 @@ impl PairTrust {
     }
 }
 
+/// Returns how to make the best arm permanent on the target as it is now.
+///
+/// # Errors
+/// Fails for results of several hosts, and if the target is unknown or has changed.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
         return Err(refused!(
             "several hosts measured this configuration; change the settings on each host by hand"
         ));
     }
-    let nowhere = || refused!("the result does not contain the name of the target");
+    let no_target = || refused!("the result does not contain the name of the target");
     let planned = stored.plan.workloads.iter().find(|work| work.arm == best.configuration);
-    let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
-    let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
-    let made = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
-    let site = apply::site_now(system, stored.study.target.as_ref(), before, made)?;
+    let index = planned.map(|work| work.target).ok_or_else(no_target)?;
+    let before = stored.environment.sites.get(index).ok_or_else(no_target)?;
+    let is_created = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
+    let site = apply::site_now(system, stored.study.target.as_ref(), before, is_created)?;
     let unmeasured = apply::unmeasured(system, &stored.study.factors, &best.configuration, &site);
     let mut proposal = apply::propose(system, &stored.id, &best.configuration, &site);
     proposal.unmeasured = unmeasured;
@@ -226,19 +226,19 @@ impl AdviceEntry<'_> {
         }
     }
 
-    fn tell(&self, text: &mut String, findings: &Findings) {
+    fn write_to(&self, text: &mut String, findings: &Findings) {
         let _ = writeln!(text, "{}", self.advice.text);
-        for (one, standing) in &self.comparisons {
-            let _ = writeln!(text, "  {}, {}: {}", one.workload, standing.word(), one.text);
+        for (pair, standing) in &self.comparisons {
+            let _ = writeln!(text, "  {}, {}: {}", pair.workload, standing.word(), pair.text);
             for reason in &standing.reasons {
                 let _ = writeln!(text, "    {reason}");
             }
-            for note in &one.notes {
+            for note in &pair.notes {
                 let _ = writeln!(text, "    {note}");
             }
         }
-        for one in &self.effects {
-            let _ = writeln!(text, "  {}", one.text);
+        for effect in &self.effects {
+            let _ = writeln!(text, "  {}", effect.text);
         }
         match &self.permanent {
             Some(Ok(proposal)) => {
@@ -281,8 +281,8 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     for (line, why) in &proposal.by_hand {
         let _ = writeln!(text, "  by hand: {line} ({why})");
     }
-    for told in &proposal.unmeasured {
-        let _ = writeln!(text, "  note: {told}");
+    for note in &proposal.unmeasured {
+        let _ = writeln!(text, "  note: {note}");
     }
     text
 }
@@ -299,22 +299,22 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
              assay advise confirm {id}, then apply the new result"
         ));
     }
-    let own = |advice: &&Advice| match advice.kind {
+    let is_wanted = |advice: &&Advice| match advice.kind {
         AdviceKind::Use => true,
         AdviceKind::TradeOff => workload.is_some(),
         AdviceKind::Avoid => false,
     };
-    let confirmed = findings.advice.iter().filter(|one| one.status == AdviceStatus::Confirmed);
-    let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
-    let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
-    let better = |one: &&Comparison| {
-        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
+    let confirmed = findings.advice.iter().filter(|it| it.status == AdviceStatus::Confirmed);
+    let ids = confirmed.clone().filter(is_wanted).flat_map(|advice| &advice.evidence);
+    let by_id = |id: &String| findings.comparisons.iter().find(|it| it.id == *id);
+    let is_better = |it: &&Comparison| {
+        it.verdict == Some(Verdict::Better) && workload.is_none_or(|name| it.workload == name)
     };
-    if let Some(found) = ids.filter_map(named).find(better) {
-        return Ok(found);
+    if let Some(best) = ids.filter_map(by_id).find(is_better) {
+        return Ok(best);
     }
-    let torn = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
-    Err(Failure::mistake(match torn {
+    let trade_off = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
+    Err(Failure::mistake(match trade_off {
         Some(advice) => format!("{} Choose the workload with --workload", advice.text),
         None => {
             format!("{id}: fresh trials did not confirm a better configuration; nothing to apply")

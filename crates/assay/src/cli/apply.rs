@@ -60,9 +60,9 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
         .map_err(Failure::mistake)?;
     let standing = PairTrust::new(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;
-    is_fit(&stored.id, &standing, accepted)?;
+    check_trust(&stored.id, &standing, accepted)?;
     let proposal = advise::propose(system, &stored, best)?;
-    let empty = proposal.settings.is_empty() && proposal.files.is_empty();
+    let is_empty = proposal.settings.is_empty() && proposal.files.is_empty();
     if !arguments.json {
         output::text(&format!(
             "{}: {}\n  numbers: {}\n{}",
@@ -72,18 +72,18 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
             advise::proposal_text(&proposal)
         ));
     }
-    if arguments.yes && empty {
+    if arguments.yes && is_empty {
         return Err(refused!(
             "assay cannot apply any of these settings permanently; change them by hand"
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
-    tell(arguments, &stored.id, &standing, &proposal, done);
+    print_outcome(arguments, &stored.id, &standing, &proposal, done);
     Ok(())
 }
 
 /// Refuses winners with invalid numbers, and those with suspect numbers unless the user accepts them.
-fn is_fit(id: &str, standing: &PairTrust, accepted: bool) -> Outcome<()> {
+fn check_trust(id: &str, standing: &PairTrust, accepted: bool) -> Outcome<()> {
     let words = standing.words();
     match standing.trust {
         Trust::Suspect if !accepted => Err(mistake!(
@@ -118,7 +118,7 @@ struct ApplyDocument<'a> {
     already_applied: bool,
 }
 
-fn tell(
+fn print_outcome(
     arguments: &ApplyArguments,
     id: &str,
     standing: &PairTrust,
@@ -184,7 +184,6 @@ mod tests {
         told_of(trust, accepted, false)
     }
 
-    /// Returns the same for drives that may be virtual.
     fn told_of(trust: Trust, accepted: bool, lent: bool) -> Result<String, (Kind, String)> {
         let mut findings = findings();
         let best = findings.comparisons[0].clone();
@@ -204,7 +203,7 @@ mod tests {
             cell.trust = Some(trust);
         }
         let standing = PairTrust::new(&findings, &best);
-        let fit = is_fit("20261120-1031", &standing, accepted);
+        let fit = check_trust("20261120-1031", &standing, accepted);
         fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
     }
 

@@ -51,7 +51,7 @@ pub fn run(system: &dyn System, arguments: &ArticlesArguments) -> Outcome<()> {
         None => vec![assay_report::articles::overview(&chosen)],
     };
     let (width, colour) = (output::columns(system), output::colour(system));
-    let pages = documents.iter().map(|one| assay_report::text::render(one, width, colour));
+    let pages = documents.iter().map(|it| assay_report::text::render(it, width, colour));
     output::painted(&pages.collect::<Vec<_>>().join("\n"));
     Ok(())
 }

@@ -7,13 +7,13 @@ use assay_machine::system::{FileKind, System, machine};
 use assay_study::file::Study;
 use assay_workloads::command::{self, JOBS};
 
-/// Sets the number of jobs to that of the CPUs where a command names it and nothing sets it.
+/// Sets the number of jobs to that of the CPUs if a command names this number and nothing sets it.
 pub fn set_jobs(system: &dyn System, study: &mut Study) {
     if study.factors.contains_key(JOBS) {
         return;
     }
-    for own in &mut study.workload {
-        let Some(work) = command::CommandSpec::of_mut(&mut own.work) else { continue };
+    for workload in &mut study.workload {
+        let Some(work) = command::CommandSpec::of_mut(&mut workload.work) else { continue };
         if work.names_jobs() && work.jobs.is_none() {
             work.jobs = Some(machine::usable_processors(system).value().copied().unwrap_or(1));
         }
@@ -22,18 +22,18 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
 
 /// Refuses a source that is not a directory, and a target inside of it: the tree would be copied into itself.
 pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> Outcome<()> {
-    let works = study.workload.iter().filter_map(|own| command::CommandSpec::of(&own.work));
+    let works = study.workload.iter().filter_map(|it| command::CommandSpec::of(&it.work));
     for source in works.filter_map(|work| work.source.as_deref()) {
-        let wrong = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
-        let path = system.canonical(Path::new(source)).map_err(|error| wrong(&error))?;
-        let found = system.status(&path).map_err(|error| wrong(&error))?;
-        if found.kind != FileKind::Directory {
-            return Err(wrong(&"not a directory; use the root of a source tree"));
+        let failure = |why: &dyn std::fmt::Display| mistake!("source {source}: {why}");
+        let path = system.canonical(Path::new(source)).map_err(|error| failure(&error))?;
+        let status = system.status(&path).map_err(|error| failure(&error))?;
+        if status.kind != FileKind::Directory {
+            return Err(failure(&"not a directory; use the root of a source tree"));
         }
-        let inside = |target: &&String| {
-            system.canonical(Path::new(target)).is_ok_and(|own| own.starts_with(&path))
+        let is_inside = |target: &&String| {
+            system.canonical(Path::new(target)).is_ok_and(|target| target.starts_with(&path))
         };
-        if let Some(target) = targets.iter().find(inside) {
+        if let Some(target) = targets.iter().find(is_inside) {
             return Err(mistake!(
                 "{target} is inside the source tree {}; build in another directory, such as /var/tmp",
                 path.display()

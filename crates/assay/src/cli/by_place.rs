@@ -53,10 +53,10 @@ impl ByPlace {
         let mut brought =
             words.iter().map(|word| store::brought(system, word)).collect::<Outcome<Vec<_>>>()?;
         for label in &self.platform {
-            name(words, &mut brought, label)?;
+            set_label(words, &mut brought, label)?;
         }
         let published = self.published.as_deref().map(beside);
-        let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
+        let found: Vec<Findings> = brought.iter().map(|it| it.findings.clone()).collect();
         let days = days.unwrap_or_else(|| store::days::apart(system, &found));
         let question = PlatformQuery {
             days,
@@ -68,18 +68,20 @@ impl ByPlace {
     }
 }
 
-fn name(words: &[String], brought: &mut [LabeledResult], label: &str) -> Outcome<()> {
-    let mistake = |what: &str| mistake!("--platform {label}: {what}");
+/// Names the platform of one result by `ID=NAME`.
+fn set_label(words: &[String], brought: &mut [LabeledResult], label: &str) -> Outcome<()> {
+    let mistake = |reason: &str| mistake!("--platform {label}: {reason}");
     // IDs contain no `=`; names may.
     let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
     let (id, name) = parts
         .filter(|(id, name)| !id.is_empty() && !name.is_empty())
         .ok_or_else(|| mistake("use ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
-    let own =
-        |at: &usize| words[*at] == id || store::is_short_for(id, &brought[*at].findings.study.id);
-    let found: Vec<usize> = (0..words.len()).filter(own).collect();
-    match found.as_slice() {
-        [one] => brought[*one].label = Some(name.to_owned()),
+    let is_meant = |index: &usize| {
+        words[*index] == id || store::is_short_for(id, &brought[*index].findings.study.id)
+    };
+    let matches: Vec<usize> = (0..words.len()).filter(is_meant).collect();
+    match matches.as_slice() {
+        [index] => brought[*index].label = Some(name.to_owned()),
         [] => return Err(mistake("no compared result has this ID")),
         _ => return Err(mistake("several results match this ID; use more of the ID")),
     }

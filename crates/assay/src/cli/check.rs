@@ -75,8 +75,9 @@ impl CheckOptions {
     pub(super) fn typed(&self) -> Vec<String> {
         let named = [("--for", &self.fit), ("--mix", &self.mix), ("--area", &self.area)];
         let named =
-            named.into_iter().filter_map(|(name, own)| own.as_ref().map(|_| name.to_owned()));
-        Some(self.of_kinds.typed()).filter(|own| !own.is_empty()).into_iter().chain(named).collect()
+            named.into_iter().filter_map(|(name, value)| value.as_ref().map(|_| name.to_owned()));
+        let kinds = Some(self.of_kinds.typed()).filter(|text| !text.is_empty());
+        kinds.into_iter().chain(named).collect()
     }
 
     pub(super) fn study(&self, system: &dyn System) -> Outcome<Study> {
@@ -119,7 +120,7 @@ pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
     running::conclude(system, ran, arguments.how)
 }
 
-pub(super) fn compare(study: &mut Study, targets: usize) {
+pub(super) fn set_replicates(study: &mut Study, targets: usize) {
     if targets > 1 && !study.needs_whole() && study.requirements.is_none() {
         study.replicates = COMPARED;
     }
@@ -135,11 +136,11 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
     }
-    compare(&mut study, arguments.targets.len());
+    set_replicates(&mut study, arguments.targets.len());
     study.seed = arguments.seed.or(study.seed);
     if study.needs_whole() && study.budget.is_none() {
         // Work that covers a complete target sets its duration itself.
-        study.workload.iter_mut().for_each(|own| own.work.settle());
+        study.workload.iter_mut().for_each(|workload| workload.work.settle());
     }
     Ok(study)
 }

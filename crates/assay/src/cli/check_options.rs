@@ -16,11 +16,9 @@ use assay_workloads::{KindEntry, WorkFacts};
 
 /// Options that apply only to the speed study.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];
-
 /// Width of the command column in the help's examples.
 const LINE_COLUMNS: usize = 35;
 const MARGIN: &str = "  ";
-
 const FIRST: &[OptionExample] = &[
     OptionExample { line: "assay check", does: "check this directory" },
     OptionExample { line: "assay check --quick /media/card", does: "check a card in about 15 s" },
@@ -119,7 +117,7 @@ fn given(
 
 impl KindOptions {
     pub(super) fn takes_all(&self) -> bool {
-        self.0.iter().any(|own| check_option::takes_all(own.kind))
+        self.0.iter().any(|given| check_option::takes_all(given.kind))
     }
 
     pub(super) fn typed(&self) -> String {
@@ -166,19 +164,19 @@ fn set(values: &Values, value: &str, study: &mut Study) -> Result<(), String> {
     if !values.all().any(|known| known == value) {
         return Err(values.all().collect::<Vec<_>>().join(" or "));
     }
-    study.workload.iter_mut().for_each(|own| (values.set)(&mut own.work, value));
+    study.workload.iter_mut().for_each(|workload| (values.set)(&mut workload.work, value));
     Ok(())
 }
 
 /// Returns the most severe failure among the findings. `only` is the target if just one was given.
-pub(super) fn gate(told: &OfKinds, only: &str) -> Option<Failure> {
-    let named = |facts: &WorkFacts| {
-        let several = facts.subject().arm.get("target").cloned();
-        several.unwrap_or_else(|| only.to_owned())
+pub(super) fn gate(work: &OfKinds, only: &str) -> Option<Failure> {
+    let target_of = |facts: &WorkFacts| {
+        let target = facts.subject().arm.get("target").cloned();
+        target.unwrap_or_else(|| only.to_owned())
     };
     let failure = |gate: &OptionGate| {
-        let met = told.all().filter(|facts| (gate.is_met)(facts));
-        let mut names: Vec<String> = met.map(named).collect();
+        let met = work.all().filter(|facts| (gate.is_met)(facts));
+        let mut names: Vec<String> = met.map(target_of).collect();
         names.dedup();
         (!names.is_empty()).then(|| (gate.failure)(&names.join(", ")))
     };

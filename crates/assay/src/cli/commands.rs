@@ -14,7 +14,7 @@ use assay_workloads::command::{self, ParseSpec, REVISION};
 const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
 
-fn read(study: &Value) -> Outcome<Study> {
+fn parse_study(study: &Value) -> Outcome<Study> {
     from_value(study).map_err(|error| mistake!("cannot create a study from the commands: {error}"))
 }
 
@@ -101,11 +101,11 @@ impl CommandArguments {
     }
 
     fn levels_of_revisions(&self) -> Vec<&str> {
-        let named = self.revisions.iter().flat_map(|text| text.split(','));
-        named.map(str::trim).collect()
+        let named_lines = self.revisions.iter().flat_map(|text| text.split(','));
+        named_lines.map(str::trim).collect()
     }
 
-    fn called(&self) -> Vec<&str> {
+    fn command_names(&self) -> Vec<&str> {
         (0..self.lines.len()).map(|index| self.level(index)).collect()
     }
 
@@ -113,15 +113,15 @@ impl CommandArguments {
         if has_check {
             return self.crash_study();
         }
-        if let Some(twice) = self.twice() {
-            return Err(mistake!("--command '{twice}' is given twice; remove one"));
+        if let Some(line) = self.repeated_line() {
+            return Err(mistake!("--command '{line}' is given twice; remove one"));
         }
         self.check_names()?;
         let mut factors = self.factors()?;
         if self.lines.len() > 1 {
-            factors.insert(COMMAND.to_owned(), json!(self.called()));
+            factors.insert(COMMAND.to_owned(), json!(self.command_names()));
         }
-        read(&json!({
+        parse_study(&json!({
             "format": file::FORMAT,
             "title": self.title(),
             "replicates": REPLICATES,
@@ -137,7 +137,7 @@ impl CommandArguments {
                  the other commands and their options"
             ));
         };
-        read(&json!({
+        parse_study(&json!({
             "format": file::FORMAT,
             "title": format!("Do acknowledged writes survive a power loss: {line}"),
             "replicates": 1,
@@ -204,29 +204,29 @@ impl CommandArguments {
         if self.names.is_empty() {
             return Ok(());
         }
-        let wrong = |told: String| Err(Failure::mistake(told));
+        let wrong = |text: String| Err(Failure::mistake(text));
         if self.lines.len() < 2 {
             return wrong("-n: a single command needs no name; remove -n".to_owned());
         }
         if let Some(name) = self.names.get(self.lines.len()) {
             return wrong(format!("-n {name}: more names than commands; remove this name"));
         }
-        let called = self.called();
-        let mut twice = called.iter().enumerate();
-        match twice.find(|(index, name)| called[..*index].contains(name)) {
-            Some((_, name)) => {
-                wrong(format!("-n {name}: two commands have this name; use distinct names"))
+        let names = self.command_names();
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                return wrong(format!(
+                    "-n {name}: two commands have this name; use distinct names"
+                ));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
-    fn named(&self) -> BTreeMap<String, String> {
+    fn named_lines(&self) -> BTreeMap<String, String> {
         self.names.iter().cloned().zip(self.lines.iter().cloned()).collect()
     }
 
-    /// Returns how to read metrics from the output of commands.
-    fn readings(&self) -> Outcome<Vec<ParseSpec>> {
+    fn parse_specs(&self) -> Outcome<Vec<ParseSpec>> {
         let reading = |text: &String| -> Outcome<ParseSpec> {
             text.parse().map_err(|error| mistake!("--parse: {error}"))
         };
@@ -241,17 +241,17 @@ impl CommandArguments {
         Ok(command::CommandSpec {
             setup: self.setup.clone(),
             build: self.build.clone(),
-            commands: self.named(),
+            commands: self.named_lines(),
             // The repository of the current directory, unless the line names another one.
             repository: self.revisions.as_ref().map(|_| ".".to_owned()),
-            parse: self.readings()?,
+            parse: self.parse_specs()?,
             prepare: self.prepare.clone(),
             conclude: self.conclude.clone(),
             ..command::CommandSpec::new(run)
         })
     }
 
-    fn twice(&self) -> Option<&String> {
+    fn repeated_line(&self) -> Option<&String> {
         let mut lines = self.lines.iter().enumerate();
         lines.find(|(index, line)| self.lines[..*index].contains(line)).map(|(_, line)| line)
     }

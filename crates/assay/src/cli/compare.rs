@@ -75,16 +75,16 @@ pub struct CompareArguments {
 impl Gating {
     /// Returns the gate if one is requested, with the given day-to-day variation.
     fn gate(&self, days: Days) -> Outcome<Option<GateRequest>> {
-        let Some(allowed) = share("--gate", self.gate.as_deref())? else { return Ok(None) };
+        let Some(allowed) = read_share("--gate", self.gate.as_deref())? else { return Ok(None) };
         let metric = self.metric.as_deref().map(metrics::full);
         let gate = GateRequest { days, metric, ..GateRequest::new(allowed) };
-        let sees = share("--must-detect", self.must_detect.as_deref())?;
+        let sees = read_share("--must-detect", self.must_detect.as_deref())?;
         Ok(Some(GateRequest { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 
     fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
         let Some(name) = self.metric.as_deref().map(metrics::full) else { return Ok(()) };
-        let cells = results.flat_map(|one| &one.measurements);
+        let cells = results.flat_map(|it| &it.measurements);
         let known: BTreeSet<&str> = cells.map(|cell| &*cell.metric).collect();
         if known.contains(&*name) {
             return Ok(());
@@ -168,7 +168,8 @@ impl Against {
 
 pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
-    let given = share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
+    let given =
+        read_share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
     if arguments.places.is_asked() {
         return by_place(system, arguments, given);
     }
@@ -177,9 +178,9 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     let (mut earlier, mut later) = sides(system, arguments)?;
     arguments.gating.check_metric(earlier.iter().chain(&later))?;
     if let Some(name) = arguments.gating.metric.as_deref().map(metrics::full) {
-        earlier.iter_mut().chain(&mut later).for_each(|found| show_metric(found, &name));
+        earlier.iter_mut().chain(&mut later).for_each(|it| show_metric(it, &name));
     }
-    let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
+    let is_earlier = |it: &&Findings| earlier.iter().any(|other| other.study.id == it.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
         return Err(mistake!("{} is given twice; give two different results", twice.study.id));
     }
@@ -221,7 +222,7 @@ fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days
              that is 100%)"
         ));
     }
-    let margin = share("--margin", arguments.margin.as_deref())?;
+    let margin = read_share("--margin", arguments.margin.as_deref())?;
     let found = arguments.places.findings(system, &arguments.results, margin, days)?;
     show(system, &found, arguments.json);
     Ok(())
@@ -253,12 +254,8 @@ fn compare_sides(
     days: Days,
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
-        let given = share("--margin", arguments.margin.as_deref())?;
-        return store::compared_sides(
-            earlier,
-            later,
-            given.or(asked.map(|gate| gate.max_regression)),
-        );
+        let given = read_share("--margin", arguments.margin.as_deref())?;
+        return store::compared_sides(earlier, later, given.or(asked.map(|it| it.max_regression)));
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(mistake!(
@@ -276,23 +273,21 @@ fn compare_sides(
     store::compared(&all, days)
 }
 
-fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
-    let read = text.map(str::parse::<Percent>).transpose();
-    let read = read.map_err(|error| mistake!("{name}: {error}"))?;
-    Ok(read.map(Percent::fraction))
+/// Parses a percentage; `name` is its option.
+fn read_share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
+    let Some(text) = text else { return Ok(None) };
+    let percent: Percent = text.parse().map_err(|error| mistake!("{name}: {error}"))?;
+    Ok(Some(percent.fraction()))
 }
 
 /// Returns the results of both sides: those of `--against`, or the first one, and the others.
-fn sides(
-    system: &dyn System,
-    arguments: &CompareArguments,
-) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
-    let read = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
-    let read = |words: &[String]| words.iter().map(read).collect::<Outcome<Vec<Findings>>>();
-    if !arguments.against.is_empty() {
-        return Ok((read(&arguments.against)?, read(&arguments.results)?));
+fn sides(system: &dyn System, given: &CompareArguments) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
+    let read_one = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
+    let read = |words: &[String]| words.iter().map(read_one).collect::<Outcome<Vec<Findings>>>();
+    if !given.against.is_empty() {
+        return Ok((read(&given.against)?, read(&given.results)?));
     }
-    match arguments.results.as_slice() {
+    match given.results.as_slice() {
         [_] => Err(mistake!("compare needs two results; add a second ID or --against BASE")),
         [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
         [] => Err(mistake!("no results given; add two IDs")),
@@ -306,9 +301,11 @@ fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: &GateRequ
     }
     let results: Vec<&Findings> = earlier.iter().chain(later).collect();
     let names = names(&results).split_off(earlier.len());
-    let each = later.iter().zip(names).flat_map(|(one, name)| {
-        let rows = gate::gate(earlier, std::slice::from_ref(one), asked, later.len());
-        rows.into_iter().map(move |row| Gated { name: format!("{} of {name}", row.name), ..row })
-    });
-    each.collect()
+    let mut all = Vec::new();
+    for (result, name) in later.iter().zip(names) {
+        for row in gate::gate(earlier, std::slice::from_ref(result), asked, later.len()) {
+            all.push(Gated { name: format!("{} of {name}", row.name), ..row });
+        }
+    }
+    all
 }

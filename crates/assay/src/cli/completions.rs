@@ -42,12 +42,12 @@ pub fn run(arguments: &CompletionsArguments) -> Outcome<()> {
 
 fn script(shell: &str) -> Outcome<String> {
     let shells = Shells::builtins();
-    let known = shells.completer(shell);
-    let known = known.ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
+    let completer = shells.completer(shell);
+    let completer = completer.ok_or_else(|| mistake!("unknown shell `{shell}`"))?;
     let mut text = Vec::new();
     // Without this, the first completion after zsh loads `_assay` finds nothing.
     let autoload = "[[ $funcstack[1] == _assay ]] && _clap_dynamic_completer_assay\n";
-    known
+    completer
         .write_registration(VARIABLE, "assay", "assay", "assay", &mut text)
         .map_err(|error| refused!("cannot write the script: {error}"))?;
     if shell == "zsh" {
@@ -67,8 +67,8 @@ pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool>
 
 fn completed(system: &dyn System, words: &[OsString]) -> Command {
     let after = |command: &str| {
-        let at = words.iter().position(|word| word == command)?;
-        words.get(at + 1)?.to_str()
+        let index = words.iter().position(|word| word == command)?;
+        words.get(index + 1)?.to_str()
     };
     let study =
         after("run").or(after("plan")).and_then(presets::find).unwrap_or_else(presets::check);
@@ -98,18 +98,19 @@ fn completed(system: &dyn System, words: &[OsString]) -> Command {
 /// Values by the names of argument and value, and whether paths are valid, too.
 type Values<'a> = dyn Fn(&str, &str) -> Option<(Vec<String>, bool)> + 'a;
 
+/// Adds the candidates to the arguments of a command and its subcommands.
 fn attach(command: Command, values: &Values<'_>) -> Command {
     let command = command.mut_args(|arg| {
         let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
-        let Some((found, has_paths)) = values(arg.get_id().as_str(), name) else { return arg };
+        let Some((candidates, has_paths)) = values(arg.get_id().as_str(), name) else { return arg };
         arg.add(ArgValueCompleter::new(move |current: &OsStr| {
-            let begun = |one: &&String| one.as_bytes().starts_with(current.as_encoded_bytes());
-            let own = found.iter().filter(begun).map(CompletionCandidate::new);
+            let is_begun = |word: &&String| word.as_bytes().starts_with(current.as_encoded_bytes());
+            let matches = candidates.iter().filter(is_begun).map(CompletionCandidate::new);
             let paths = has_paths.then(|| PathCompleter::any().complete(current));
-            own.chain(paths.into_iter().flatten()).collect()
+            matches.chain(paths.into_iter().flatten()).collect()
         }))
     });
-    command.mut_subcommands(|own| attach(own, values))
+    command.mut_subcommands(|inner| attach(inner, values))
 }
 
 fn results(system: &dyn System) -> Vec<String> {
@@ -138,7 +139,7 @@ fn keys(study: &Study) -> Vec<String> {
 fn names(system: &dyn System, kind: ListKind) -> Vec<String> {
     match kind {
         ListKind::Results => results(system),
-        ListKind::Drives => devices::drives(system).into_iter().map(|own| own.name).collect(),
+        ListKind::Drives => devices::drives(system).into_iter().map(|drive| drive.name).collect(),
         ListKind::Presets => presets::names().map(str::to_owned).collect(),
         ListKind::Probes => probes::names().into_iter().map(str::to_owned).collect(),
         _ => {

@@ -58,7 +58,7 @@ pub fn run(system: &dyn System, arguments: &ConfirmArguments) -> Outcome<()> {
         replicates: arguments.replicates,
         seed: arguments.seed,
     };
-    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let stop = running::stop_on_signals(&running::RESTORES)?;
     confirm(system, &asked, consented, &stop, arguments.how)
 }
 
@@ -82,12 +82,12 @@ pub fn confirm(
     let Acting { stored, .. } = acting::open(system, asked.result, Purpose::GoOn)?;
     let findings = store::findings_of(&stored);
     let best = match &findings.race {
-        Some(race) => of_race(race, &findings)?,
-        None => of_advice(&findings, asked.workload)?,
+        Some(race) => winner_of_race(race, &findings)?,
+        None => best_of_advice(&findings, asked.workload)?,
     };
     let targets = targets(&stored, &best);
     acting::on_the_same_drives(system, &stored, &targets)?;
-    let study = fresh(stored, &best, asked);
+    let study = confirming_study(stored, &best, asked);
     let request = Request {
         consented,
         results: running::results_directory(system)?,
@@ -101,12 +101,13 @@ struct Best {
     baseline: Arm,
     arm: Arm,
     workloads: Vec<String>,
+    /// The ratio to the baseline that a race estimated.
     promised: Option<f64>,
     /// Whether it won a race, whose replicates do not set the number of fresh ones.
     raced: bool,
 }
 
-fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
+fn winner_of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     let winner = race.winner.clone().filter(|_| race.can_be_confirmed());
     let arm = winner
         .ok_or_else(|| mistake!("nothing to confirm in {}: {}", findings.study.id, race.text))?;
@@ -114,14 +115,14 @@ fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
 }
 
-fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
-    let best = best(findings, workload)?;
-    let named = |found: &&Comparison| {
-        let mut advised = findings.advice.iter().filter(|one| is_for(one));
-        advised.any(|advice| advice.evidence.contains(&found.id))
-            && found.configuration == best.configuration
+fn best_of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
+    let best = best_comparison(findings, workload)?;
+    let is_named = |comparison: &&Comparison| {
+        let mut advised = findings.advice.iter().filter(|it| is_for(it));
+        advised.any(|advice| advice.evidence.contains(&comparison.id))
+            && comparison.configuration == best.configuration
     };
-    let workloads = findings.comparisons.iter().filter(named).map(|found| found.workload.clone());
+    let workloads = findings.comparisons.iter().filter(is_named).map(|it| it.workload.clone());
     Ok(Best {
         baseline: best.baseline.clone(),
         arm: best.configuration.clone(),
@@ -131,16 +132,16 @@ fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     })
 }
 
-fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
-    let advised =
-        findings.advice.iter().filter(|one| is_for(one)).flat_map(|advice| &advice.evidence);
-    let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
-    let better = |found: &&Comparison| found.verdict == Some(Verdict::Better);
-    let mut candidates = advised.filter_map(named).filter(better);
-    let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == *name);
-    candidates.find(wanted).ok_or_else(|| {
-        let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
-        mistake!("nothing to confirm: {} recommends no configuration{whose}", findings.study.id)
+/// Returns the first better comparison that the advice names.
+fn best_comparison<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
+    let advised = findings.advice.iter().filter(|one| is_for(one)).flat_map(|it| &it.evidence);
+    let by_id = |id: &String| findings.comparisons.iter().find(|comparison| comparison.id == *id);
+    let is_better = |comparison: &&Comparison| comparison.verdict == Some(Verdict::Better);
+    let mut candidates = advised.filter_map(by_id).filter(is_better);
+    let is_wanted = |it: &&Comparison| workload.is_none_or(|name| it.workload == *name);
+    candidates.find(is_wanted).ok_or_else(|| {
+        let place = workload.map_or_else(String::new, |name| format!(" in {name}"));
+        mistake!("nothing to confirm: {} recommends no configuration{place}", findings.study.id)
     })
 }
 
@@ -149,20 +150,19 @@ fn is_for(advice: &Advice) -> bool {
 }
 
 fn targets(stored: &Stored, best: &Best) -> Vec<String> {
-    let of = |arm: &Arm| arm.get(TARGET).cloned();
-    match (of(&best.baseline), of(&best.arm)) {
-        (Some(one), Some(other)) if one != other => vec![one, other],
-        (Some(one), _) => vec![one],
+    match (best.baseline.get(TARGET), best.arm.get(TARGET)) {
+        (Some(base), Some(target)) if base != target => vec![base.clone(), target.clone()],
+        (Some(base), _) => vec![base.clone()],
         _ => stored.study.target.iter().map(assay_study::file::Target::word).collect(),
     }
 }
 
 /// Returns the study reduced to the two arms and to the workloads in which the arm is recommended.
-fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
-    let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
-    let bare = |arm: &Arm| {
+fn confirming_study(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
+    let has_targets = best.baseline.get(TARGET) != best.arm.get(TARGET);
+    let arm_of = |arm: &Arm| {
         let mut arm = arm.clone();
-        if !several {
+        if !has_targets {
             arm.remove(TARGET);
         }
         arm
@@ -171,10 +171,10 @@ fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     let id = stored.id;
     let mut study = stored.study;
     if best.raced {
-        as_long(&mut study, &stored.plan);
+        set_durations(&mut study, &stored.plan);
     }
-    let what = if best.raced { "winner" } else { "best setting" };
-    study.title = format!("Fresh trials of the {what} of {id}");
+    let winner = if best.raced { "winner" } else { "best setting" };
+    study.title = format!("Fresh trials of the {winner} of {id}");
     study.confirms = Some(id);
     study.race_ratio = best.promised.map(|ratio| ratio.to_string());
     study.preset = None;
@@ -188,26 +188,26 @@ fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     // The trials compare the winner with the baseline; they test no gate.
     study.gate = None;
     study.aa_control = Some(false);
-    study.baseline = bare(&best.baseline);
-    study.configurations = vec![bare(&best.baseline), bare(&best.arm)];
+    study.baseline = arm_of(&best.baseline);
+    study.configurations = vec![arm_of(&best.baseline), arm_of(&best.arm)];
     // Exclusions do not apply to two settings.
     study.exclude.clear();
     study.workload.retain(|workload| best.workloads.contains(&workload.name));
-    if !several {
+    if !has_targets {
         study.factors.remove(TARGET);
     }
     study
 }
 
 /// Gives fresh trials the duration of the race's trials if a budget set it.
-fn as_long(study: &mut Study, plan: &Plan) {
+fn set_durations(study: &mut Study, plan: &Plan) {
     if study.budget.take().is_none() {
         return;
     }
-    for own in &mut study.workload {
-        let planned = plan.workloads.iter().find(|planned| planned.name == own.name);
-        if let (Some(planned), None) = (planned, own.work.time()) {
-            own.work.set_span(Some(Time(planned.time_ns)), Some(Time(planned.ramp_ns)));
+    for workload in &mut study.workload {
+        let planned = plan.workloads.iter().find(|planned| planned.name == workload.name);
+        if let (Some(planned), None) = (planned, workload.work.time()) {
+            workload.work.set_span(Some(Time(planned.time_ns)), Some(Time(planned.ramp_ns)));
         }
     }
 }

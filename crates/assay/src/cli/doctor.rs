@@ -44,15 +44,15 @@ pub fn run(system: &dyn System, arguments: &DoctorArguments) {
     let columns = [Column::left("hardware here"), Column::sentences("details")];
     let hardware = table::table(&columns, &inventory.rows(), output::columns(system));
     output::text(&format!("\n{hardware}"));
-    let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());
+    let next = next_commands(&abilities).map(|words| words.map(str::to_owned).to_vec());
     let columns = table::columns(&["next command here", "what it does"]);
     output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));
 }
 
-fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
+fn next_commands(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
     let has = |name: &str| {
-        let own = abilities.iter().find(|ability| ability.name == name);
-        own.is_some_and(|ability| matches!(ability.state, Presence::Present(_)))
+        let ability = abilities.iter().find(|ability| ability.name == name);
+        ability.is_some_and(|ability| matches!(ability.state, Presence::Present(_)))
     };
     [
         if has("journal") {

@@ -105,9 +105,7 @@ io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "100 
 "#;
 
 const FIXED: &str = "simulated:fixed,mean=100us,servers=4";
-
 const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
-
 const COMMANDS: &str =
     "assay run --quiet --seed 1 --set runs_per_trial=1 --command slow --command fast /home/me";
 

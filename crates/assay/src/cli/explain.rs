@@ -29,14 +29,14 @@ const AREA: Bytes = Bytes(1 << 30);
 /// Runs `assay plan --commands` with the study's changes from the command line.
 pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) -> Outcome<()> {
     if let Some((word, target)) = of_study.unchanged() {
-        return tell(system, word, source(system, word, target)?, is_json);
+        return print(system, word, source(system, word, target)?, is_json);
     }
     let (study, targets) = of_study.study(system)?;
     let names = if of_study.has_targets() { NameForm::Typed } else { NameForm::Stored };
-    tell(system, "this study", planned(system, study, &targets, names), is_json)
+    print(system, "this study", planned(system, study, &targets, names), is_json)
 }
 
-fn tell(
+fn print(
     system: &dyn System,
     word: &str,
     Explained { study, plan, sites, names }: Explained,
@@ -66,18 +66,17 @@ fn tell(
         return Ok(());
     }
     let width = output::columns(system);
-    let mut lines: Vec<String> =
-        commands.iter().flat_map(|command| lines(command, width)).collect();
+    let mut lines: Vec<_> = commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
         let text =
             format!("{}: {}", pilot_key(&absent.name, &absent.configuration), absent.words());
-        lines.extend(broken(text.split(' '), "", "", width));
+        lines.extend(wrapped(text.split(' '), "", "", width));
         lines.push(String::new());
     }
-    let lacks = "These command lines do not reproduce the following:";
-    lines.extend(broken(lacks.split(' '), "", "", width));
+    let heading = "These command lines do not reproduce the following:";
+    lines.extend(wrapped(heading.split(' '), "", "", width));
     for remark in &remarks {
-        lines.extend(broken(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
+        lines.extend(wrapped(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
     }
     output::text(&lines.join("\n"));
     Ok(())
@@ -92,8 +91,7 @@ pub(super) struct Explained {
 
 /// Returns the study and its plan: a stored result's as it ran, otherwise with every operation permitted.
 pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
-    let is_file =
-        system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
+    let is_file = system.status(Path::new(word)).is_ok_and(|it| it.kind != FileKind::Directory);
     if presets::find(word).is_none()
         && !is_file
         && let Ok(directory) = store::find(system, Some(word))
@@ -106,7 +104,6 @@ pub(super) fn source(system: &dyn System, word: &str, target: Option<&str>) -> O
     Ok(planned(system, study, &targets, names))
 }
 
-/// Returns the study and its plan, with every operation permitted.
 pub(super) fn planned(
     system: &dyn System,
     study: Study,
@@ -157,13 +154,13 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
         .unwrap_or_else(|| vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)])
 }
 
-/// Returns a survey in which every operation is permitted.
 fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
-    let own = matches!(study.target, Some(Target::File(_) | Target::Device(_)));
-    let own = own && study.target.as_ref().map(Target::word).as_deref() == Some(target);
-    let only_read = own || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
-    let read_only = only_read && base.is_empty();
+    let is_named = matches!(study.target, Some(Target::File(_) | Target::Device(_)))
+        && study.target.as_ref().map(Target::word).as_deref() == Some(target);
+    // A run writes to existing files and devices only if a layer of the arm is created on them.
+    let is_data = is_named || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
+    let read_only = is_data && base.is_empty();
     let is_simulated = target.starts_with(simulated::PREFIX);
     let engine = if is_simulated { Engine::Simulated } else { Engine::IoUring };
     let length = study.area.size.unwrap_or(AREA).0;
@@ -177,18 +174,18 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
 }
 
 fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
-    let shared = study.workload.iter().any(|workload| workload.work.time().is_none());
-    let budget = study.budget.filter(|_| shared);
+    let shares_time = study.workload.iter().any(|workload| workload.work.time().is_none());
+    let budget = study.budget.filter(|_| shares_time);
     let budget = budget.map(|budget| {
         format!("--runtime is a share of the budget of {budget}; Assay uses part of the budget to fill the test area")
     });
-    let mut told: Vec<String> = budget.into_iter().collect();
+    let mut remarks: Vec<String> = budget.into_iter().collect();
     for text in plan.workloads.iter().flat_map(|workload| workload.work.not_said()) {
-        if !told.iter().any(|known| known == text) {
-            told.push((*text).to_owned());
+        if !remarks.iter().any(|known| known == text) {
+            remarks.push((*text).to_owned());
         }
     }
-    told
+    remarks
 }
 
 /// A study as fio command lines that do the same work.
@@ -210,16 +207,16 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
     let several = command.configuration.contains_key(TARGET_FACTOR);
     let place = if several { format!(" at {}", command.target) } else { String::new() };
     let title = format!("{title}{place}: {}", command.description);
-    let mut lines = broken(title.split(' '), "", "", width);
+    let mut lines = wrapped(title.split(' '), "", "", width);
     for line in &command.setup {
         // A shell does not continue a line after a comment.
         let more = if line.starts_with('#') { "" } else { " \\" };
-        lines.extend(broken(line.split(' '), "  ", more, width));
+        lines.extend(wrapped(line.split(' '), "  ", more, width));
     }
     let quoted: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
-    lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
+    lines.extend(wrapped(quoted.iter().map(String::as_str), "  ", " \\", width));
     for remark in &command.notes {
-        lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
+        lines.extend(wrapped(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
     }
     lines.push(String::new());
     lines
@@ -227,7 +224,7 @@ fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
 
 /// Breaks words into lines of a width: lines start with `indent`, indented further from the second on, and all but the
 /// last end with `more`.
-fn broken<'w>(
+fn wrapped<'w>(
     words: impl Iterator<Item = &'w str>,
     indent: &str,
     more: &str,
@@ -259,8 +256,8 @@ mod tests {
 
     #[test]
     fn lines_break_between_words() {
-        let lines = broken("aa bb cc dd".split(' '), "", " \\", 8);
+        let lines = wrapped("aa bb cc dd".split(' '), "", " \\", 8);
         assert_eq!(lines, ["aa bb \\", "  cc \\", "  dd"]);
-        assert_eq!(broken("a-long-word b".split(' '), "  ", "", 4), ["  a-long-word", "    b"]);
+        assert_eq!(wrapped("a-long-word b".split(' '), "  ", "", 4), ["  a-long-word", "    b"]);
     }
 }

@@ -39,6 +39,9 @@ pub struct ExportArguments {
     pub(super) output: Option<PathBuf>,
 }
 
+/// Bytes of a recording that are in memory at once.
+const PIECE_BYTES: usize = 1 << 16;
+
 fn names() -> PossibleValuesParser {
     let all = EXPORTERS.iter().map(|exporter| exporter.about).chain(FORMATS_OF_FILES);
     PossibleValuesParser::new(all.map(|about| about.name))
@@ -70,7 +73,6 @@ pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     write(system, exporter, &findings, to)
 }
 
-/// Writes the recorded requests of a result as a stream.
 fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;
@@ -79,7 +81,7 @@ fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
         output::may_be_written(system, path)?;
         system.write_stream(path, &mut log).map_err(failed)?;
     } else {
-        let mut piece = vec![0; 1 << 16];
+        let mut piece = vec![0; PIECE_BYTES];
         loop {
             let count = log.read(&mut piece).map_err(failed)?;
             if count == 0 {
@@ -111,14 +113,14 @@ pub fn write(
     for text in (exporter.left_out)(findings) {
         output::message(&text);
     }
-    let nothing = || {
+    let no_numbers = || {
         mistake!(
             "{} has no numbers that format {} can represent; see assay list exporters",
             findings.study.id,
             exporter.about.name
         )
     };
-    let text = (exporter.write)(findings).ok_or_else(nothing)?;
+    let text = (exporter.write)(findings).ok_or_else(no_numbers)?;
     if let Some(path) = to {
         return output::file(system, path, text.as_bytes());
     }

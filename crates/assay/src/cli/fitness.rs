@@ -11,8 +11,7 @@ use assay_study::findings::fitness::{Fit, Fitness};
 /// Returns the study that states the requirements: a bundled one by name, or a file.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     let path = Path::new(word);
-    let is_a_file =
-        path.extension().is_some_and(|own| own == "toml") || system.status(path).is_ok();
+    let is_a_file = path.extension().is_some_and(|it| it == "toml") || system.status(path).is_ok();
     let study = match studies::quietly(system, word) {
         Err(failure) if !is_a_file && presets::find(word).is_none() => {
             let message = format!("no published requirements for `{word}`; {}", advice(word));

@@ -57,7 +57,8 @@ impl fmt::Display for OwnHost<'_> {
 }
 
 impl FleetArguments {
-    pub fn alone(&self, options: &[(bool, &str)]) -> Outcome<()> {
+    /// Refuses requested options of a study on one host if there are other hosts.
+    pub fn refuse_with_others(&self, options: &[(bool, &str)]) -> Outcome<()> {
         let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked) else {
             return Ok(());
         };
@@ -67,7 +68,7 @@ impl FleetArguments {
         }
     }
 
-    pub fn not_recorded(&self) -> Outcome<()> {
+    pub fn refuse_records(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(mistake!(
                 "this study reads the records of one machine; remove --coordinator, and use assay compare"
@@ -77,7 +78,7 @@ impl FleetArguments {
     }
 
     /// Returns this host's rank; `None` for a single host.
-    pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<OwnHost<'_>>> {
+    pub fn own_host(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<OwnHost<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
         let variable = |name: &str| system.variable(name);
         let place = ranks::place(&variable);
@@ -99,7 +100,7 @@ impl OwnHost<'_> {
         request: Request<'_>,
         quiet: bool,
     ) -> Outcome<running::Unended> {
-        let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+        let stop = running::stop_on_signals(&running::RESTORES)?;
         let member = self.member(system, &stop, FleetPurpose::Run, quiet)?;
         running::run_with(system, Request { fleet: Some(member), ..request }, &stop, quiet)
     }
@@ -135,7 +136,7 @@ impl OwnHost<'_> {
             )
         })?;
         let span =
-            |time: Option<Time>, usual| time.map_or(usual, |own| Duration::from_nanos(own.0));
+            |time: Option<Time>, usual| time.map_or(usual, |time| Duration::from_nanos(time.0));
         let wait = span(self.hosts.join_timeout, WAIT);
         let RankPlace { ranks, .. } = self.place;
         if !quiet {

@@ -16,10 +16,8 @@ const OTHER: &[&str] =
 
 /// Columns before a summary: indent, longest name and gap.
 const INDENT: usize = 11;
-
 /// Below this width, summaries start on a new line.
 const NARROW: usize = 30;
-
 pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed bound or corrupt data; 2 usage error; 3 not possible \
                                 on this machine; 4 settings not restored; 5 inconclusive or trials lost; 130 interrupted.";
 
@@ -47,6 +45,7 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Wraps a message; a command in backticks stays on one line.
 pub(super) fn in_lines(text: &str, width: usize) -> String {
     const UNBROKEN: &str = "\u{a0}";
     let parts = text.split('`').enumerate();

@@ -76,7 +76,6 @@ impl Junit {
         Ok(())
     }
 
-    /// Writes the gate of findings if requested.
     pub fn write(&self, system: &dyn System, findings: &Findings) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         export::write(system, &JUNIT, findings, Some(path))
@@ -110,10 +109,10 @@ impl GateArguments {
     /// # Errors
     /// Fails if the comparison does not support an option.
     pub fn give_away(&mut self, set: &mut Vec<String>) -> Outcome<Gating> {
-        let own = std::mem::take(self);
+        let arguments = std::mem::take(self);
         let mut gating = Gating {
-            gate: own.gate,
-            exit_inconclusive: own.exit_inconclusive,
+            gate: arguments.gate,
+            exit_inconclusive: arguments.exit_inconclusive,
             ..Gating::default()
         };
         if gating.gate.is_none() {
@@ -164,11 +163,11 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
             asked.records.recording().many
         ));
     }
-    let settings = match study.configurations.len() {
+    let has_settings = match study.configurations.len() {
         0 => study.factors.values().any(|levels| levels.len() > 1),
         arms => arms > 1,
     };
-    if settings || targets.len() > 1 {
+    if has_settings || targets.len() > 1 {
         return Ok(());
     }
     Err(mistake!(
@@ -177,7 +176,6 @@ pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     ))
 }
 
-/// Advice after an inconclusive gate.
 const WAY_ON: &str = "next: measure again on a quiet machine, with more replicates if trials are too few or too \
                       variable (gate.allow_inconclusive passes inconclusive rows)";
 

@@ -20,7 +20,6 @@ use assay_study::file::{Target, presets};
 
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";
-
 /// Placeholders, and device files other than disks.
 const OPEN: [&str; 9] = [
     "/dev/DEVICE",

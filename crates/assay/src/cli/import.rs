@@ -105,8 +105,8 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     if let Some(parcels) = parcels(system, arguments)? {
         return bring(system, arguments, &parcels);
     }
-    if let Some(texts) = requests::among(system, arguments)? {
-        return requests::bring(system, arguments, &texts);
+    if let Some(texts) = requests::find(system, arguments)? {
+        return requests::import_files(system, arguments, &texts);
     }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
     let mut files = Vec::new();
@@ -114,16 +114,16 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     for (path, arm) in named_arms(arguments)? {
         match read_file(system, &path, arm) {
             Ok(file) => files.push(file),
-            Err(failure) => failed = Some(both(failed, failure)),
+            Err(failure) => failed = Some(joined_failure(failed, failure)),
         }
     }
     let mut read = Vec::new();
     for study in studies(files, &mut failed) {
-        let found = about(system, arguments, &study, &baseline, margin)
-            .and_then(|about| numbers(about, study));
-        match found {
+        let numbers = about(system, arguments, &study, &baseline, margin)
+            .and_then(|about| read_numbers(about, study));
+        match numbers {
             Ok(file) => read.push(file),
-            Err(failure) => failed = Some(both(failed, failure)),
+            Err(failure) => failed = Some(joined_failure(failed, failure)),
         }
     }
     if let Some(failure) = failed {
@@ -140,9 +140,9 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
         let findings = store::findings_of_import(&stored, imported);
         if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
             // A failure only removes one line from lists.
-            let told = assay_report::document::headline(&findings);
+            let headline = assay_report::document::headline(&findings);
             let directory = results.join(&stored.id);
-            let _ = headline::keep(system, &directory, &told);
+            let _ = headline::keep(system, &directory, &headline);
             let screen = || Ok(output::screen(system, &findings, Detail::Usual));
             let _ = super::show::stored(system, &directory, Detail::Usual, screen);
         }
@@ -153,8 +153,8 @@ pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
             // The printed output is then the only copy, as for trials measured here.
             Err(failure) => {
                 let (file, why) = (&stored.about.file, &failure.message);
-                let own = Failure::partial(format!("cannot store the result of {file}: {why}"));
-                unkept = Some(both(unkept.take(), own));
+                let failure = Failure::partial(format!("cannot store the result of {file}: {why}"));
+                unkept = Some(joined_failure(unkept.take(), failure));
             }
         }
     }
@@ -175,7 +175,7 @@ fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<V
         ));
     }
     let titled = arguments.title.is_some().then_some("--title");
-    match of_numbers(arguments, parcels.len() > 1).or(titled) {
+    match numbers_option(arguments, parcels.len() > 1).or(titled) {
         Some(option) => Err(mistake!(
             "{} is a complete result, which Assay imports unchanged; remove {option}",
             first.display()
@@ -184,8 +184,9 @@ fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<V
     }
 }
 
-fn of_numbers(arguments: &ImportArguments, several: bool) -> Option<&'static str> {
-    let all = [
+/// Returns the given option, if any, that only applies to numbers.
+fn numbers_option(arguments: &ImportArguments, has_several: bool) -> Option<&'static str> {
+    let options = [
         ("--set", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
         ("--filename-pattern", arguments.filename_pattern.is_some()),
         ("--in-order", arguments.in_order),
@@ -193,9 +194,9 @@ fn of_numbers(arguments: &ImportArguments, several: bool) -> Option<&'static str
         ("--margin", arguments.margin.is_some()),
         ("--primary-metric", arguments.primary_metric.is_some()),
         ("--better", !arguments.better.is_empty()),
-        ("--json of several files", arguments.json && several),
+        ("--json of several files", arguments.json && has_several),
     ];
-    all.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
 fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) -> Outcome<()> {
@@ -228,14 +229,14 @@ fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<Import
                 studies.push(ImportedStudy { importer, files: vec![file] });
             }
             Ok(_) => runs.push(file),
-            Err(failure) => *failed = Some(both(failed.take(), failure)),
+            Err(failure) => *failed = Some(joined_failure(failed.take(), failure)),
         }
     }
     if runs.is_empty() {
         return studies;
     }
     if let Some(ImportedStudy { importer, files: tables }) = studies.first() {
-        *failed = Some(both(
+        *failed = Some(joined_failure(
             failed.take(),
             mistake!(
                 "{} has the format {} and {} does not; import the files separately",
@@ -246,8 +247,8 @@ fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<Import
         ));
         return Vec::new();
     }
-    if let Some((first, again)) = twice(&runs) {
-        *failed = Some(both(
+    if let Some((first, again)) = same_run(&runs) {
+        *failed = Some(joined_failure(
             failed.take(),
             mistake!("{first} and {again} contain the same run; remove one of the two files"),
         ));
@@ -255,13 +256,13 @@ fn studies(files: Vec<ImportedFile>, failed: &mut Option<Failure>) -> Vec<Import
     }
     match import::of_all(&runs) {
         Ok(importer) => studies.push(ImportedStudy { importer, files: runs }),
-        Err(failure) => *failed = Some(both(failed.take(), failure)),
+        Err(failure) => *failed = Some(joined_failure(failed.take(), failure)),
     }
     studies
 }
 
 /// Returns two files with the same contents: as two trials they would agree perfectly, and show nothing.
-fn twice(runs: &[ImportedFile]) -> Option<(&str, &str)> {
+fn same_run(runs: &[ImportedFile]) -> Option<(&str, &str)> {
     let mut seen: BTreeMap<[u8; 32], &str> = BTreeMap::new();
     runs.iter().find_map(|run| {
         let first = seen.insert(sha256(&run.bytes), &run.name)?;
@@ -274,7 +275,7 @@ fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
     let mut files = arguments.named.files.clone();
     if let Some(pattern) = &arguments.filename_pattern {
         for (file, arm) in &mut files {
-            let name = last(file);
+            let name = file_name(file);
             let Some(levels) = pattern::levels(pattern, &name)? else {
                 return Err(mistake!(
                     "--filename-pattern {pattern}: file name {name} does not match"
@@ -287,15 +288,15 @@ fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
     Ok(files)
 }
 
-/// Name of the run number in a pattern.
 const RUN: &str = "run";
 
-fn last(path: &str) -> String {
+fn file_name(path: &str) -> String {
     let name = Path::new(path).file_name();
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn both(first: Option<Failure>, second: Failure) -> Failure {
+/// Joins the messages of two failures; one that the machine caused prevails over a mistake.
+fn joined_failure(first: Option<Failure>, second: Failure) -> Failure {
     match first {
         None => second,
         Some(first) => {
@@ -409,7 +410,7 @@ fn about(
     let ImportedStudy { importer, files } = study;
     let is_table = matches!(importer.reads, Reads::Table(_));
     let source = |file: &ImportedFile| SourceFile {
-        file: criterion::named_path(&file.name).unwrap_or_else(|| last(&file.name)),
+        file: criterion::named_path(&file.name).unwrap_or_else(|| file_name(&file.name)),
         sha256: hexadecimal(&sha256(&file.bytes)),
         arm: file.arm.clone(),
     };
@@ -444,7 +445,7 @@ fn about(
     })
 }
 
-fn numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Imported)> {
+fn read_numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Imported)> {
     let ImportedStudy { importer, files } = study;
     let imported = import::read(importer, &files, &Options::of(&about))?;
     about.trials = imported.trials;
@@ -504,7 +505,7 @@ impl Args for NamedFiles {
 }
 
 /// Returns the values of an argument with their positions.
-fn placed(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
+fn positioned(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
     let words = matches.get_many::<String>(name).into_iter().flatten().cloned();
     matches.indices_of(name).into_iter().flatten().zip(words).collect()
 }
@@ -512,23 +513,24 @@ fn placed(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
 impl FromArgMatches for NamedFiles {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut words: Vec<(usize, bool, String)> = Vec::new();
-        words.extend(placed(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));
-        words.extend(placed(matches, ARM).into_iter().map(|(at, word)| (at, false, word)));
+        words.extend(positioned(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));
+        words.extend(positioned(matches, ARM).into_iter().map(|(at, word)| (at, false, word)));
         words.sort();
-        let (mut files, mut arm, mut used) = (Vec::new(), Arm::new(), false);
+        let (mut files, mut arm) = (Vec::new(), Arm::new());
+        let mut is_arm_used = false;
         for (_, is_file, word) in words {
             if is_file {
-                used = true;
+                is_arm_used = true;
                 files.push((word, arm.clone()));
                 continue;
             }
             // The first level after files starts a new arm.
-            if std::mem::take(&mut used) {
+            if std::mem::take(&mut is_arm_used) {
                 arm.clear();
             }
             let Some((name, level)) = parse_level(&word) else {
-                let told = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");
-                return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, told));
+                let message = format!("--set {word}: use FACTOR=VALUE, such as scheduler=bfq\n");
+                return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, message));
             };
             arm.insert(name.to_owned(), level.to_owned());
         }

@@ -29,8 +29,8 @@ pub struct Inventory {
 }
 
 pub fn drives(system: &dyn System) -> Vec<DriveReport> {
-    let asked = |drive: Drive| DriveReport { health: drive_health::ask(system, &drive), drive };
-    devices::drives(system).into_iter().map(asked).collect()
+    let report = |drive: Drive| DriveReport { health: drive_health::ask(system, &drive), drive };
+    devices::drives(system).into_iter().map(report).collect()
 }
 
 impl DriveReport {
@@ -47,16 +47,15 @@ impl Inventory {
     }
 
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let graphics =
-            self.graphics.iter().map(|one| row("graphics", &one.slot, graphics_words(one)));
+        let graphics = self.graphics.iter().map(|it| row("graphics", &it.slot, graphics_words(it)));
         let none = self
             .graphics
             .is_empty()
             .then(|| row("graphics", "-", "no graphics device found".to_owned()));
         let no_drives =
             self.drives.is_empty().then(|| row("drive", "-", "no drive found".to_owned()));
-        let drives = self.drives.iter().map(|one| row("drive", &one.drive.name, drive_words(one)));
-        let arrays = self.arrays.iter().map(|one| row("array", &one.name, one.words()));
+        let drives = self.drives.iter().map(|it| row("drive", &it.drive.name, drive_words(it)));
+        let arrays = self.arrays.iter().map(|it| row("array", &it.name, it.words()));
         graphics.chain(none).chain(drives).chain(no_drives).chain(arrays).collect()
     }
 }
@@ -65,44 +64,46 @@ fn row(kind: &str, name: &str, words: String) -> Vec<String> {
     vec![format!("{kind} {name}"), words]
 }
 
-fn graphics_words(one: &Graphics) -> String {
-    let mut told = vec![one.called()];
-    told.extend(one.name.reason().map(|reason| format!("name unknown: {reason}")));
-    told.push(match &one.driver {
+fn graphics_words(device: &Graphics) -> String {
+    let mut parts = vec![device.called()];
+    parts.extend(device.name.reason().map(|reason| format!("name unknown: {reason}")));
+    parts.push(match &device.driver {
         Presence::Present(driver) => format!("driver {driver}"),
         Presence::Absent(reason) => reason.clone(),
     });
-    told.extend(one.memory_bytes.value().map(|bytes| format!("{} of memory", show::bytes(*bytes))));
-    told.extend(one.link.value().map(|link| link.name.clone()));
-    let outputs = one.outputs.value().filter(|outputs| !outputs.is_empty());
-    told.extend(outputs.map(|outputs| format!("connected: {}", outputs.join(", "))));
-    told.join("; ")
+    parts.extend(
+        device.memory_bytes.value().map(|bytes| format!("{} of memory", show::bytes(*bytes))),
+    );
+    parts.extend(device.link.value().map(|link| link.name.clone()));
+    let outputs = device.outputs.value().filter(|outputs| !outputs.is_empty());
+    parts.extend(outputs.map(|outputs| format!("connected: {}", outputs.join(", "))));
+    parts.join("; ")
 }
 
-fn drive_words(one: &DriveReport) -> String {
-    let drive = &one.drive;
-    let mut told = vec![match &drive.model {
+fn drive_words(report: &DriveReport) -> String {
+    let drive = &report.drive;
+    let mut parts = vec![match &drive.model {
         Presence::Present(model) => model.clone(),
         Presence::Absent(reason) => reason.clone(),
     }];
-    told.push(units::size(drive.size_bytes));
-    told.extend(drive.firmware.value().map(|firmware| format!("firmware {firmware}")));
-    told.push(match &drive.link {
+    parts.push(units::size(drive.size_bytes));
+    parts.extend(drive.firmware.value().map(|firmware| format!("firmware {firmware}")));
+    parts.push(match &drive.link {
         Presence::Present(link) => link.name.clone(),
         Presence::Absent(reason) => format!("link unknown: {reason}"),
     });
-    told.extend(drive.usb_version.value().map(|version| format!("USB version {version}")));
-    told.extend(turning(drive));
-    told.extend(drive.card.value().map(card_words));
-    told.push(match &one.health {
+    parts.extend(drive.usb_version.value().map(|version| format!("USB version {version}")));
+    parts.extend(rotation_words(drive));
+    parts.extend(drive.card.value().map(card_words));
+    parts.push(match &report.health {
         Presence::Present(health) => format!("health: {}", health.words()),
         Presence::Absent(reason) => format!("health unknown: {reason}"),
     });
-    told.join("; ")
+    parts.join("; ")
 }
 
 /// Returns the speed of rotating drives; `None` for others.
-fn turning(drive: &Drive) -> Option<String> {
+fn rotation_words(drive: &Drive) -> Option<String> {
     match (&drive.rpm, drive.rotational.value()) {
         (Presence::Present(turns), _) => Some(format!("{} rpm", show::count(*turns))),
         // Guests report virtual disks as rotating by default.
@@ -124,16 +125,16 @@ fn card_words(card: &MemoryCard) -> String {
         ("oem ", &card.oem_id),
         ("made ", &card.made),
     ];
-    let told = named.iter().filter_map(|(name, seen)| Some(format!("{name}{}", seen.value()?)));
-    told.collect::<Vec<_>>().join(", ")
+    let parts = named.iter().filter_map(|(name, seen)| Some(format!("{name}{}", seen.value()?)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 pub fn turns_cell(drive: &Drive) -> String {
     drive.rpm.value().map_or_else(|| "-".to_owned(), |turns| format!("{turns}/min"))
 }
 
-pub fn health_cell(one: &DriveReport) -> String {
-    one.health.value().map_or_else(|| "-".to_owned(), Health::brief)
+pub fn health_cell(report: &DriveReport) -> String {
+    report.health.value().map_or_else(|| "-".to_owned(), Health::brief)
 }
 
 #[cfg(test)]

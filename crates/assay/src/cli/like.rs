@@ -56,26 +56,27 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
     let wrong = |why: &dyn std::fmt::Display| mistake!("{PREFIX}{directory}: {why}");
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;
     let files = files_below(system, &path);
-    let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
-    if all == 0 {
+    let total_bytes: u64 = files.iter().map(|(_, bytes)| bytes).sum();
+    if total_bytes == 0 {
         return Err(wrong(&"no readable file with content; give a directory with files"));
     }
-    let pieces = all.div_ceil(PIECE as u64).min(PIECES);
+    let pieces = total_bytes.div_ceil(PIECE as u64).min(PIECES);
     let mut sample = ContentSample { files: files.len(), ..ContentSample::default() };
     let mut buffer = vec![0; PIECE];
-    let (mut at, mut before) = (0, 0);
+    let (mut index, mut before_bytes) = (0, 0);
     for piece in 0..pieces {
-        let place =
-            (u128::from(all) * (2 * u128::from(piece) + 1) / (2 * u128::from(pieces))) as u64;
-        while place >= before + files[at].1 {
-            before += files[at].1;
-            at += 1;
+        // The middle of each of `pieces` equal parts of all bytes.
+        let position = (u128::from(total_bytes) * (2 * u128::from(piece) + 1)
+            / (2 * u128::from(pieces))) as u64;
+        while position >= before_bytes + files[index].1 {
+            before_bytes += files[index].1;
+            index += 1;
         }
-        let offset = (place - before) / PIECE as u64 * PIECE as u64;
-        let read = read(system, &files[at].0, offset, &mut buffer);
+        let offset = (position - before_bytes) / PIECE as u64 * PIECE as u64;
+        let read = read(system, &files[index].0, offset, &mut buffer);
         if let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) {
             sample.bytes += bytes.len() as u64;
-            sample.left += packed(bytes);
+            sample.left += compressed_bytes(bytes);
         }
     }
     if sample.bytes == 0 {
@@ -86,10 +87,10 @@ fn sample(system: &dyn System, directory: &str) -> Outcome<ContentSample> {
 
 /// Returns regular files of the same filesystem with their sizes, without following links.
 fn files_below(system: &dyn System, root: &Path) -> Vec<(PathBuf, u64)> {
-    let device = system.status(root).ok().map(|found| found.device);
-    let (mut found, mut waiting, mut looked) = (Vec::new(), vec![root.to_owned()], 0);
-    while let Some(path) = waiting.pop().filter(|_| looked < MOST_LOOKED) {
-        looked += 1;
+    let device = system.status(root).ok().map(|status| status.device);
+    let (mut files, mut waiting, mut visited) = (Vec::new(), vec![root.to_owned()], 0);
+    while let Some(path) = waiting.pop().filter(|_| visited < MOST_LOOKED) {
+        visited += 1;
         if path != root && system.read_link(&path).is_ok() {
             continue;
         }
@@ -99,11 +100,11 @@ fn files_below(system: &dyn System, root: &Path) -> Vec<(PathBuf, u64)> {
                 let names = system.list(&path).unwrap_or_default();
                 waiting.extend(names.into_iter().rev().map(|name| path.join(name)));
             }
-            FileKind::File if status.size_bytes > 0 => found.push((path, status.size_bytes)),
+            FileKind::File if status.size_bytes > 0 => files.push((path, status.size_bytes)),
             _ => {}
         }
     }
-    found
+    files
 }
 
 /// Reads a file from an offset; returns 0 if it cannot be read.
@@ -113,13 +114,13 @@ fn read(system: &dyn System, path: &Path, offset: u64, into: &mut [u8]) -> usize
 }
 
 /// Returns the compressed size of a sample in complete blocks, at most its size.
-fn packed(bytes: &[u8]) -> u64 {
-    let whole = (bytes.len() as u64).next_multiple_of(BLOCK);
+fn compressed_bytes(bytes: &[u8]) -> u64 {
+    let whole_blocks = (bytes.len() as u64).next_multiple_of(BLOCK);
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    let packed = written.map_or(whole, |packed| packed.len() as u64);
+    let packed = written.map_or(whole_blocks, |packed| packed.len() as u64);
     // Savings below a block do not count.
-    packed.next_multiple_of(BLOCK).min(whole).min(bytes.len() as u64)
+    packed.next_multiple_of(BLOCK).min(whole_blocks).min(bytes.len() as u64)
 }
 
 #[cfg(test)]
@@ -165,8 +166,8 @@ mod tests {
 
     #[test]
     fn what_does_not_pack_takes_what_it_has() {
-        assert_eq!(packed(&vec![7; 64 << 10]), BLOCK);
-        assert_eq!(packed(b"short"), 5);
+        assert_eq!(compressed_bytes(&vec![7; 64 << 10]), BLOCK);
+        assert_eq!(compressed_bytes(b"short"), 5);
         let sample = ContentSample { files: 1, bytes: 1000, left: 1000 };
         assert_eq!(sample.saved_percent(), 0);
         assert_eq!(ContentSample { left: 1, ..sample }.saved_percent(), 99);

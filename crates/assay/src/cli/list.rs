@@ -97,7 +97,7 @@ impl ListKind {
     }
 
     pub(super) fn entries(self, system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
-        let formats = EXPORTERS.iter().map(|own| own.about).chain(FORMATS_OF_FILES);
+        let formats = EXPORTERS.iter().map(|it| it.about).chain(FORMATS_OF_FILES);
         Ok(match self {
             Self::Results => results(system, &|_| true)?,
             Self::Drives => registries::drives(system),
@@ -108,11 +108,9 @@ impl ListKind {
             Self::Metrics => registries::metrics(),
             Self::Probes => registries::probes(system),
             Self::Rules => registries::rules(),
-            Self::Importers => {
-                described(IMPORTERS.iter().map(|own| own.about), "assay import FILE")
-            }
+            Self::Importers => described(IMPORTERS.iter().map(|it| it.about), "assay import FILE"),
             Self::Exporters => described(formats, "assay export ID --format NAME"),
-            Self::Figures => described(FIGURES.iter().map(|own| own.about()), "assay report ID"),
+            Self::Figures => described(FIGURES.iter().map(|it| it.about()), "assay report ID"),
             Self::Glossary => described(WORDS.iter().map(|word| word.about), "assay show"),
             Self::Schema => schemas::entries(),
         })
@@ -161,12 +159,8 @@ pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
     Ok(())
 }
 
-fn find<'e>(
-    kind: ListKind,
-    entries: &'e [RegistryEntry],
-    name: &str,
-) -> Outcome<&'e RegistryEntry> {
-    let named = |entry: &&RegistryEntry| match kind {
+fn find<'e>(kind: ListKind, known: &'e [RegistryEntry], name: &str) -> Outcome<&'e RegistryEntry> {
+    let is_named = |entry: &&RegistryEntry| match kind {
         ListKind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
         ListKind::Glossary => {
             let mut forms = WORDS.iter().filter(|word| word.about.name == entry.name);
@@ -175,9 +169,9 @@ fn find<'e>(
         ListKind::Metrics => entry.name == metrics::full(name),
         _ => entry.name.eq_ignore_ascii_case(name),
     };
-    entries.iter().find(named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {
+    known.iter().find(is_named).or_else(|| only_with(kind, known, name)).ok_or_else(|| {
         let kind = format!("{kind:?}").to_lowercase();
-        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let names: Vec<&str> = known.iter().map(|entry| entry.name.as_str()).collect();
         let advice = meant::first_answer(name).filter(|_| kind == "presets");
         let advice = advice.or_else(|| words::did_you_mean(name, &names));
         let advice = advice.unwrap_or_else(|| format!("assay list {kind} lists all"));
@@ -192,16 +186,16 @@ fn only_with<'e>(
     word: &str,
 ) -> Option<&'e RegistryEntry> {
     let word = word.to_lowercase();
-    let mut found = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
-    let first = found.next().filter(|_| !matches!(kind, ListKind::Results | ListKind::Schema))?;
-    found.next().is_none().then_some(first)
+    let mut candidates = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
+    let first =
+        candidates.next().filter(|_| !matches!(kind, ListKind::Results | ListKind::Schema))?;
+    candidates.next().is_none().then_some(first)
 }
 
 /// The same failure, unless another kind has an entry of the name.
 fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
-    let mut others =
-        ListKind::value_variants().iter().skip_while(|kind| **kind != ListKind::Presets);
-    let has = |kind: ListKind| kind.entries(system).is_ok_and(|all| find(kind, &all, name).is_ok());
+    let mut others = ListKind::value_variants().iter().skip_while(|it| **it != ListKind::Presets);
+    let has = |kind: ListKind| kind.entries(system).is_ok_and(|it| find(kind, &it, name).is_ok());
     let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
     let kind = format!("{kind:?}").to_lowercase();
     mistake!("`{name}` is in the {kind}: assay list {kind} {name}")
@@ -251,10 +245,8 @@ fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> Strin
 
 /// Columns of a row that another program reads; --json has whole values.
 const PIPE_COLUMNS: usize = 120;
-
 /// Columns of the levels of a factor.
 const MOST_LEVELS: usize = 24;
-
 /// Columns of the target of a result.
 const MOST_TARGET: usize = 12;
 
@@ -265,9 +257,9 @@ fn wanted(arguments: &ListArguments) -> Outcome<impl Fn(&Listed) -> bool> {
     };
     let drive = arguments.drive.clone();
     Ok(move |entry: &Listed| {
-        let own = || entry.drives.iter().chain(&entry.targets);
+        let places = || entry.drives.iter().chain(&entry.targets);
         title.as_ref().is_none_or(|title| entry.title == *title)
-            && drive.as_ref().is_none_or(|word| own().any(|name| name.contains(word.as_str())))
+            && drive.as_ref().is_none_or(|word| places().any(|name| name.contains(word.as_str())))
     })
 }
 
@@ -275,34 +267,34 @@ fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec
     parcel::sweep(system, &identity::results_directory(system)?);
     let mut listed = Vec::new();
     for results in identity::results_directories(system)? {
-        let (found, warnings) = bundle::list(system, &results);
-        listed.extend(found);
+        let (entries, warnings) = bundle::list(system, &results);
+        listed.extend(entries);
         for warning in warnings {
             output::message(&warning);
         }
     }
-    listed.sort_by(|one, other| other.id.cmp(&one.id));
+    listed.sort_by(|left, right| right.id.cmp(&left.id));
     Ok(listed.iter().filter(|entry| wanted(entry)).map(result).collect())
 }
 
 fn result(entry: &Listed) -> RegistryEntry {
     let places = if entry.drives.is_empty() { &entry.targets } else { &entry.drives };
     let missing = entry.trials < entry.planned;
-    let why = if entry.interrupted { "interrupted, " } else { "" };
+    let reason = if entry.interrupted { "interrupted, " } else { "" };
     let marks = [
         entry.foreign.then(|| "foreign".to_owned()),
-        missing.then(|| format!("{why}{} of {} trials", entry.trials, entry.planned)),
+        missing.then(|| format!("{reason}{} of {} trials", entry.trials, entry.planned)),
     ];
     let text = entry.headline.as_ref().map_or(&entry.title, |headline| &headline.text);
     let text = marks.into_iter().flatten().chain([text.clone()]).collect::<Vec<_>>().join("; ");
     let trust = entry.headline.as_ref().map_or("", |headline| &headline.trust);
     let place = places.join(" and ");
     let date: String = entry.started.chars().take(10).collect();
-    let own = RegistryEntry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
-    let own = own.fact("Target", &place).fact("Trust", trust).fact("Result", &text);
+    let row = RegistryEntry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
+    let row = row.fact("Target", &place).fact("Trust", trust).fact("Result", &text);
     let cells = vec![date, place, trust.to_owned(), text];
-    let own = own.fact("Example", format!("assay show {}", entry.id));
-    RegistryEntry { cells, item: json!(entry), ..own }
+    let row = row.fact("Example", format!("assay show {}", entry.id));
+    RegistryEntry { cells, item: json!(entry), ..row }
 }
 
 #[cfg(test)]
@@ -314,10 +306,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn addresses_are_separated_from_the_text_around_them() {
+        let source = "RFC (https://a/b); NVMe, https://a/b/c";
+        let (text, addresses) = registries::without_addresses(source);
+        assert_eq!(text, "RFC; NVMe");
+        assert_eq!(addresses, ["https://a/b", "https://a/b/c"]);
+    }
+
+    #[test]
     fn every_entry_has_a_row_and_a_page_of_80_columns() {
         let fake = Fake::new();
         fake.set_variable("COLUMNS", "80").set_variable("ASSAY_HOME", "/home");
-        let mut command = super::super::whole(80);
+        let mut command = super::super::full_definition(80);
         for kind in ListKind::value_variants().iter().copied() {
             let entries = kind.entries(&fake).unwrap();
             let table = rows(&fake, kind, &entries);

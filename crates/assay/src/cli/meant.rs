@@ -11,13 +11,13 @@ use assay_workloads::KINDS;
 /// Words of other tools for our commands and options. After each tab follows an answer: an option, a command, or a
 /// sentence, optionally limited to commands with a given option.
 const WORDS: &str = include_str!("meant.tsv");
-
 /// Options by which a user accepts data loss or changes of the machine; no hint suggests them.
 pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 
+/// Returns the answers for a word of another tool, the best first.
 fn answers(wrong: &str) -> impl Iterator<Item = &'static str> {
     let is_of = |row: &&str| {
-        row.split('\t').next().is_some_and(|own| own.split(' ').any(|own| own == wrong))
+        row.split('\t').next().is_some_and(|forms| forms.split(' ').any(|form| form == wrong))
     };
     WORDS.lines().find(is_of).into_iter().flat_map(|row| row.split('\t').skip(1))
 }
@@ -27,12 +27,12 @@ pub(super) fn first_answer(wrong: &str) -> Option<String> {
 }
 
 /// Returns whether a command has an option, ignoring text after its name.
-fn has(command: &clap::Command, option: &str) -> bool {
+fn has_option(command: &clap::Command, option: &str) -> bool {
     let name = option.split(' ').next().and_then(|word| word.strip_prefix("--"));
     if option.starts_with("--set ") && !takes_keys(command) {
         return false;
     }
-    name.is_some() && command.get_arguments().any(|own| own.get_long() == name)
+    name.is_some() && command.get_arguments().any(|it| it.get_long() == name)
 }
 
 /// Returns whether `--set` of a command sets study keys.
@@ -41,11 +41,11 @@ fn takes_keys(command: &clap::Command) -> bool {
 }
 
 /// Suggests the key that a word resembles: `--runs-per-trial` becomes `--set runs_per_trial=VALUE`.
-fn key(wrong: &str, command: &clap::Command) -> Option<String> {
+fn similar_key(wrong: &str, command: &clap::Command) -> Option<String> {
     let name = wrong.strip_prefix("--").filter(|_| takes_keys(command))?.replace('-', "_");
     if KINDS.iter().any(|kind| kind.about.name == name) {
-        let own = presets::find(&name).is_some();
-        return own.then(|| format!("assay {} {name}", command.get_name()));
+        let is_preset = presets::find(&name).is_some();
+        return is_preset.then(|| format!("assay {} {name}", command.get_name()));
     }
     // Keys of lists have no single place.
     let lists = [fields::QUESTION.label, fields::PUBLISHED.label];
@@ -56,12 +56,13 @@ fn key(wrong: &str, command: &clap::Command) -> Option<String> {
     Some(format!("--set {table}{name}=VALUE"))
 }
 
-fn listed(wrong: &str, command: &clap::Command) -> Option<String> {
+/// Returns the first answer that applies to the command, or else a study key of a similar name.
+fn known_answer(wrong: &str, command: &clap::Command) -> Option<String> {
     let answer = answers(wrong).find_map(|answer| match answer.split_once(": ") {
-        Some((option, sentence)) => has(command, option).then_some(sentence),
-        None => (!answer.starts_with("--") || has(command, answer)).then_some(answer),
+        Some((option, sentence)) => has_option(command, option).then_some(sentence),
+        None => (!answer.starts_with("--") || has_option(command, answer)).then_some(answer),
     });
-    answer.map(str::to_owned).or_else(|| key(wrong, command))
+    answer.map(str::to_owned).or_else(|| similar_key(wrong, command))
 }
 
 /// Returns whether an option is a fio job-file key, given to a command that can run job files.
@@ -71,7 +72,8 @@ fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
     ["assay", "check", "plan", "run"].contains(&command.get_name()) && keys.any(|key| *key == name)
 }
 
-fn option(
+/// Suggests a replacement for an unknown option, or the command that has it; never consent.
+fn instead_of_option(
     wrong: &str,
     command: &clap::Command,
     path: &str,
@@ -79,30 +81,35 @@ fn option(
     definition: &clap::Command,
 ) -> Option<String> {
     if CONSENTS.contains(&wrong) {
-        return listed(wrong, command);
+        return known_answer(wrong, command);
     }
-    if has(command, wrong) {
+    if has_option(command, wrong) {
         return Some(format!("{path} {wrong}"));
     }
-    let run = definition.find_subcommand("run").filter(|_| path == "assay check");
-    let in_run = |run| listed(wrong, run).or_else(|| has(run, wrong).then(|| wrong.to_owned()));
-    let mut others = definition.get_subcommands().filter(|_| path == "assay");
-    listed(wrong, command)
-        .or_else(|| {
-            in_run(run?)
-                .filter(|own| own.starts_with("--"))
-                .map(|own| format!("assay run {} {own}", study_of_check(words)))
-        })
-        .or_else(|| is_of_fio(wrong, command).then(|| "assay run FILE.fio".to_owned()))
-        .or_else(|| {
-            Some(format!("assay {} {wrong}", others.find(|own| has(own, wrong))?.get_name()))
-        })
-        .or_else(|| {
-            let own = command.get_arguments().filter_map(clap::Arg::get_long);
-            let own = own.filter(|name| !CONSENTS.contains(&format!("--{name}").as_str()));
-            let near = catalogue::nearest(wrong.trim_start_matches('-'), own)?;
-            Some(format!("--{near}"))
-        })
+    if let Some(answer) = known_answer(wrong, command) {
+        return Some(answer);
+    }
+    if path == "assay check"
+        && let Some(run) = definition.find_subcommand("run")
+    {
+        let of_run = known_answer(wrong, run);
+        let option = of_run.or_else(|| has_option(run, wrong).then(|| wrong.to_owned()));
+        if let Some(option) = option.filter(|option| option.starts_with("--")) {
+            return Some(format!("assay run {} {option}", study_of_check(words)));
+        }
+    }
+    if is_of_fio(wrong, command) {
+        return Some("assay run FILE.fio".to_owned());
+    }
+    if path == "assay"
+        && let Some(other) = definition.get_subcommands().find(|other| has_option(other, wrong))
+    {
+        return Some(format!("assay {} {wrong}", other.get_name()));
+    }
+    let names = command.get_arguments().filter_map(clap::Arg::get_long);
+    let names = names.filter(|name| !CONSENTS.contains(&format!("--{name}").as_str()));
+    let similar = catalogue::nearest(wrong.trim_start_matches('-'), names)?;
+    Some(format!("--{similar}"))
 }
 
 /// Returns the study of an `assay check` line: that of `--for`, if given.
@@ -120,7 +127,7 @@ fn study_of_check(words: &[OsString]) -> &str {
 }
 
 /// Suggests a command for an unknown first word: a command of another tool, a study, a file or a directory.
-fn call(wrong: &str) -> Option<String> {
+fn instead_of_command(wrong: &str) -> Option<String> {
     if let Some(ours) = first_answer(wrong) {
         return Some(ours);
     }
@@ -136,7 +143,7 @@ fn call(wrong: &str) -> Option<String> {
 }
 
 /// Suggests the command for lines in hyperfine's form.
-fn timed(words: &[OsString]) -> Option<String> {
+fn instead_of_lines(words: &[OsString]) -> Option<String> {
     let words = words.iter().skip(1).filter_map(|word| word.to_str());
     let lines = words.filter(|word| word.contains(' ') && !word.starts_with('-'));
     let lines: Vec<String> = lines.map(|line| format!(" --command {}", quoted(line))).collect();
@@ -145,25 +152,20 @@ fn timed(words: &[OsString]) -> Option<String> {
 }
 
 /// Suggests a replacement for an unknown word; an option only if the command has it.
-pub(super) fn instead(
-    wrong: &str,
-    words: &[OsString],
-    definition: &clap::Command,
-) -> Option<String> {
-    let (command, path) = named(words, definition);
+pub(super) fn instead(wrong: &str, words: &[OsString], root: &clap::Command) -> Option<String> {
+    let (command, path) = named(words, root);
     let is_first = path == "assay";
-    let ours = timed(words).filter(|_| is_first);
-    let ours = ours.or_else(|| {
-        if wrong.starts_with('-') {
-            return option(wrong, command, &path, words, definition);
-        }
-        call(wrong).filter(|_| is_first).or_else(|| {
-            let own = command.get_subcommands().filter(|own| !own.is_hide_set());
-            let near = catalogue::nearest(wrong, own.map(clap::Command::get_name))?;
-            Some(format!("{path} {near}"))
-        })
-    });
-    let ours = ours?;
+    let ours = if let Some(ours) = instead_of_lines(words).filter(|_| is_first) {
+        ours
+    } else if wrong.starts_with('-') {
+        instead_of_option(wrong, command, &path, words, root)?
+    } else if let Some(ours) = instead_of_command(wrong).filter(|_| is_first) {
+        ours
+    } else {
+        let inner = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+        let similar = catalogue::nearest(wrong, inner.map(clap::Command::get_name))?;
+        format!("{path} {similar}")
+    };
     let is_typed = ours.starts_with("--") || ours.starts_with("assay ");
     Some(if is_typed { format!("use `{ours}`") } else { ours })
 }
@@ -267,7 +269,6 @@ mod tests {
             }
         }
         assert!(hints > 300, "{hints}");
-        // Other typing errors get suggestions as usual.
         assert!(told("assay check --quik").unwrap().contains("--quick"));
         let told = told("assay advise undo --yes").unwrap();
         assert!(told.contains("does not prompt; remove the option"));
@@ -277,7 +278,6 @@ mod tests {
         told.split_once(": use `")?.1.split('`').next()
     }
 
-    /// Tests for every command and foreign word that a hint's option is valid for that command.
     #[test]
     #[ignore = "nightly: 4 s"]
     fn a_hint_names_an_option_only_to_a_command_that_has_it() {
@@ -340,7 +340,6 @@ mod tests {
         for line in ["assay doctor --time 10s", "assay show --size 1G", "assay list --fast"] {
             assert_eq!(hint(line), None, "{line}");
         }
-        // Hints for timed commands apply only to these.
         assert!(told("assay run --command true --warmup 3").unwrap().contains("remove the option"));
         assert!(!told("assay watch --warmup 3").unwrap().contains("remove the option"));
     }

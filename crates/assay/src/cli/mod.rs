@@ -175,9 +175,10 @@ pub fn parse(
         if error.use_stderr() {
             return output::fail(&Failure::mistake(explained(&error, &words)));
         }
-        let own = study_help::page(system, &words, &error, columns);
-        output::text(&own.unwrap_or_else(|| error.render().to_string()));
-        output::kept().map_or_else(|failure| output::fail(&failure), |()| ExitCode::SUCCESS)
+        let study_page = study_help::page(system, &words, &error, columns);
+        output::text(&study_page.unwrap_or_else(|| error.render().to_string()));
+        output::check_written()
+            .map_or_else(|failure| output::fail(&failure), |()| ExitCode::SUCCESS)
     })
 }
 
@@ -186,14 +187,15 @@ fn read(words: &[OsString], columns: usize) -> Result<CommandLine, clap::Error> 
     // Only help and mistakes need the pages of all commands.
     let arranged = |error: clap::Error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
-        _ => whole(columns).try_get_matches_from(words),
+        _ => full_definition(columns).try_get_matches_from(words),
     };
     let matches = CommandLine::command().try_get_matches_from(words).or_else(arranged)?;
-    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut whole(columns)))
+    CommandLine::from_arg_matches(&matches)
+        .map_err(|error| error.format(&mut full_definition(columns)))
 }
 
 /// Returns the command-line definition, with help in the given width.
-fn whole(columns: usize) -> clap::Command {
+fn full_definition(columns: usize) -> clap::Command {
     let command = CommandLine::command().term_width(columns);
     let command = ["run", "plan"]
         .into_iter()
@@ -223,39 +225,40 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
                 "" => ("argument", argument),
                 command => ("command", command),
             };
-            let meant = meant::instead(wrong, words, &definition);
-            let meant = meant.unwrap_or_else(|| format!("see {path} --help"));
-            format!("unknown {kind} `{wrong}`: {meant}")
+            let suggestion = meant::instead(wrong, words, &definition);
+            let suggestion = suggestion.unwrap_or_else(|| format!("see {path} --help"));
+            format!("unknown {kind} `{wrong}`: {suggestion}")
         }
         ErrorKind::MissingRequiredArgument if missing == ["<STUDY>"] => {
             return meant::no_study(&path);
         }
         _ => {
             let value = text(ContextKind::InvalidValue);
-            let mut own = parsers_own(error, value, texts(ContextKind::ValidValue));
+            let mut message = parser_message(error, value, texts(ContextKind::ValidValue));
             if error.kind() == ErrorKind::ArgumentConflict {
-                own += "; remove one of them";
+                message += "; remove one of them";
             }
-            format!("{own}; see {path} --help")
+            format!("{message}; see {path} --help")
         }
     };
     front::in_lines(&message, PAGE_COLUMNS - "assay: ".len())
 }
 
-fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
-    let alike: Vec<&str> =
-        valid.iter().map(String::as_str).filter(|own| own.contains(value)).collect();
-    if !value.is_empty() && !alike.is_empty() {
-        return format!("unknown value `{value}`: use `{}`", alike.join("` or `"));
+/// Returns the message of the parser as one line, or similar valid values.
+fn parser_message(error: &clap::Error, value: &str, valid: &[String]) -> String {
+    let similar: Vec<&str> =
+        valid.iter().map(String::as_str).filter(|known| known.contains(value)).collect();
+    if !value.is_empty() && !similar.is_empty() {
+        return format!("unknown value `{value}`: use `{}`", similar.join("` or `"));
     }
     let text = error.render().to_string();
-    let wanted = text
+    let lines = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .filter(|line| !line.is_empty());
     // Joins the lines of missing arguments, and appends a tip after a semicolon.
-    let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
+    let message = lines.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
     message.trim_start_matches("error: ").to_owned()
 }
 
@@ -264,7 +267,7 @@ pub fn run(system: &dyn System, arguments: CommandLine) -> ExitCode {
         output::text(GUIDE);
         return ExitCode::SUCCESS;
     };
-    match dispatch(system, command).and_then(|()| output::kept()) {
+    match dispatch(system, command).and_then(|()| output::check_written()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output::fail(&failure),
     }
@@ -304,11 +307,11 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
 
 /// Returns the command-line definition for generated pages and completions, without internal commands.
 pub fn definition() -> clap::Command {
-    let whole = whole(PAGE_COLUMNS);
-    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    let full = full_definition(PAGE_COLUMNS);
+    let shown = full.get_subcommands().filter(|command| !command.is_hide_set());
     clap::Command::new("assay")
         .version(VERSION)
-        .about(whole.get_about().cloned().unwrap_or_default())
+        .about(full.get_about().cloned().unwrap_or_default())
         .after_help(format!("{EXAMPLES}\n{}", front::CODES))
         .propagate_version(true)
         .subcommands(shown.cloned().collect::<Vec<_>>())
@@ -361,7 +364,6 @@ mod tests {
 
     fn is_understood(words: &[&str]) -> bool {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        // Help and version output count, too.
         read(&words, PAGE_COLUMNS).map_or_else(|error| !error.use_stderr(), |_| true)
     }
 

@@ -19,7 +19,7 @@ pub(super) struct LineSubject {
 
 impl LineSubject {
     fn works(&self) -> impl Iterator<Item = &Work> {
-        self.study.workload.iter().map(|own| &own.work)
+        self.study.workload.iter().map(|workload| &workload.work)
     }
 }
 
@@ -38,15 +38,15 @@ enum HelpShown {
     Never,
 }
 
-const fn first(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+const fn always(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
     OptionRow { name, shown: HelpShown::Always, fits }
 }
 
-const fn own(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+const fn with_study(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
     OptionRow { name, shown: HelpShown::WithStudy, fits }
 }
 
-const fn more(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
+const fn never(name: &'static str, fits: fn(&LineSubject) -> bool) -> OptionRow {
     OptionRow { name, shown: HelpShown::Never, fits }
 }
 
@@ -60,61 +60,61 @@ const ALL: Table = &[
     (
         "Configurations",
         &[
-            first("set", every),
-            first("baseline", every),
-            first("replicates", trials),
-            more("seed", trials),
-            first("quick", trials),
-            first("budget", trials),
-            first("until", trials),
-            first("against", trials),
+            always("set", every),
+            always("baseline", every),
+            always("replicates", trials),
+            never("seed", trials),
+            always("quick", trials),
+            always("budget", trials),
+            always("until", trials),
+            always("against", trials),
         ],
     ),
     (
         "Target",
         &[
-            first("scratch", trials),
-            first("destroy", storage),
-            more("wait", trials),
-            more("allow-tunable", trials),
-            own("as-root", programs),
-            more("coordinator", trials),
-            own("reboots", recorded_trials),
-            own("yes", recorded_trials),
+            always("scratch", trials),
+            always("destroy", storage),
+            never("wait", trials),
+            never("allow-tunable", trials),
+            with_study("as-root", programs),
+            never("coordinator", trials),
+            with_study("reboots", recorded_trials),
+            with_study("yes", recorded_trials),
         ],
     ),
     (
         "Check",
-        &[more("for", every), more(OF_KINDS, every), more("mix", every), more("area", every)],
+        &[never("for", every), never(OF_KINDS, every), never("mix", every), never("area", every)],
     ),
     (
         "Timed commands",
         &[
-            first("command", commands),
-            own("command-name", commands),
-            first("parameter-list", commands),
-            first("rev", commands),
-            own("build", commands),
-            own("setup", commands),
-            first("prepare", commands),
-            own("conclude", commands),
-            own("parse", commands),
+            always("command", commands),
+            with_study("command-name", commands),
+            always("parameter-list", commands),
+            always("rev", commands),
+            with_study("build", commands),
+            with_study("setup", commands),
+            always("prepare", commands),
+            with_study("conclude", commands),
+            with_study("parse", commands),
         ],
     ),
     (
         "Output",
         &[
-            first("gate", trials),
-            more("exit-inconclusive", trials),
-            more("junit", trials),
-            first("commands", trials),
-            first("order", trials),
-            first("watch", trials),
-            first("json", every),
-            more("markdown", every),
-            first("quiet", every),
-            first("help", every),
-            more("version", every),
+            always("gate", trials),
+            never("exit-inconclusive", trials),
+            never("junit", trials),
+            always("commands", trials),
+            always("order", trials),
+            always("watch", trials),
+            always("json", every),
+            never("markdown", every),
+            always("quiet", every),
+            always("help", every),
+            never("version", every),
         ],
     ),
 ];
@@ -153,7 +153,7 @@ fn find(option: &Arg) -> Option<(&'static str, usize, OptionRow)> {
     let long = option.get_long()?;
     let is_of_kind = by_option().any(|(kind, _)| kind.about.name == long);
     let name = if is_of_kind { OF_KINDS } else { long };
-    let mut rows = all().enumerate().map(|(at, (heading, row))| (heading, at, row));
+    let mut rows = all().enumerate().map(|(index, (heading, row))| (heading, index, row));
     rows.find(|(_, _, row)| row.name == name)
 }
 
@@ -166,9 +166,9 @@ pub(super) fn arranged(command: Command) -> Command {
         .arg(help.help("Print this help; --help prints more"))
         .arg(version.help("Print the version"));
     command.mut_args(|arg| match find(&arg) {
-        Some((heading, at, row)) => arg
+        Some((heading, index, row)) => arg
             .help_heading(heading)
-            .display_order(at)
+            .display_order(index)
             .hide_short_help(row.shown != HelpShown::Always),
         None => arg,
     })
@@ -187,12 +187,12 @@ pub(super) fn fitting(command: Command, of: &LineSubject) -> Command {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::{PAGE_COLUMNS, whole};
+    use super::super::{PAGE_COLUMNS, full_definition};
     use super::*;
     use assay_study::file::presets;
 
     fn commands() -> Vec<Command> {
-        let mut whole = whole(PAGE_COLUMNS);
+        let mut whole = full_definition(PAGE_COLUMNS);
         whole.build();
         ["run", "plan"].map(|name| whole.find_subcommand(name).unwrap().clone()).into()
     }
@@ -248,7 +248,6 @@ mod tests {
     #[test]
     #[ignore = "nightly: 1 s"]
     fn a_study_has_its_own_options_and_no_others() {
-        // Pairs each option with a study that uses it and one that does not.
         for (option, study, other) in
             [("as-root", "compile", "queue-depth"), ("destroy", "queue-depth", "stack-size")]
         {
@@ -261,7 +260,6 @@ mod tests {
             assert_eq!(own.contains("reboots"), is_recorded, "{name}");
             assert_ne!(own.contains("replicates"), is_recorded, "{name}");
             assert!(["set", "json", "help"].iter().all(|one| own.contains(*one)), "{name}");
-            // These options apply only to commands on the line.
             assert!(!own.contains("command") && !own.contains("prepare"), "{name}");
         }
     }

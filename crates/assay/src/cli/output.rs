@@ -39,7 +39,7 @@ pub fn is_handed_over() -> bool {
 }
 
 /// Writes parts to a stream if it is set.
-fn put(sink: &Sink, parts: &[&[u8]]) -> io::Result<()> {
+fn write_parts(sink: &Sink, parts: &[&[u8]]) -> io::Result<()> {
     let mut stream = sink.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(stream) = stream.as_mut() else { return Ok(()) };
     parts.iter().try_for_each(|part| stream.write_all(part))?;
@@ -77,7 +77,7 @@ pub fn bytes(bytes: &[u8]) {
 }
 
 fn write(parts: &[&[u8]]) {
-    let written = put(&RESULTS, parts);
+    let written = write_parts(&RESULTS, parts);
     if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         LOST.store(true, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ fn write(parts: &[&[u8]]) {
 
 /// Writes one of many lines; returns false if the reader has closed the pipe or the disk is full.
 pub fn line(text: &str) -> bool {
-    match put(&RESULTS, &[outside::page(text).as_bytes(), b"\n"]) {
+    match write_parts(&RESULTS, &[outside::page(text).as_bytes(), b"\n"]) {
         Ok(()) => true,
         Err(error) => {
             if error.kind() != ErrorKind::BrokenPipe {
@@ -99,7 +99,8 @@ pub fn line(text: &str) -> bool {
 /// Whether output was lost because standard output failed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-pub fn kept() -> Outcome<()> {
+/// Fails if output was lost.
+pub fn check_written() -> Outcome<()> {
     if LOST.load(Ordering::Relaxed) {
         return Err(refused!("cannot write to standard output; free disk space"));
     }
@@ -124,8 +125,8 @@ pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
 
 /// Refuses paths that are not regular files, because writing replaces the file.
 pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
-    let other = system.status(path).is_ok_and(|there| there.kind != FileKind::File);
-    if other || path.file_name().is_none() {
+    let is_other = system.status(path).is_ok_and(|status| status.kind != FileKind::File);
+    if is_other || path.file_name().is_none() {
         return Err(mistake!(
             "{} is not a regular file; give a file name, or - for standard output",
             path.display()
@@ -163,16 +164,16 @@ pub fn page_below(system: &dyn System, folder: &Path, name: &str, page: &str) ->
 
 /// Writes an important message on a separate line, also over a progress bar.
 fn call(text: &str) {
-    let _ = put(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);
+    let _ = write_parts(&MESSAGES, &[format!("\nassay: {}\n", outside::message(text)).as_bytes()]);
 }
 
 pub fn message(text: &str) {
-    let _ = put(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
+    let _ = write_parts(&MESSAGES, &[format!("assay: {}\n", outside::message(text)).as_bytes()]);
 }
 
 /// Writes text to copy to standard error, without the program's name.
 pub fn aside(text: &str) {
-    let _ = put(&MESSAGES, &[format!("{}\n", outside::message(text)).as_bytes()]);
+    let _ = write_parts(&MESSAGES, &[format!("{}\n", outside::message(text)).as_bytes()]);
 }
 
 pub fn fail(failure: &Failure) -> ExitCode {
@@ -186,8 +187,8 @@ pub fn exit_code(failure: &Failure) -> u8 {
 
 /// Returns the width of output: `COLUMNS`, the terminal's width, or 80.
 pub fn columns(system: &dyn System) -> usize {
-    let told = system.variable("COLUMNS").and_then(|text| text.parse().ok());
-    told.or_else(terminal_columns).unwrap_or(USUAL_COLUMNS)
+    let variable = system.variable("COLUMNS").and_then(|text| text.parse().ok());
+    variable.or_else(terminal_columns).unwrap_or(USUAL_COLUMNS)
 }
 
 fn terminal_columns() -> Option<usize> {
@@ -230,16 +231,16 @@ mod tests {
     #[test]
     fn a_stream_that_was_handed_in_gets_all_parts_in_order() {
         let kept = Arc::new(Mutex::new(Vec::new()));
-        put(&sink(Kept(Some(Arc::clone(&kept)))), &[b"one", b" two", b"\n"]).unwrap();
+        write_parts(&sink(Kept(Some(Arc::clone(&kept)))), &[b"one", b" two", b"\n"]).unwrap();
         assert_eq!(*kept.lock().unwrap(), b"one two\n");
-        let full = put(&sink(Kept(None)), &[b"one"]).unwrap_err();
+        let full = write_parts(&sink(Kept(None)), &[b"one"]).unwrap_err();
         assert_eq!(full.kind(), ErrorKind::StorageFull);
     }
 
     #[test]
     fn without_one_it_is_said_to_nobody() {
-        put(&Mutex::new(None), &[b"one"]).unwrap();
+        write_parts(&Mutex::new(None), &[b"one"]).unwrap();
         assert!(!is_handed_over(), "tests share a process, which is nobody's");
-        kept().unwrap();
+        check_written().unwrap();
     }
 }

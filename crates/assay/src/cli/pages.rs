@@ -47,11 +47,11 @@ fn commands() -> String {
     let overview = front::page(&definition, PAGE_COLUMNS);
     let mut page = format!("{MADE}# Commands\n\n```text\n{}\n```\n", overview.trim_end());
     page.push_str("\nEvery command has `--help`, and `-h` for a short form.\n");
-    below(&mut page, &definition, "##", "assay");
+    describe_below(&mut page, &definition, "##", "assay");
     page
 }
 
-fn below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
+fn describe_below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
     let run = command.find_subcommand("run");
     for inner in command.get_subcommands() {
         if inner.is_hide_set() || inner.get_name() == "help" {
@@ -60,7 +60,7 @@ fn below(page: &mut String, command: &clap::Command, sign: &str, path: &str) {
         let path = format!("{path} {}", inner.get_name());
         let same = if inner.get_name() == "plan" { run } else { None };
         describe(page, &format!("{sign} {path}"), inner, same);
-        below(page, inner, &format!("{sign}#"), &path);
+        describe_below(page, inner, &format!("{sign}#"), &path);
     }
 }
 
@@ -74,19 +74,19 @@ fn describe(page: &mut String, title: &str, command: &clap::Command, same: Optio
     let _ = write!(page, "\n{title}\n\n{about}\n\n```text\n{usage}\n```\n");
     if let Some(same) = same {
         page.push_str("\nOptions as for [`assay run`](#assay-run)");
-        let lacks = same.get_arguments().filter(|arg| is_shown(arg) && row(command, arg).is_none());
-        let lacks: Vec<String> = lacks.map(|arg| format!("`{}`", spelled(arg))).collect();
-        if !lacks.is_empty() {
-            let _ = write!(page, ", without {}", lacks.join(", "));
+        let missing = same.get_arguments().filter(|it| is_shown(it) && row(command, it).is_none());
+        let missing: Vec<String> = missing.map(|arg| format!("`{}`", spelled(arg))).collect();
+        if !missing.is_empty() {
+            let _ = write!(page, ", without {}", missing.join(", "));
         }
         page.push_str(".\n");
     }
-    let is_own = |arg: &&clap::Arg| {
+    let is_listed = |arg: &&clap::Arg| {
         is_shown(arg) && same.is_none_or(|same| row(same, arg) != row(command, arg))
     };
-    let own: Vec<&clap::Arg> = command.get_arguments().filter(is_own).collect();
+    let arguments: Vec<&clap::Arg> = command.get_arguments().filter(is_listed).collect();
     let mut groups = Vec::new();
-    for arg in &own {
+    for arg in &arguments {
         if !groups.contains(&arg.get_help_heading()) {
             groups.push(arg.get_help_heading());
         }
@@ -96,7 +96,7 @@ fn describe(page: &mut String, title: &str, command: &clap::Command, same: Optio
             let _ = write!(page, "\n**{heading}**\n");
         }
         page.push_str("\n| option | what it does |\n|---|---|\n");
-        for arg in own.iter().filter(|arg| arg.get_help_heading() == group) {
+        for arg in arguments.iter().filter(|arg| arg.get_help_heading() == group) {
             page.push_str(&row(command, arg).unwrap_or_default());
         }
     }
@@ -121,20 +121,21 @@ fn spelled(arg: &clap::Arg) -> String {
 
 /// Returns the row of an argument; `None` if the command does not have it.
 fn row(command: &clap::Command, arg: &clap::Arg) -> Option<String> {
-    let own = command.get_arguments().find(|own| own.get_id() == arg.get_id())?;
-    let help = own.get_long_help().or(own.get_help()).map(ToString::to_string).unwrap_or_default();
+    let full = command.get_arguments().find(|full| full.get_id() == arg.get_id())?;
+    let help =
+        full.get_long_help().or(full.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = help.split("\n\n").map(sentence).collect::<Vec<_>>().join(" ");
     let defaults: Vec<_> =
-        own.get_default_values().iter().map(|one| one.to_string_lossy()).collect();
-    if !defaults.is_empty() && own.get_action().takes_values() {
+        full.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if !defaults.is_empty() && full.get_action().takes_values() {
         let _ = write!(text, " [default: {}]", defaults.join(" "));
     }
-    let values = own.get_possible_values();
+    let values = full.get_possible_values();
     let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
-    if !values.is_empty() && own.get_action().takes_values() {
+    if !values.is_empty() && full.get_action().takes_values() {
         let _ = write!(text, " [values: {}]", values.join(", "));
     }
-    Some(format!("| `{}` | {} |\n", spelled(own).replace('|', "\\|"), text.replace('|', "\\|")))
+    Some(format!("| `{}` | {} |\n", spelled(full).replace('|', "\\|"), text.replace('|', "\\|")))
 }
 
 fn sentence(paragraph: &str) -> String {
@@ -215,7 +216,7 @@ fn workloads() -> Outcome<String> {
         let _ = write!(
             page,
             "\n### {name}\n\n{}. {text}\nMetrics: `{}`.\n",
-            capital(summary),
+            capitalized(summary),
             metrics.join("`, `")
         );
     }
@@ -288,7 +289,7 @@ fn factors() -> String {
          study ends; after\n`kill -9` or a power loss, run `assay restore`.\n\n## Factors of the workload\n"
     );
     for parameter in assay_workloads::parameters() {
-        entry(&mut page, &parameter.about, parameter.example, None);
+        factor_entry(&mut page, &parameter.about, parameter.example, None);
     }
     let _ = write!(
         page,
@@ -296,7 +297,7 @@ fn factors() -> String {
     );
     page.push_str("\n## Factors of the machine\n");
     for factor in factors::all() {
-        entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
+        factor_entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
         let name = factor.about().name;
         let live = match factor.not_live(name) {
             _ if name.contains(':') => {
@@ -312,18 +313,18 @@ fn factors() -> String {
     page
 }
 
-fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) {
+fn factor_entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) {
     let About { name, summary, text } = about;
-    let summary = capital(summary);
+    let summary = capitalized(summary);
     let _ = write!(page, "\n### {name}\n\n{summary}. {text}\nExample levels: `{example}`.\n");
     if let Some(undone) = undone {
         let _ = writeln!(page, "After the study: {undone}.");
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 fn study_file() -> String {

@@ -56,14 +56,14 @@ pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     let time: Time = arguments.duration.parse().map_err(|error| mistake!("--duration: {error}"))?;
     let most: BitRate =
         arguments.max_rate.parse().map_err(|error| mistake!("--max-rate: {error}"))?;
-    let token = known(system, arguments)?;
+    let token = read_token(system, arguments)?;
     let limits = PeerLimits { bytes_per_s: (most.0 / 8).max(1) };
     let refused = |error| refused!("cannot listen on {address}: {error}");
     let peer = Peer::bind(address, token, limits).map_err(refused)?;
-    let own = peer.address().map_err(refused)?;
+    let bound = peer.address().map_err(refused)?;
     let caught = signals::catch(|times| (times > 1).then_some(130));
     let asked = caught.map_err(|error| refused!("cannot catch signals: {error}"))?;
-    output::text(&format!("listening on {own}; press Ctrl-C to stop\n"));
+    output::text(&format!("listening on {bound}; press Ctrl-C to stop\n"));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -79,10 +79,10 @@ pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     Ok(())
 }
 
-fn known(system: &dyn System, arguments: &PeerArguments) -> Outcome<Token> {
-    let found = match &arguments.token_file {
+fn read_token(system: &dyn System, arguments: &PeerArguments) -> Outcome<Token> {
+    let token = match &arguments.token_file {
         Some(file) => token::in_file(system, file),
         None => token::of_environment(system),
     };
-    found.map_err(Failure::mistake)
+    token.map_err(Failure::mistake)
 }

@@ -69,7 +69,7 @@ pub struct PlanArguments {
 }
 
 pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
-    arguments.of_fleet.alone(&[(arguments.commands, "--commands")])?;
+    arguments.of_fleet.refuse_with_others(&[(arguments.commands, "--commands")])?;
     let check = arguments.of_check.typed();
     if let Some(option) = check.first()
         && (!arguments.of_study.is_of("check") || arguments.commands)
@@ -83,13 +83,13 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     }
     let (study, targets) = if arguments.of_study.is_of("check") {
         let mut study = arguments.of_check.study(system)?;
-        check::compare(&mut study, arguments.of_study.targets().len());
+        check::set_replicates(&mut study, arguments.of_study.targets().len());
         arguments.of_study.study_from(system, study)?
     } else {
         arguments.of_study.study(system)?
     };
     if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
-        arguments.of_fleet.not_recorded()?;
+        arguments.of_fleet.refuse_records()?;
         return match arguments.of_reboots.reboots {
             Some(count) => reboots::run(system, study, count, false),
             None => recorded::preview(system, study),
@@ -99,20 +99,22 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     let consented = permitted.consented(destroy)?;
     let quick = arguments.of_study.quick();
     let study = vm::in_machines(study, arguments.of_study.names_places())?;
-    arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
+    arguments
+        .of_fleet
+        .refuse_with_others(&[(study.makes_machines(), "a study in virtual machines")])?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
-    let own = arguments.of_fleet.own(system, study.hosts)?;
-    let seen = match &own {
-        Some(own) => own.plan(system, study, &targets, &consented, quick, arguments.json)?,
+    let host = arguments.of_fleet.own_host(system, study.hosts)?;
+    let seen = match &host {
+        Some(host) => host.plan(system, study, &targets, &consented, quick, arguments.json)?,
         None => AllHosts {
             own: run::preview(system, study, &targets, &consented, quick)?,
             hosts: Vec::new(),
         },
     };
-    if let Some(own) = own.filter(|own| !own.place.leads()) {
+    if let Some(host) = host.filter(|host| !host.place.leads()) {
         if !arguments.json {
             output::message(&format!(
-                "{own}: all ranks share one plan, and rank 0 prints the plan"
+                "{host}: all ranks share one plan, and rank 0 prints the plan"
             ));
         }
         return Ok(());
@@ -128,7 +130,7 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
         let missing = vm::check_machines(system, study).err();
         lacks.extend(missing.map(|failure| failure.message));
     }
-    let hosts = seen.hosts.iter().map(|own| PreviewHost::new(own.rank, &own.name, &own.surveys));
+    let hosts = seen.hosts.iter().map(|it| PreviewHost::new(it.rank, &it.name, &it.surveys));
     let preview = Preview {
         by_pilot,
         traffic,
@@ -148,11 +150,11 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
 }
 
 fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
-    let there = |site: &&Site| !site.path.as_os_str().is_empty();
+    let is_there = |site: &&Site| !site.path.as_os_str().is_empty();
     let mut devices: Vec<&Site> =
-        sites.iter().filter(|site| site.kind == TargetKind::Device).filter(there).collect();
+        sites.iter().filter(|site| site.kind == TargetKind::Device).filter(is_there).collect();
     devices.dedup_by_key(|site| &site.target);
-    let told = |site: &Site| {
+    let preview = |site: &Site| {
         let stake = identity::stake(system, site);
         if stake.is_ok() {
             // Ignores errors: without the note, the run must accept the typed ID.
@@ -160,21 +162,22 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
         }
         PreviewStake::new(&site.target, stake)
     };
-    devices.into_iter().map(told).collect()
+    devices.into_iter().map(preview).collect()
 }
 
-/// Returns the newest result of the study on these targets, with any trial duration, or else of any study.
+/// Returns the newest result of the study on these targets, with any trial duration; or else, as the second value, of
+/// any study on these drives.
 fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [Option<Stored>; 2] {
     let places = |sites: &[Site]| -> Vec<PathBuf> {
-        let there = sites.iter().map(|site| site.path.clone());
-        there.filter(|path| !path.as_os_str().is_empty()).collect()
+        let paths = sites.iter().map(|site| site.path.clone());
+        paths.filter(|path| !path.as_os_str().is_empty()).collect()
     };
     let drives = |sites: &[Site]| -> Vec<String> {
         sites.iter().flat_map(|site| &site.drives).map(|drive| drive.id.clone()).collect()
     };
     // A pilot chooses the trial duration, but not the work.
     let work = |plan: &Plan| -> Vec<(String, WorkPlan)> {
-        plan.workloads.iter().map(|own| (own.name.clone(), own.work.clone())).collect()
+        plan.workloads.iter().map(|planned| (planned.name.clone(), planned.work.clone())).collect()
     };
     let Ok(kept) = store::kept(system) else { return [None, None] };
     let stored = kept
@@ -185,15 +188,15 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
         .filter(|stored| !stored.trials.is_empty());
     let mut on_drives = None;
     for stored in stored {
-        let own = &stored.environment.sites;
+        let earlier_sites = &stored.environment.sites;
         if stored.study.title == study.title
             && work(&stored.plan) == work(plan)
-            && places(own) == places(sites)
+            && places(earlier_sites) == places(sites)
         {
             return [Some(stored), None];
         }
-        let is_there = !drives(sites).is_empty() && drives(own) == drives(sites);
-        on_drives = on_drives.or(Some(stored).filter(|_| is_there));
+        let is_same = !drives(sites).is_empty() && drives(earlier_sites) == drives(sites);
+        on_drives = on_drives.or(Some(stored).filter(|_| is_same));
     }
     [None, on_drives]
 }
@@ -295,7 +298,6 @@ mod tests {
             let usual = if preview.may_end_early { COUNTED_S } else { QUICK_S };
             let took = preview.trials_s;
             assert!(took <= longer.unwrap_or(usual), "{name}: {took:.0} s");
-            // Remove obsolete exceptions.
             assert!(longer.is_none() || took > QUICK_S, "{name}: {took:.0} s");
             told.push(took);
         }

@@ -16,7 +16,7 @@ use assay_study::results::vouch::Purpose;
 /// # Errors
 /// Fails with the reason if reboots are impossible.
 pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outcome<()> {
-    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let stop = running::stop_on_signals(&running::RESTORES)?;
     let results = identity::results_directory(system)?;
     let proposal = reboots::propose(system, study, boots, results)?;
     let mut text = format!(
@@ -52,7 +52,7 @@ pub fn resume(
     after_boot: bool,
     how: running::Printing,
 ) -> Outcome<()> {
-    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let stop = running::stop_on_signals(&running::RESTORES)?;
     let mut tell = |event| {
         if let Event::Warning(text) = event {
             output::message(&text);

@@ -71,8 +71,8 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
         for (factor, levels) in &study.factors {
             entry = entry.fact("Factor", format!("{factor} = {}", levels.join(",")));
         }
-        for own in &study.workload {
-            entry = entry.fact("Workload", format!("{}: {}", own.name, own.words()));
+        for work in &study.workload {
+            entry = entry.fact("Workload", format!("{}: {}", work.name, work.words()));
         }
         match name {
             "filesystems" => entry = entry.fact("Example", FOR_A_DATABASE),
@@ -118,11 +118,12 @@ fn time(system: &dyn System, study: &Study) -> String {
     }
 }
 
+/// Returns whether a study needs root.
 fn root(study: &Study) -> &'static str {
     let demands = Demands::from_study(study);
     let makes = demands.made.any || demands.network.changes || arms::gives_up_data(study);
-    let needs = |own: &String| factors::changes(own);
-    match (makes, study.factors.keys().any(needs), study.factors.keys().all(needs)) {
+    let is_change = |name: &String| factors::changes(name);
+    match (makes, study.factors.keys().any(is_change), study.factors.keys().all(is_change)) {
         (true, ..) | (_, true, true) => "yes",
         (_, true, false) => "some levels",
         _ => "no",
@@ -145,21 +146,15 @@ pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
         let mut source = String::new();
         for ask in &study.question {
             entry = entry.fact("Bound", &ask.ask);
-            let own = ask.published.as_deref().unwrap_or_default();
-            source = if source.is_empty() { own.to_owned() } else { format!("{source}; {own}") };
+            source += if source.is_empty() { "" } else { "; " };
+            source += ask.published.as_deref().unwrap_or_default();
         }
         // Prints addresses on separate lines.
-        let is_end = |letter: char| letter.is_whitespace() || letter == ')';
-        let mut addresses = Vec::new();
-        while let Some(start) = source.find("https://") {
-            let address = source[start..].split(is_end).next().unwrap_or_default().to_owned();
-            for around in [format!(" ({address})"), format!(", {address}"), address.clone()] {
-                source = source.replace(&around, "");
-            }
-            addresses.push(("", address));
+        let (source, addresses) = without_addresses(&source);
+        entry = entry.fact("Source", source);
+        for address in addresses {
+            entry = entry.fact("", address);
         }
-        entry.facts.push(("Source", source));
-        entry.facts.append(&mut addresses);
         entry.cells = vec![bounds(&study)];
         entry.item = json!(study);
         Ok(entry.fact("Example", format!("assay check --for {name} DIRECTORY")))
@@ -167,9 +162,31 @@ pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
     presets::fitness().map(entry).collect()
 }
 
+const ADDRESS: &str = "https://";
+
+/// Removes the addresses from a text, with the comma or parentheses around each, and returns them in order.
+pub(super) fn without_addresses(text: &str) -> (String, Vec<String>) {
+    let mut left = String::new();
+    let mut addresses = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(ADDRESS) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|letter: char| letter.is_whitespace() || letter == ')');
+        let (address, after) = from.split_at(end.unwrap_or(from.len()));
+        let is_enclosed = before.ends_with(" (") && after.starts_with(')');
+        let before = if is_enclosed { &before[..before.len() - 2] } else { before };
+        left.push_str(before.strip_suffix(", ").unwrap_or(before));
+        rest = if is_enclosed { &after[1..] } else { after };
+        if !addresses.iter().any(|known| known == address) {
+            addresses.push(address.to_owned());
+        }
+    }
+    (left + rest, addresses)
+}
+
 /// Returns the requirements' bounds in short form; the title if no limit is published.
 fn bounds(study: &Study) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for ask in &study.question {
         let Some(limit) = ask.min.as_ref().or(ask.max.as_ref()) else { continue };
         let subject = match ask.metric.as_deref().and_then(metrics::find) {
@@ -177,31 +194,31 @@ fn bounds(study: &Study) -> String {
             _ if ask.workloads.iter().any(|name| name.ends_with("read")) => "reads",
             _ => "writes",
         };
-        let word = match (told.is_empty(), ask.min.is_some()) {
+        let word = match (texts.is_empty(), ask.min.is_some()) {
             (false, _) => "",
             (_, true) => "at least ",
             (_, false) => "at most ",
         };
-        told.push(format!("{subject} {word}{}", limit.text));
+        texts.push(format!("{subject} {word}{}", limit.text));
     }
-    if told.is_empty() { format!("{} (no limit)", study.title) } else { told.join(", ") }
+    if texts.is_empty() { format!("{} (no limit)", study.title) } else { texts.join(", ") }
 }
 
 pub(super) fn workloads() -> Outcome<Vec<RegistryEntry>> {
-    let entry = |own: &Workload| {
-        let example = format!("assay plan check --set {}.runtime=10s", own.name);
-        let entry = RegistryEntry::new(&own.name, &own.words(), "").fact("Example", example);
-        RegistryEntry { item: json!(own), ..entry }
+    let entry = |work: &Workload| {
+        let example = format!("assay plan check --set {}.runtime=10s", work.name);
+        let entry = RegistryEntry::new(&work.name, &work.words(), "").fact("Example", example);
+        RegistryEntry { item: json!(work), ..entry }
     };
     Ok(presets::check()?.workload.iter().map(entry).collect())
 }
 
 /// Returns the description and example levels of each factor, workload factors first.
 pub(super) fn factors_described() -> Vec<(About, &'static str)> {
-    let parameters = assay_workloads::parameters().iter().map(|own| (own.about, own.example));
+    let parameters = assay_workloads::parameters().iter().map(|it| (it.about, it.example));
     let (name, summary) = (fields::TARGET_FACTOR, fields::TARGET_SUMMARY);
     let target = (About { name, summary, text: "" }, fields::TARGET_EXAMPLE);
-    let others = factors::all().map(|own| (*own.about(), own.example()));
+    let others = factors::all().map(|it| (*it.about(), it.example()));
     parameters.chain([target]).chain(others).collect()
 }
 
@@ -237,15 +254,16 @@ const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes
 pub(super) fn metrics() -> Vec<RegistryEntry> {
     let entry = |metric: &'static Metric| {
         let name = metric.name;
-        let has = |own: &&'static assay_workloads::KindEntry| {
-            metrics::of_kind(own).any(|one| one.name == name)
+        let has_metric = |kind: &&'static assay_workloads::KindEntry| {
+            metrics::of_kind(kind).any(|other| other.name == name)
         };
-        let kinds = assay_workloads::KINDS.iter().copied().filter(has).map(|own| own.about.name);
-        let ends = |unit: &&str| {
-            name.strip_suffix(*unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        let kinds =
+            assay_workloads::KINDS.iter().copied().filter(has_metric).map(|kind| kind.about.name);
+        let fits = |unit: &&str| {
+            name.strip_suffix(*unit).is_some_and(|stem| stem.is_empty() || stem.ends_with('_'))
         };
         let unit =
-            UNITS.split(' ').find(ends).map_or("number".to_owned(), |unit| unit.replace('_', " "));
+            UNITS.split(' ').find(fits).map_or("number".to_owned(), |unit| unit.replace('_', " "));
         let mut entry =
             RegistryEntry::new(name, metric.summary, "").fact("Better", metric.better.words());
         entry.cells.insert(0, format!("{:?}", metric.better).to_lowercase());
@@ -280,21 +298,22 @@ pub(super) fn probes(system: &dyn System) -> Vec<RegistryEntry> {
 }
 
 pub(super) fn rules() -> Vec<RegistryEntry> {
-    let own = rules::RULES.iter().map(|rule| rule.about);
-    let mut all =
-        described(own.chain(inference::COMPARED.iter().map(|about| **about)), "assay show --full");
-    for entry in &mut all {
+    let abouts = rules::RULES.iter().map(|rule| rule.about);
+    let mut entries = described(
+        abouts.chain(inference::COMPARED.iter().map(|about| **about)),
+        "assay show --full",
+    );
+    for entry in &mut entries {
         entry.facts[0].0 = "Triggered when";
         entry.facts.insert(2, ("Next step", rules::next_step(&entry.name).to_owned()));
     }
-    all
+    entries
 }
 
 pub(super) fn drives(system: &dyn System) -> Vec<RegistryEntry> {
     let entry = |asked: inventory::DriveReport| {
         let drive = &asked.drive;
-        let shown =
-            |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
+        let shown = |it: &Presence<String>| it.value().cloned().unwrap_or_else(|| "-".to_owned());
         let link = drive.link.value().map(|link| link.name.clone());
         let mut facts = vec![
             ("Size", units::size(drive.size_bytes)),

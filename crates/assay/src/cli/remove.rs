@@ -1,4 +1,4 @@
-//! `assay remove`: takes results away.
+//! `assay remove`: deletes results and cached builds.
 
 use clap::Args;
 
@@ -26,33 +26,33 @@ pub struct RemoveArguments {
 
 /// Runs the command: every id is looked up before anything is removed.
 pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
-    let found: Outcome<Vec<_>> =
+    let directories: Outcome<Vec<_>> =
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
-    for directory in found? {
+    for directory in directories? {
         system
             .remove_directory(&directory)
             .map_err(|error| refused!("cannot remove {}: {error}", directory.display()))?;
         output::message(&format!("{} removed", directory.display()));
     }
-    if arguments.builds { trees(system) } else { Ok(()) }
+    if arguments.builds { remove_builds(system) } else { Ok(()) }
 }
 
-/// Removes the trees of revisions that nobody has.
-fn trees(system: &dyn System) -> Outcome<()> {
+/// Removes the cached builds of revisions that no process uses.
+fn remove_builds(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let mut stays = Vec::new();
-    let whole = revisions::kept(system, &home);
-    for tree in whole.into_iter().chain(revisions::unfinished(system, &home)) {
+    let mut left = Vec::new();
+    let complete = revisions::kept(system, &home);
+    for tree in complete.into_iter().chain(revisions::unfinished(system, &home)) {
         let path = tree.path.display();
         match revisions::remove(system, &tree) {
             Removal::Removed => output::message(&format!("{path} removed")),
-            Removal::InUse => stays.push(format!("{path} is in use")),
-            Removal::Failed(why) => stays.push(format!("cannot remove {path}: {why}")),
+            Removal::InUse => left.push(format!("{path} is in use")),
+            Removal::Failed(why) => left.push(format!("cannot remove {path}: {why}")),
         }
     }
-    match stays.first() {
+    match left.first() {
         None => Ok(()),
-        Some(first) if stays.len() == 1 => Err(Failure::refused(first.clone())),
-        Some(first) => Err(refused!("{first}; {} more results were not removed", stays.len() - 1)),
+        Some(first) if left.len() == 1 => Err(Failure::refused(first.clone())),
+        Some(first) => Err(refused!("{first}; {} more results were not removed", left.len() - 1)),
     }
 }

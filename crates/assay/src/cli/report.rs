@@ -69,7 +69,7 @@ pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
             let page = html::pages(&results, place);
             if !standard {
                 output::may_be_written(system, &path)?;
-                let large = results.iter().filter(|one| html::is_large(&one.findings));
+                let large = results.iter().filter(|it| html::is_large(&it.findings));
                 for one in large {
                     let name = html::every_trial_name(&stem, &one.findings.study.id);
                     let table = store::every_trial(system, one)?;
@@ -116,11 +116,8 @@ fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
             let is_large = html::is_large(&evidence.findings);
             // The page does not contain the values of every trial if there are many.
             let trials = is_large.then(|| store::every_trial(system, &evidence)).transpose()?;
-            Ok((
-                bundle::listed(system, &directory)?,
-                html::page(&evidence, PagePlace::Site),
-                trials,
-            ))
+            let listed = bundle::listed(system, &directory)?;
+            Ok((listed, html::page(&evidence, PagePlace::Site), trials))
         };
         let listed = match read() {
             Ok((listed, page, trials)) => {
@@ -159,7 +156,7 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
     if places.is_asked() {
         results.insert(0, Evidence::bare(places.findings(system, words, None, None)?));
-    } else if results.len() > 1 && results.iter().all(|one| one.findings.race.is_none()) {
+    } else if results.len() > 1 && results.iter().all(|it| it.findings.race.is_none()) {
         // A race appears next to the fresh trials of its winner, without a comparison.
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         let days = store::days::apart(system, &findings);

@@ -67,39 +67,39 @@ struct RestoreDocument {
 
 pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let found = settled(system, &guard::journals(&home))?;
-    let mut told = RestoreDocument {
+    let journals = read_journals(system, &guard::journals(&home))?;
+    let mut report = RestoreDocument {
         format: "assay-restore/1",
         dry_run: arguments.dry_run,
-        running: found.busy.iter().map(whose).collect(),
+        running: journals.busy.iter().map(running_text).collect(),
         ..RestoreDocument::default()
     };
-    for unfinished in &found.unfinished {
+    for unfinished in &journals.unfinished {
         let _lab = match laboratory(system, unfinished) {
             Ok(lab) => lab,
             Err(running) => {
-                told.running.push(running);
+                report.running.push(running);
                 continue;
             }
         };
         if arguments.dry_run {
-            told.items.extend(unfinished.undos().iter().rev().map(ToString::to_string));
-            told.failed.extend(unfinished.faults.iter().cloned());
+            report.items.extend(unfinished.undos().iter().rev().map(ToString::to_string));
+            report.failed.extend(unfinished.faults.iter().cloned());
             continue;
         }
         // A journal that is unreadable or in use does not prevent the restoration of others.
-        told.add(journal::restore(system, unfinished));
+        report.add(journal::restore(system, unfinished));
     }
-    network_spaces(system, &home, &found, &mut told);
+    network_spaces(system, &home, &journals, &mut report);
     if !arguments.dry_run {
-        let gone = system.clear_groups().into_iter();
-        told.items.extend(gone.map(|path| format!("remove the control group {path}")));
+        let groups = system.clear_groups().into_iter();
+        report.items.extend(groups.map(|path| format!("remove the control group {path}")));
     }
-    trees(system, &home, &mut told);
+    remove_unfinished_trees(system, &home, &mut report);
     // Unreadable results do not hide what was restored.
-    told.kept = files_of_cuts(system).unwrap_or_default();
-    told.print(arguments.json);
-    told.ending()?;
+    report.kept = files_of_crash_points(system).unwrap_or_default();
+    report.print(arguments.json);
+    report.ending()?;
     if let Some(hint) = resume::hint(system).filter(|_| !arguments.json) {
         output::message(&hint);
     }
@@ -136,48 +136,49 @@ fn network_spaces(
     system: &dyn System,
     home: &Path,
     journals: &Journals,
-    told: &mut RestoreDocument,
+    report: &mut RestoreDocument,
 ) {
     let mut found = network::left_over(system);
-    let is_known = |undo: &Undo| journals.unfinished.iter().any(|own| own.undos().contains(undo));
+    let is_known = |undo: &Undo| journals.unfinished.iter().any(|run| run.undos().contains(undo));
     found.undos.retain(|undo| !is_known(undo));
-    if told.dry_run {
-        told.items.extend(found.undos.iter().map(ToString::to_string));
+    if report.dry_run {
+        report.items.extend(found.undos.iter().map(ToString::to_string));
     } else if !found.undos.is_empty() {
-        let noted = Journal::begin(system, &guard::journals(home), NETWORK_SPACES);
-        let noted = noted.and_then(|mut journal| {
-            let mut undos = found.undos.iter();
-            undos.try_for_each(|undo| journal.record(system, undo.clone()).map(drop))?;
+        let journal = Journal::begin(system, &guard::journals(home), NETWORK_SPACES);
+        let restored = journal.and_then(|mut journal| {
+            for undo in &found.undos {
+                journal.record(system, undo.clone())?;
+            }
             Ok(journal.finish(system))
         });
-        told.add(noted);
+        report.add(restored);
     }
-    told.failed.append(&mut found.busy);
+    report.failed.append(&mut found.busy);
 }
 
 /// Removes incomplete revision trees of killed processes.
-fn trees(system: &dyn System, home: &Path, told: &mut RestoreDocument) {
+fn remove_unfinished_trees(system: &dyn System, home: &Path, report: &mut RestoreDocument) {
     for tree in revisions::unfinished(system, home) {
         let path = tree.path.display();
-        let what = format!("remove the unfinished tree {path}");
-        if told.dry_run {
-            told.items.push(what);
+        let action = format!("remove the unfinished tree {path}");
+        if report.dry_run {
+            report.items.push(action);
             continue;
         }
-        match removed(system, &tree) {
-            Removal::Removed => told.items.push(what),
+        match remove_tree(system, &tree) {
+            Removal::Removed => report.items.push(action),
             Removal::InUse => {
-                told.running.push(format!("another assay process is creating the tree {path}"));
+                report.running.push(format!("another assay process is creating the tree {path}"));
             }
-            Removal::Failed(why) => told.failed.push(format!("{what}: {why}")),
+            Removal::Failed(why) => report.failed.push(format!("{action}: {why}")),
         }
     }
 }
 
 /// Returns the files of studies whose next start checks the effects of a power cut. Does not remove them: only
 /// `assay resume` knows which writes were acknowledged.
-fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
-    let mut found = BTreeMap::new();
+fn files_of_crash_points(system: &dyn System) -> Outcome<Vec<String>> {
+    let mut ids_by_path = BTreeMap::new();
     for directory in store::kept(system)? {
         let Ok(stored) = bundle::frame(system, &directory) else { continue };
         if foreign::is_one(system, &directory) || resume::unfinished(&stored).is_err() {
@@ -188,18 +189,18 @@ fn files_of_cuts(system: &dyn System) -> Outcome<Vec<String>> {
             // Device targets and missing targets contain no such file.
             let names = system.list(target).unwrap_or_default();
             for name in names.into_iter().filter(|name| mains::is_kept_name(name)) {
-                found.entry(target.join(name)).or_insert_with(|| stored.id.clone());
+                ids_by_path.entry(target.join(name)).or_insert_with(|| stored.id.clone());
             }
         }
     }
-    let named = found.iter().map(|(path, id)| {
+    let lines = ids_by_path.iter().map(|(path, id)| {
         format!("{}, which assay resume {id} evaluates and removes", path.display())
     });
-    Ok(named.collect())
+    Ok(lines.collect())
 }
 
 /// Removes a tree after waiting for a process that was just killed.
-fn removed(system: &dyn System, tree: &Lying) -> Removal {
+fn remove_tree(system: &dyn System, tree: &Lying) -> Removal {
     for _ in 1..ATTEMPTS {
         match revisions::remove(system, tree) {
             Removal::InUse => system.sleep(PAUSE),
@@ -209,7 +210,7 @@ fn removed(system: &dyn System, tree: &Lying) -> Removal {
     revisions::remove(system, tree)
 }
 
-fn settled(system: &dyn System, directory: &Path) -> Outcome<Journals> {
+fn read_journals(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     for _ in 1..ATTEMPTS {
         let found = journal::look_through(system, directory)?;
         if found.busy.is_empty() {
@@ -220,7 +221,7 @@ fn settled(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     journal::look_through(system, directory)
 }
 
-fn whose(busy: &Busy) -> String {
+fn running_text(busy: &Busy) -> String {
     let process = busy.process.map_or_else(String::new, |id| format!(" (process {id})"));
     format!("{}{process} is running", busy.id)
 }
@@ -366,7 +367,6 @@ mod tests {
         fake.install("ip");
         assert_eq!(kind(&fake, false), None);
         assert_eq!(fake.list(spaces).unwrap_or_default(), [""; 0]);
-        // A running study uses them.
         let fake = left();
         fake.set_holder("link-lab", 4711, 0);
         assert_eq!(kind(&fake, false), None);

@@ -18,8 +18,9 @@ const SHORT: usize = 12;
 
 /// Returns work that runs in commit trees, each with its repository.
 fn works(study: &Study) -> impl Iterator<Item = (&command::CommandSpec, &String)> {
-    let asked = study.workload.iter().filter_map(|own| command::CommandSpec::of(&own.work));
-    asked.filter_map(|own| Some((own, own.repository.as_ref()?)))
+    let commands = study.workload.iter();
+    let commands = commands.filter_map(|workload| command::CommandSpec::of(&workload.work));
+    commands.filter_map(|command| Some((command, command.repository.as_ref()?)))
 }
 
 /// Returns whether a study has work that runs in commit trees.
@@ -35,7 +36,7 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     if !are_in(&study) {
         return Ok(study);
     }
-    let place = place(system)?;
+    let place = trees_directory(system)?;
     let other = match &study.target {
         Some(Target::Directory(path)) if Path::new(path) == place => None,
         None => study.factors.get(TARGET).map(|_| "the factor target"),
@@ -49,16 +50,16 @@ pub fn resolved(system: &dyn System, mut study: Study) -> Outcome<Study> {
     }
     study.target = None;
     let levels = study.factors.get(REVISION).cloned().unwrap_or_default();
-    for own in &mut study.workload {
-        if let Some(work) = command::CommandSpec::of_mut(&mut own.work) {
-            find(system, work, &levels)?;
+    for workload in &mut study.workload {
+        if let Some(work) = command::CommandSpec::of_mut(&mut workload.work) {
+            resolve(system, work, &levels)?;
         }
     }
     Ok(study)
 }
 
 /// Resolves the levels that have no commit yet.
-fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
+fn resolve(system: &dyn System, work: &mut command::CommandSpec, levels: &[String]) -> Outcome<()> {
     let Some(named) = &work.repository else { return Ok(()) };
     let repository = Repository::on(system, Path::new(named))?;
     for level in levels {
@@ -67,7 +68,7 @@ fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String])
             work.commits.insert(level.clone(), commit.id);
         }
     }
-    if let Some([one, other]) = alike(&work.commits) {
+    if let Some([one, other]) = same_commit(&work.commits) {
         output::message(&format!("{one} and {other} are the same commit"));
     }
     let path = repository.path().display().to_string();
@@ -82,22 +83,23 @@ fn find(system: &dyn System, work: &mut command::CommandSpec, levels: &[String])
     Ok(())
 }
 
-fn alike(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
+/// Returns two names of one commit, if any.
+fn same_commit(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
     let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     revisions
         .iter()
         .find_map(|(name, commit)| known.insert(commit, name).map(|other| [other, name.as_str()]))
 }
 
-fn place(system: &dyn System) -> Outcome<PathBuf> {
+fn trees_directory(system: &dyn System) -> Outcome<PathBuf> {
     Ok(revisions::directory(&identity::state_directory(system)?))
 }
 
 /// Returns the target of a study before its trees exist: the nearest existing directory.
 pub fn seen_from(system: &dyn System) -> Outcome<String> {
-    let place = place(system)?;
-    let there = place.ancestors().find(|path| system.status(path).is_ok());
-    Ok(there.unwrap_or(&place).display().to_string())
+    let place = trees_directory(system)?;
+    let existing = place.ancestors().find(|path| system.status(path).is_ok());
+    Ok(existing.unwrap_or(&place).display().to_string())
 }
 
 /// Creates the trees in which a study then runs. The returned value protects them from removal.
@@ -108,7 +110,7 @@ pub fn make<'s>(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Vec<Trees<'s>>> {
     let MadeTrees { trees, identical } =
-        made(system, &request.study, request.consented.as_root, stop, tell)?;
+        make_trees(system, &request.study, request.consented.as_root, stop, tell)?;
     if let Some(program) = identical {
         let levels = request.study.factors.get(REVISION).map(|all| all.join(" and "));
         return Err(Failure::needless(format!(
@@ -117,7 +119,7 @@ pub fn make<'s>(
         )));
     }
     if !trees.is_empty() {
-        request.targets = vec![place(system)?.display().to_string()];
+        request.targets = vec![trees_directory(system)?.display().to_string()];
     }
     Ok(trees)
 }
@@ -131,7 +133,7 @@ pub struct MadeTrees<'s> {
 }
 
 /// Returns the trees of a study: existing ones, and new ones for the others.
-pub fn made<'s>(
+pub fn make_trees<'s>(
     system: &'s dyn System,
     study: &Study,
     as_root: bool,
@@ -188,8 +190,8 @@ mod tests {
         let of = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect()
         };
-        assert_eq!(alike(&of(&[("HEAD", "1"), ("main", "1")])), Some(["HEAD", "main"]));
-        assert_eq!(alike(&of(&[("HEAD", "1"), ("main", "2")])), None);
+        assert_eq!(same_commit(&of(&[("HEAD", "1"), ("main", "1")])), Some(["HEAD", "main"]));
+        assert_eq!(same_commit(&of(&[("HEAD", "1"), ("main", "2")])), None);
     }
 
     #[test]

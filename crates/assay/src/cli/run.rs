@@ -82,13 +82,13 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
     arguments.against.check_junit(system, &study)?;
     arguments.against.check_race(&study)?;
     let study = vm::in_machines(study, arguments.of_study.names_places())?;
-    arguments.of_fleet.alone(&[
+    arguments.of_fleet.refuse_with_others(&[
         (arguments.watch, "--watch"),
         (study.stop.confirm, "stop.confirm"),
         (study.makes_machines(), "a study in virtual machines"),
     ])?;
     if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
-        arguments.of_fleet.not_recorded()?;
+        arguments.of_fleet.refuse_records()?;
         if let Some(count) = arguments.of_reboots.reboots {
             return reboots::run(system, study, count, arguments.of_reboots.yes);
         }
@@ -133,15 +133,15 @@ fn conduct(
         return race_and_confirm(system, request, arguments);
     }
     let quiet = arguments.how.quiet;
-    let own = arguments.of_fleet.own(system, request.study.hosts)?;
-    let ran = match &own {
-        Some(own) => own.run(system, request, quiet),
+    let host = arguments.of_fleet.own_host(system, request.study.hosts)?;
+    let ran = match &host {
+        Some(host) => host.run(system, request, quiet),
         None if arguments.watch => running::run_on_page(system, request),
         None => running::run(system, request, quiet),
     };
     let ran = ran.map_err(|failure| gate::unmeasured(failure, gate.as_ref()))?;
-    if let Some(own) = own.filter(|own| !own.place.leads()) {
-        return own.ended(system, ran, quiet);
+    if let Some(host) = host.filter(|host| !host.place.leads()) {
+        return host.ended(system, ran, quiet);
     }
     let (how, against) = (arguments.how, arguments.against);
     let blind = against.blind();
@@ -151,15 +151,11 @@ fn conduct(
 }
 
 /// Runs a race and then fresh trials of its winner, which give the result.
-fn race_and_confirm(
-    system: &dyn System,
-    request: Request<'_>,
-    arguments: RunArguments,
-) -> Outcome<()> {
-    let RunArguments { how, against, .. } = arguments;
+fn race_and_confirm(system: &dyn System, request: Request<'_>, given: RunArguments) -> Outcome<()> {
+    let RunArguments { how, against, .. } = given;
     let blind = against.blind();
     let consented = request.consented.clone();
-    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let stop = running::stop_on_signals(&running::RESTORES)?;
     let ran = running::run_with(system, request, &stop, how.quiet)?;
     let mut wanted = None;
     let ended = running::end(system, ran, |findings, is_kept| {

@@ -86,7 +86,7 @@ impl Waiting {
 }
 
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Unended> {
-    let stop = stop_on_signals(&PUTS_BACK)?;
+    let stop = stop_on_signals(&RESTORES)?;
     run_with(system, request, &stop, quiet)
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run_stoppable(
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
     let log = Some(inference::race_log as LogOf);
-    let request = Request { judge: Some(&enough), log, foresee: Some(&foreseen), ..request };
+    let request = Request { judge: Some(&early_end), log, foresee: Some(&foreseen), ..request };
     run::run(system, request, stop, tell).map(Unended)
 }
 
@@ -122,7 +122,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let stream = watch::stream(system, true).ok_or_else(|| {
         mistake!("--watch needs a terminal; remove --watch, or run assay watch in another terminal")
     })?;
-    let stop = stop_on_signals(&PUTS_BACK)?;
+    let stop = stop_on_signals(&RESTORES)?;
     let mut before = ProgressLine::new(false);
     let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
     before.finish();
@@ -136,10 +136,10 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let mut progress = ProgressLine::new(false);
     let finished = std::thread::scope(|scope| {
         let _end = RaisedFlag(&done);
-        scope.spawn(|| watch::beside(system, &beside, screen));
+        scope.spawn(|| watch::show_study(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
-            Request { judge: Some(&enough), log, foresee: Some(&foreseen), observer, ..request };
+            Request { judge: Some(&early_end), log, foresee: Some(&foreseen), observer, ..request };
         run::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -172,12 +172,13 @@ pub fn resume(
     consented: &Consented,
     quiet: bool,
 ) -> Outcome<Unended> {
-    let stop = stop_on_signals(&PUTS_BACK)?;
+    let stop = stop_on_signals(&RESTORES)?;
     let mut progress = ProgressLine::new(quiet);
     let log = Some(inference::race_log as LogOf);
-    let looks = Looks { judge: Some(&enough), log, read: Some(inference::trial_metric) };
+    let looks = Looks { judge: Some(&early_end), log, read: Some(inference::trial_metric) };
     let mut tell = |event| progress.show(&event);
-    let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
+    let made =
+        revisions::make_trees(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
     let finished =
         made.and_then(|_trees| run::resume(system, acting, consented, looks, &stop, &mut tell));
     progress.finish();
@@ -202,27 +203,27 @@ pub fn end(
     Unended(mut finished): Unended,
     show: impl FnOnce(&Findings, bool) -> Outcome<()>,
 ) -> Outcome<()> {
-    let mut matters = matters(&mut finished);
+    let mut problems = problems(&mut finished);
     let blind = finished.study.gate.as_ref().and_then(|gate| gate.exit_inconclusive);
     if !finished.interrupted {
         let is_kept = finished.directory.is_some();
-        let findings = kept(system, finished);
+        let findings = findings_of(system, finished);
         let shown = show(&findings, is_kept).err();
         let gate = findings.answers.gate.as_ref().and_then(|gate| gate::ended(gate).err());
         let fit = findings.answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
         let wrong = wrong.chain(unanswered(&findings));
         // Among equally severe problems, reports lost trials last, because that message names the stored result.
-        matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
+        problems.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
     }
-    gravest(matters).map_err(|failure| failure.blind_by(blind))
+    gravest(problems).map_err(|failure| failure.blind_by(blind))
 }
 
 /// Fails if a trial read data that differs from the data written (exit code 1).
 fn wrong_data(findings: &Findings) -> Option<Failure> {
-    let mut said = findings.measurements.iter().flat_map(|cell| &cell.reasons);
-    let found = said.find(|own| own.rule == WRONG_DATA && own.trust == Trust::Invalid)?;
-    Some(Failure::gate(format!("data corruption: {}", found.text)))
+    let mut reasons = findings.measurements.iter().flat_map(|cell| &cell.reasons);
+    let wrong = reasons.find(|it| it.rule == WRONG_DATA && it.trust == Trust::Invalid)?;
+    Some(Failure::gate(format!("data corruption: {}", wrong.text)))
 }
 
 /// Fails for findings of a kind of work, such as a lost acknowledged write (exit code 1) or an unverifiable capacity
@@ -242,10 +243,10 @@ fn unanswered(findings: &Findings) -> Option<Failure> {
 }
 
 /// Returns the most severe failure, and prints the others before it.
-pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
-    matters.sort_by_key(|failure| gravity(failure.kind));
-    let Some(worst) = matters.pop() else { return Ok(()) };
-    for other in &matters {
+pub fn gravest(mut problems: Vec<Failure>) -> Outcome<()> {
+    problems.sort_by_key(|failure| gravity(failure.kind));
+    let Some(worst) = problems.pop() else { return Ok(()) };
+    for other in &problems {
         output::message(&other.message);
     }
     Err(worst)
@@ -266,14 +267,14 @@ pub(super) const fn gravity(kind: Kind) -> u8 {
 
 /// Returns the problems of a study: failed restorations, missing devices, unstored results, interruption or lost
 /// trials.
-fn matters(finished: &mut Finished) -> Vec<Failure> {
-    let left = finished.left.take();
-    let cut = gone(finished)
-        .or_else(|| unkept(finished))
+fn problems(finished: &mut Finished) -> Vec<Failure> {
+    let unrestored = finished.left.take();
+    let ending = missing_device(finished)
+        .or_else(|| not_stored(finished))
         .or_else(|| finished.interrupted.then(|| interrupted(finished)));
-    let lost =
-        if finished.interrupted { None } else { lost(finished).or_else(|| lost_host(finished)) };
-    [lost, cut, left].into_iter().flatten().collect()
+    let lost = || lost_trials(finished).or_else(|| lost_host(finished));
+    let lost = if finished.interrupted { None } else { lost() };
+    [lost, ending, unrestored].into_iter().flatten().collect()
 }
 
 pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printing) {
@@ -295,7 +296,7 @@ pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printi
 }
 
 /// Returns the findings of a study, and stores their headline.
-fn kept(system: &dyn System, finished: Finished) -> Findings {
+fn findings_of(system: &dyn System, finished: Finished) -> Findings {
     let directory = finished.directory.clone();
     let findings = store::findings_of_run(finished);
     if let Some(directory) = &directory {
@@ -306,7 +307,7 @@ fn kept(system: &dyn System, finished: Finished) -> Findings {
 }
 
 /// Fails if finished trials are not stored (exit code 5): the printed output is then the only copy.
-fn unkept(finished: &Finished) -> Option<Failure> {
+fn not_stored(finished: &Finished) -> Option<Failure> {
     let trials = finished.trials.len();
     if finished.directory.is_some() || trials == 0 {
         return None;
@@ -321,38 +322,38 @@ fn unkept(finished: &Finished) -> Option<Failure> {
         ),
         _ => format!(
             "{began}Assay stored only the first {kept} of {trials} trials, as {id}: {why}{}",
-            onward(finished, "; free disk space, then run the remaining trials with")
+            resumption(finished, "; free disk space, then run the remaining trials with")
         ),
     }))
 }
 
 /// Fails if trials were lost (exit code 5), with their number, the first reason, and the stored result.
-fn lost(finished: &Finished) -> Option<Failure> {
-    if finished.plan.workloads.iter().any(|own| own.work.is_recorded()) {
+fn lost_trials(finished: &Finished) -> Option<Failure> {
+    if finished.plan.workloads.iter().any(|workload| workload.work.is_recorded()) {
         // An unfinished recorded trial is not lost by this run.
         return None;
     }
-    let own = |trial: &&Trial| trial.status == Status::Failed && !is_spared(finished, trial);
-    let failed = finished.trials.iter().filter(own).count();
-    let first = finished.trials.iter().find(own)?.reason.as_deref().unwrap_or("no reason");
+    let is_lost = |trial: &&Trial| trial.status == Status::Failed && !is_spared(finished, trial);
+    let failed = finished.trials.iter().filter(is_lost).count();
+    let first = finished.trials.iter().find(is_lost)?.reason.as_deref().unwrap_or("no reason");
     // Counts as the page does: a warm-up has no number to lose.
-    let all = finished.trials.iter().filter(|own| own.status != Status::Warmup).count();
-    let hurt = |trial: &Trial| trial.measured.as_ref().and_then(trial::taken_back).is_some();
-    let why = if finished.trials.iter().any(hurt) {
+    let started = finished.trials.iter().filter(|trial| trial.status != Status::Warmup).count();
+    let is_rolled_back = |it: &Trial| it.measured.as_ref().and_then(trial::taken_back).is_some();
+    let why = if finished.trials.iter().any(is_rolled_back) {
         format!(
-            "Assay rolled back a level that harmed the workload: {failed} of {all} trials have no number"
+            "Assay rolled back a level that harmed the workload: {failed} of {started} trials have no number"
         )
-    } else if finished.trials.iter().filter(own).all(Trial::is_out_of_time) {
-        format!("{failed} of {all} trials did not run: the time budget ended")
+    } else if finished.trials.iter().filter(is_lost).all(Trial::is_out_of_time) {
+        format!("{failed} of {started} trials did not run: the time budget ended")
     } else {
-        format!("{failed} of {all} trials failed (the first: {first})")
+        format!("{failed} of {started} trials failed (the first: {first})")
     };
-    let what = if failed == all { "no numbers" } else { "the result excludes them" };
+    let consequence = if failed == started { "no numbers" } else { "the result excludes them" };
     let kept = match &finished.directory {
         Some(_) => format!(", stored as {id}: assay show {id}", id = finished.id),
         None => String::new(),
     };
-    Some(Failure::partial(format!("{why}; {what}{kept}")))
+    Some(Failure::partial(format!("{why}; {consequence}{kept}")))
 }
 
 /// Returns a host lost outside a measured trial: in a warm-up or between trials.
@@ -363,21 +364,20 @@ fn lost_host(finished: &Finished) -> Option<Failure> {
 
 /// Returns whether a trial was skipped for lack of time, in a row that still has a number.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
-    let row = |own: &Trial| (own.workload, own.arm.clone());
+    let is_same_row = |other: &Trial| other.workload == trial.workload && other.arm == trial.arm;
     // Counts as rows do: disturbed trials have numbers, too.
-    let counts = |own: &&Trial| own.status.counts();
-    let mut others = finished.trials.iter().filter(counts);
-    trial.is_out_of_time() && others.any(|own| row(own) == row(trial))
+    let mut counted = finished.trials.iter().filter(|other| other.status.counts());
+    trial.is_out_of_time() && counted.any(is_same_row)
 }
 
 /// Returns how a study ends if its device is missing: with the stored result and how to continue.
-fn gone(finished: &Finished) -> Option<Failure> {
+fn missing_device(finished: &Finished) -> Option<Failure> {
     let why = finished.gone.as_ref()?;
     let (id, trials) = (&finished.id, finished.trials.len());
     Some(Failure::refused(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "{why}, and the study ended; {trials} finished trials are stored: assay show {id}{}",
-            onward(finished, ", or reconnect the device and continue with")
+            resumption(finished, ", or reconnect the device and continue with")
         ),
         _ => format!("{why}, and the study ended; nothing is stored"),
     }))
@@ -389,17 +389,17 @@ fn interrupted(finished: &Finished) -> Failure {
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
             "interrupted; {trials} finished trials are stored: assay show {id}{}",
-            onward(finished, ", or continue with")
+            resumption(finished, ", or continue with")
         ),
         Some(_) => {
-            format!("interrupted before the first trial{}", onward(finished, "; continue with"))
+            format!("interrupted before the first trial{}", resumption(finished, "; continue with"))
         }
         None => "interrupted; nothing is left behind".to_owned(),
     })
 }
 
 /// Returns how to continue; empty if all trials are stored, or if other hosts, now gone, ran them.
-fn onward(finished: &Finished, by: &str) -> String {
+fn resumption(finished: &Finished, by: &str) -> String {
     let Finished { plan, trials, unkept, id, resume_options, .. } = finished;
     let kept = unkept.as_ref().map_or(trials.len(), |unkept| unkept.trials).min(trials.len());
     if finished.environment.fleet.is_some() || has_all_trials(plan, &trials[..kept]) {
@@ -419,10 +419,11 @@ pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathB
     }
 }
 
-fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
+/// Returns why a study may end before its last replicate; `None` if it must continue.
+fn early_end(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
     // Repeated trials follow the last replicate and do not affect the decision.
-    let own = trials.iter().filter(|trial| trial.repeats.is_none());
-    let trials: Vec<Trial> = own.cloned().collect();
+    let first_runs = trials.iter().filter(|trial| trial.repeats.is_none());
+    let trials: Vec<Trial> = first_runs.cloned().collect();
     // Evaluates the study as if it ended here: unfinished studies are not evaluated.
     let facts =
         StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
@@ -452,7 +453,7 @@ pub(super) struct Patience {
 }
 
 /// For commands that create or change something.
-pub(super) const PUTS_BACK: Patience = Patience {
+pub(super) const RESTORES: Patience = Patience {
     again: "restoring settings; press again to exit now and run assay restore later",
     over: || Failure::not_restored("exited before restoring all settings; run assay restore"),
 };
@@ -541,7 +542,7 @@ mod tests {
                 trial.status = Status::Failed;
                 trial.reason = Some(reason.to_owned());
             }
-            lost(&finished).map(|failure| failure.kind)
+            lost_trials(&finished).map(|failure| failure.kind)
         };
         let left_out = |trials, reason: &str| without(finished(), trials, reason);
         let left_out_beside = |status: Status, trials| {
@@ -557,7 +558,7 @@ mod tests {
     }
 
     fn code_and_words(mut finished: Finished) -> (u8, String) {
-        let gravest = gravest(matters(&mut finished)).err();
+        let gravest = gravest(problems(&mut finished)).err();
         gravest.map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
     }
 
@@ -577,11 +578,11 @@ mod tests {
     fn a_host_that_is_lost_between_trials_is_named_too_and_a_fleet_is_not_gone_on_with() {
         let mut fleet = run::known::fleet::one_of_three_lost();
         fleet.trials.retain(|trial| trial.status != Status::Failed);
-        assert!(lost(&fleet).is_none());
+        assert!(lost_trials(&fleet).is_none());
         let told = lost_host(&fleet).unwrap();
         assert_eq!(told.kind, Kind::Partial);
         assert!(told.message.contains("rank 2 (n2) was lost in trial 5"), "{}", told.message);
-        assert!(matters(&mut fleet).contains(&told));
+        assert!(problems(&mut fleet).contains(&told));
         assert!(lost_host(&finished()).is_none());
         let directory = Some("/results".into());
         let told = |own: Finished| {
@@ -636,31 +637,31 @@ mod tests {
     fn lost_trials_are_counted_as_the_page_counts_them() {
         let mut finished = finished();
         assert_eq!(finished.trials[0].status, Status::Warmup);
-        assert!(lost(&finished).is_none());
+        assert!(lost_trials(&finished).is_none());
         let fail = |trial: &mut Trial| {
             trial.status = Status::Failed;
             trial.reason = Some("input/output error".to_owned());
         };
         fail(&mut finished.trials[2]);
         let id = finished.id.clone();
-        let told = lost(&finished).unwrap().message;
+        let told = lost_trials(&finished).unwrap().message;
         assert!(told.starts_with("1 of 5 trials failed (the first: input/output error)"), "{told}");
         let kept = format!("the result excludes them, stored as {id}: assay show {id}");
         assert!(told.ends_with(&kept), "{told}");
         finished.trials.iter_mut().skip(1).for_each(fail);
-        let told = lost(&finished).unwrap().message;
+        let told = lost_trials(&finished).unwrap().message;
         assert!(told.contains("5 of 5 trials failed") && told.contains("no numbers"), "{told}");
         let unkept = Finished { directory: None, ..finished };
-        assert!(!lost(&unkept).unwrap().message.contains("stored as"));
+        assert!(!lost_trials(&unkept).unwrap().message.contains("stored as"));
     }
 
     #[test]
     fn a_failed_gate_is_graver_than_lost_trials_and_a_changed_machine_than_both() {
         let [lost, gate, left] =
             [Failure::partial("lost"), Failure::gate("worse"), Failure::not_restored("left")];
-        let code = |matters: &[&Failure]| {
-            let matters = matters.iter().map(|one| (*one).clone()).collect();
-            gravest(matters).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
+        let code = |problems: &[&Failure]| {
+            let problems = problems.iter().map(|one| (*one).clone()).collect();
+            gravest(problems).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!(code(&[]), 0);
         assert_eq!(code(&[&lost]), 5);
@@ -670,10 +671,10 @@ mod tests {
 
     #[test]
     fn the_second_asking_is_answered_and_the_third_ends_it() {
-        assert_eq!(PUTS_BACK.answer(1), SignalAnswer::Stop);
-        let SignalAnswer::Tell(text) = PUTS_BACK.answer(2) else { panic!("the second") };
+        assert_eq!(RESTORES.answer(1), SignalAnswer::Stop);
+        let SignalAnswer::Tell(text) = RESTORES.answer(2) else { panic!("the second") };
         assert!(text.starts_with("restoring settings"), "{text}");
-        let SignalAnswer::End(failure) = PUTS_BACK.answer(3) else { panic!("the third") };
+        let SignalAnswer::End(failure) = RESTORES.answer(3) else { panic!("the third") };
         assert_eq!(failure.kind, Kind::NotRestored);
         assert!(failure.message.ends_with("run assay restore"), "{failure}");
         assert!(

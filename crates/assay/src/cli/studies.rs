@@ -12,53 +12,53 @@ use assay_study::file::{Study, fio_job, presets, text, words};
 
 /// Returns the study for a word: a preset, or else a file. Reports how a fio job file was translated.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
-    look(system, word, false, &mut |line| output::aside(line))
+    find_study(system, word, false, &mut |line| output::aside(line))
 }
 
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
-    if !is_of_fio(word) {
+    if !is_fio_job(word) {
         return Err(mistake!(
             "ignore_unsupported: `{word}` is not a fio job file (FILE.fio); remove the option"
         ));
     }
-    look(system, word, true, &mut |line| output::aside(line))
+    find_study(system, word, true, &mut |line| output::aside(line))
 }
 
 pub fn quietly(system: &dyn System, word: &str) -> Outcome<Study> {
-    look(system, word, false, &mut |_| {})
+    find_study(system, word, false, &mut |_| {})
 }
 
-fn look(
+fn find_study(
     system: &dyn System,
     word: &str,
     partly: bool,
-    tell: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
 ) -> Outcome<Study> {
     if let Some(study) = presets::find(word) {
         return study;
     }
     let status = system.status(Path::new(word));
     if status.is_ok_and(|status| status.size_bytes > LARGEST_STUDY) {
-        let most = Bytes(LARGEST_STUDY);
-        return Err(mistake!("`{word}` is not a study file: larger than {most}"));
+        let limit = Bytes(LARGEST_STUDY);
+        return Err(mistake!("`{word}` is not a study file: larger than {limit}"));
     }
     let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => unknown(word),
+        ErrorKind::NotFound => unknown_study(word),
         ErrorKind::IsADirectory => {
             mistake!("`{word}` is a directory; give a study file")
         }
-        ErrorKind::InvalidData => no_text(system, word),
+        ErrorKind::InvalidData => not_text_failure(system, word),
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
             mistake!("`{word}` is not a study file: {error}")
         }
         _ => refused!("{word}: {error}"),
     })?;
-    if is_no_text(&text) {
-        return Err(no_text(system, word));
+    if is_binary(&text) {
+        return Err(not_text_failure(system, word));
     }
-    if is_of_fio(word) {
-        let way = PortOptions { partly, variable: &|name| system.variable(name) };
-        return of_fio(word, &text, way, tell);
+    if is_fio_job(word) {
+        let options = PortOptions { partly, variable: &|name| system.variable(name) };
+        return translate_fio_job(word, &text, options, report);
     }
     if is_json(&text) {
         return Err(mistake!("`{word}` contains results, not a study; use assay import {word}"));
@@ -70,7 +70,7 @@ fn look(
 const LARGEST_STUDY: u64 = 1 << 20;
 
 /// Returns whether a file is not text: it contains U+FFFD, which replaces invalid bytes.
-fn is_no_text(text: &str) -> bool {
+fn is_binary(text: &str) -> bool {
     text.contains(['\0', char::REPLACEMENT_CHARACTER])
 }
 
@@ -78,7 +78,7 @@ fn is_no_text(text: &str) -> bool {
 const ANY_MAY_RUN: u32 = 0o111;
 
 /// Returns the error for a file that is not text; for a program, it shows how to time it.
-fn no_text(system: &dyn System, word: &str) -> Failure {
+fn not_text_failure(system: &dyn System, word: &str) -> Failure {
     let status = system.status(Path::new(word));
     Failure::mistake(if status.is_ok_and(|status| status.mode & ANY_MAY_RUN != 0) {
         format!("`{word}` is a program, not a study; to time it: `assay run --command {word}`")
@@ -87,20 +87,20 @@ fn no_text(system: &dyn System, word: &str) -> Failure {
     })
 }
 
-fn is_of_fio(word: &str) -> bool {
-    let end = Path::new(word).extension().and_then(|end| end.to_str());
-    end.is_some_and(|end| ["fio", "ini", "job"].contains(&end))
+fn is_fio_job(word: &str) -> bool {
+    let extension = Path::new(word).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["fio", "ini", "job"].contains(&extension))
 }
 
 /// Translates a fio job file to a study, and reports the differences.
-fn of_fio(
+fn translate_fio_job(
     word: &str,
     text: &str,
-    way: PortOptions<'_>,
-    tell: &mut dyn FnMut(&str),
+    options: PortOptions<'_>,
+    report: &mut dyn FnMut(&str),
 ) -> Outcome<Study> {
-    let translated = fio_job::translate(word, text, way).map_err(|failure| {
-        let advice = if way.partly {
+    let translated = fio_job::translate(word, text, options).map_err(|failure| {
+        let advice = if options.partly {
             ""
         } else {
             "\n--set ignore_unsupported=true skips the unsupported parts"
@@ -108,10 +108,10 @@ fn of_fio(
         Failure { message: format!("{}{advice}", failure.message), ..failure }
     })?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
-        tell(line);
+        report(line);
     }
     for remark in &translated.remarks {
-        tell(&format!("# {remark}"));
+        report(&format!("# {remark}"));
     }
     text::parse(word, &translated.study)
 }
@@ -122,21 +122,21 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())
 }
 
-const ALL: &str = "see `assay list presets`";
+const SEE_PRESETS: &str = "see `assay list presets`";
 
 pub fn preset(word: &str) -> Outcome<Study> {
-    presets::find(word).unwrap_or_else(|| Err(unknown(word)))
+    presets::find(word).unwrap_or_else(|| Err(unknown_study(word)))
 }
 
-fn unknown(word: &str) -> Failure {
+fn unknown_study(word: &str) -> Failure {
     if word.contains(char::is_whitespace) {
         return mistake!("no study named `{word}`; to time it: `assay run --command '{word}'`");
     }
     if word.contains(['/', '.']) {
-        return mistake!("there is no file `{word}` in this directory; {ALL}");
+        return mistake!("there is no file `{word}` in this directory; {SEE_PRESETS}");
     }
     let names: Vec<&str> = presets::names().collect();
-    let advice = words::did_you_mean(word, &names).unwrap_or_else(|| ALL.to_owned());
+    let advice = words::did_you_mean(word, &names).unwrap_or_else(|| SEE_PRESETS.to_owned());
     mistake!("no preset or file named `{word}`: {advice}")
 }
 

@@ -131,12 +131,9 @@ pub struct StudyArguments {
 const IGNORE_UNSUPPORTED: &str = "ignore_unsupported";
 /// Key of a command whose acknowledged writes are checked.
 const CHECK_COMMAND: &str = "check_command=";
-
 /// Key whose level may name a directory of files to imitate.
 const COMPRESSIBILITY: &str = "compressibility";
-
 const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
-
 /// Maximum number of replicates of a study that ends when decided, without `--replicates`, whether or not a budget also
 /// ends it. The plan contains the trials of all of them.
 const MOST_UNTIL_DECIDED: u32 = 100;
@@ -149,7 +146,7 @@ impl StudyArguments {
 
     /// Does the same for a study that other options name.
     pub fn study_from(&self, system: &dyn System, asked: Study) -> Outcome<(Study, Vec<String>)> {
-        let asked = self.placed(asked)?;
+        let asked = self.with_targets(asked)?;
         let (study, keys) = self.changed(system, asked)?;
         let typed = self.typed(&study, &keys);
         let name = self.study.as_deref().unwrap_or("the commands");
@@ -160,7 +157,7 @@ impl StudyArguments {
             ));
         }
         build::set_jobs(system, &mut study);
-        let study = metered(system, study)?;
+        let study = with_absolute_meter(system, study)?;
         let study = if self.lab { study.in_lab() } else { study };
         let study = revisions::resolved(system, study)?;
         // Checks again, because loop devices and revisions have rules, too.
@@ -206,7 +203,7 @@ impl StudyArguments {
         typed.extend(self.commands.typed());
         typed.extend(self.gate.typed());
         let flags = [("--quick", self.quick), ("--scratch", self.lab)];
-        let flags = flags.into_iter().filter(|(_, is_there)| *is_there);
+        let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
         typed.extend(flags.map(|(flag, _)| TypedWords::new(flag, "")));
         typed
     }
@@ -240,18 +237,18 @@ impl StudyArguments {
         if !self.commands.have_revisions() {
             return Ok(study);
         }
-        let named = match self.places().as_slice() {
+        let repository = match self.places().as_slice() {
             [] => return Ok(study),
-            [one] => one.clone(),
+            [repository] => repository.clone(),
             _ => {
                 return Err(mistake!(
                     "--rev: TARGET is the repository of the revisions; give at most one repository"
                 ));
             }
         };
-        for own in &mut study.workload {
-            if let Some(work) = command::CommandSpec::of_mut(&mut own.work) {
-                work.repository = Some(named.clone());
+        for workload in &mut study.workload {
+            if let Some(work) = command::CommandSpec::of_mut(&mut workload.work) {
+                work.repository = Some(repository.clone());
             }
         }
         Ok(study)
@@ -314,11 +311,11 @@ impl StudyArguments {
             }
         }
         if !self.baseline.is_empty() {
-            let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
+            let baseline = self.baseline.iter().map(|text| match self.commands.baseline(text) {
                 Some(command) => Ok(command),
                 None => assignment("--baseline", text, "queue_depth=1"),
             });
-            study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
+            study.baseline = baseline.collect::<Outcome<BTreeMap<String, String>>>()?;
         }
         if let (Some(count), StopRule::Interim) = (self.replicates, study.stop.rule) {
             return Err(mistake!(
@@ -328,7 +325,7 @@ impl StudyArguments {
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);
         self.gate.put(&mut study)?;
-        if let Some(key) = keys.iter().find(|own| own.key.starts_with("gate."))
+        if let Some(key) = keys.iter().find(|key| key.key.starts_with("gate."))
             && study.gate.is_none()
             && key.key != "gate.max_regression"
         {
@@ -337,7 +334,7 @@ impl StudyArguments {
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
         }
-        self.put_until(&mut study)?;
+        self.set_stop_rule(&mut study)?;
         let study = if self.quick { study.quick() } else { study };
         Ok((study, keys))
     }
@@ -346,19 +343,19 @@ impl StudyArguments {
         if name == TARGET {
             study.target = None;
         }
-        let setting = |name: &String| factors::has_role(name, Role::Setting);
-        if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
+        let is_setting = |name: &String| factors::has_role(name, Role::Setting);
+        if is_setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
             // Named settings replace the preset's example setting.
-            let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
-            study.factors.retain(|own, _| !setting(own) || named(own));
+            let is_named = |factor: &String| self.set.iter().any(|set| set.starts_with(factor));
+            study.factors.retain(|factor, _| !is_setting(factor) || is_named(factor));
             // The articles measured the preset's setting.
             study.published.clear();
-            study.question.iter_mut().for_each(|own| own.published = None);
+            study.question.iter_mut().for_each(|question| question.published = None);
         }
         // The first level on the line is the baseline, unless the levels include the study's baseline.
-        let bare = |level: &String| level.replace(' ', "").to_lowercase();
-        if let Some(own) = study.baseline.get(&name).map(bare)
-            && !levels.iter().map(bare).any(|level| level == own)
+        let normalized = |level: &String| level.replace(' ', "").to_lowercase();
+        if let Some(baseline) = study.baseline.get(&name).map(normalized)
+            && !levels.iter().map(normalized).any(|level| level == baseline)
         {
             study.baseline.remove(&name);
         }
@@ -366,7 +363,7 @@ impl StudyArguments {
         study.configurations.clear();
     }
 
-    fn put_until(&self, study: &mut Study) -> Outcome<()> {
+    fn set_stop_rule(&self, study: &mut Study) -> Outcome<()> {
         let rule = match self.until.as_deref() {
             None => return Ok(()),
             Some("best") if self.quick => {
@@ -386,16 +383,16 @@ impl StudyArguments {
                 return Err(mistake!("--until {when}: use decided, gate (with --gate) or best"));
             }
         };
-        let most = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
-        study.replicates = self.replicates.unwrap_or(most);
+        let limit = if study.budget.is_some() { MOST_WITHIN_BUDGET } else { MOST_UNTIL_DECIDED };
+        study.replicates = self.replicates.unwrap_or(limit);
         study.stop = Stop { rule, ..Stop::default() };
         Ok(())
     }
 
     /// Sets the targets: several form a factor, a single one replaces the study's target.
-    fn placed(&self, mut study: Study) -> Outcome<Study> {
+    fn with_targets(&self, mut study: Study) -> Outcome<Study> {
         if self.lab {
-            return in_lab(study);
+            return check_scratch(study);
         }
         let targets = self.targets();
         if targets.is_empty() {
@@ -421,20 +418,20 @@ impl StudyArguments {
 
     /// Returns the targets: of the factor, the command line or the study, or this directory.
     fn targets_of(&self, study: &Study) -> Vec<String> {
-        let own = study.target.as_ref().map(assay_study::file::Target::word);
+        let study_target = study.target.as_ref().map(assay_study::file::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
             (Some(targets), _) => targets.clone(),
             _ if matches!(study.target, Some(assay_study::file::Target::Devices(_))) => {
-                own.into_iter().collect()
+                study_target.into_iter().collect()
             }
             (None, Some(target)) => vec![target],
-            (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
+            (None, None) => vec![study_target.unwrap_or_else(|| ".".to_owned())],
         }
     }
 }
 
 /// Makes the power meter's path absolute, because a resumed study may run in another directory.
-fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
+fn with_absolute_meter(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let Some(file) = &study.power_meter else { return Ok(study) };
     let path = match system.canonical(Path::new(file)) {
         Ok(path) => path,
@@ -456,7 +453,7 @@ fn is_factor(name: &str) -> bool {
     assay_workloads::parameter(name).is_some() || factors::find(name).is_some()
 }
 
-fn in_lab(study: Study) -> Outcome<Study> {
+fn check_scratch(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(mistake!(
             "--scratch: Assay builds revisions on a drive of this machine; remove --scratch"
@@ -470,19 +467,19 @@ fn in_lab(study: Study) -> Outcome<Study> {
 
 /// Parses `NAME=REST`.
 fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
-    let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
-    let (name, rest) =
+    let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let (name, value) =
         parts.ok_or_else(|| mistake!("{option} {text}: use the form {option} {example}"))?;
-    Ok((name.trim().to_owned(), rest.trim().to_owned()))
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
+fn parse<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
     text.parse().map_err(|error| mistake!("{option}: {error}"))
 }
 
 /// Parses a budget, and refuses one without time to measure.
 pub fn budget(text: &str) -> Outcome<Time> {
-    let budget: Time = read("--budget", text)?;
+    let budget: Time = parse("--budget", text)?;
     if budget < SMALLEST_BUDGET {
         return Err(mistake!("--budget {text}: too short to measure; use at least 2 s"));
     }

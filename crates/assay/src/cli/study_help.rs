@@ -7,7 +7,7 @@ use clap::{ArgAction, ArgMatches, Command};
 
 use super::commands::CommandArguments;
 use super::options::{self, LineSubject};
-use super::{output, studies, whole};
+use super::{full_definition, output, studies};
 use assay_machine::system::System;
 use assay_study::file::Study;
 
@@ -19,7 +19,7 @@ pub(super) fn page(
     columns: usize,
 ) -> Option<String> {
     let name = words.get(1)?.to_str().filter(|name| ["run", "plan"].contains(name))?;
-    let whole = (error.kind() == ErrorKind::DisplayHelp).then(|| whole(columns))?;
+    let whole = (error.kind() == ErrorKind::DisplayHelp).then(|| full_definition(columns))?;
     let command = whole.find_subcommand(name)?;
     let of = subject(system, command.clone(), words)?;
     let takes_target = options::trials(&of);
@@ -65,7 +65,7 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
 
 fn describe(study: &Study) -> String {
     let work: Vec<String> =
-        study.workload.iter().map(|own| format!("  {}: {}", own.name, own.words())).collect();
+        study.workload.iter().map(|work| format!("  {}: {}", work.name, work.words())).collect();
     let factors: Vec<String> = study
         .factors
         .iter()

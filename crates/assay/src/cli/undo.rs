@@ -33,7 +33,7 @@ pub struct UndoArguments {
 pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
     let standing = apply::standing(system)?;
     let Some(wanted) = find(&standing, arguments.result.as_deref())? else {
-        tell(arguments, "", &Report::default());
+        print_report(arguments, "", &Report::default());
         return Ok(());
     };
     let report = if arguments.dry_run {
@@ -43,20 +43,20 @@ pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
     } else {
         apply::undo(system, wanted)?
     };
-    tell(arguments, &wanted.id, &report);
+    print_report(arguments, &wanted.id, &report);
     Ok(())
 }
 
 /// Returns the applied result; `None` if nothing is applied and none is named.
 fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
     let Some(wanted) = wanted else { return Ok(standing.last()) };
-    let fitting: Vec<&Unfinished> =
-        standing.iter().filter(|one| store::is_short_for(wanted, &one.id)).collect();
-    match fitting.as_slice() {
-        [one] if !wanted.is_empty() => Ok(Some(one)),
+    let matching: Vec<&Unfinished> =
+        standing.iter().filter(|result| store::is_short_for(wanted, &result.id)).collect();
+    match matching.as_slice() {
+        [result] if !wanted.is_empty() => Ok(Some(result)),
         [_, _, ..] => Err(mistake!(
             "`{wanted}` matches {} applied results; use more of the ID",
-            fitting.len()
+            matching.len()
         )),
         _ => Err(mistake!("no applied result matches `{wanted}`")),
     }
@@ -72,7 +72,7 @@ struct UndoDocument<'a> {
     nothing: &'a [String],
 }
 
-fn tell(arguments: &UndoArguments, id: &str, report: &Report) {
+fn print_report(arguments: &UndoArguments, id: &str, report: &Report) {
     if arguments.json {
         output::json(&UndoDocument {
             format: "assay-undo/1",
@@ -87,6 +87,6 @@ fn tell(arguments: &UndoArguments, id: &str, report: &Report) {
     let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
     let text: String =
         lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();
-    let none = "no applied changes found; run with sudo to see root's changes";
-    output::text(if text.is_empty() { none } else { &text });
+    let no_changes = "no applied changes found; run with sudo to see root's changes";
+    output::text(if text.is_empty() { no_changes } else { &text });
 }

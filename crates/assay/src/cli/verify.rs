@@ -79,46 +79,46 @@ fn of_result(
 }
 
 fn report_text(report: &VerifyReport, is_markdown: bool) -> String {
-    let found = &report.verified;
+    let verified = &report.verified;
     let unit = if report.trial.is_some() { "blocks" } else { "sectors" };
-    let is_wrong = found.corrupt.all() > 0;
+    let is_wrong = verified.corrupt.all() > 0;
     let head = if is_wrong {
         format!(
             "WRONG DATA on {}: {} of {} {unit} differ from the written data ({})",
             report.target,
-            show::count(found.corrupt.all()),
-            show::count(found.read),
-            words::faults(found)
+            show::count(verified.corrupt.all()),
+            show::count(verified.read),
+            words::faults(verified)
         )
     } else {
         format!(
             "{}: {} of {} {unit} contain the written data, and no block is wrong",
             report.target,
-            show::count(found.intact),
-            show::count(found.read)
+            show::count(verified.intact),
+            show::count(verified.read)
         )
     };
     let head = if is_markdown { format!("**{head}**\n") } else { head };
-    let of = report.trial.iter().map(|own| {
-        let how = if own.ended { "" } else { ", during which the study was interrupted" };
+    let written = report.trial.iter().map(|trial| {
+        let how = if trial.ended { "" } else { ", during which the study was interrupted" };
         format!(
             "written by trial {} of {} ({}, replicate {}){how}",
-            own.trial, own.result, own.workload, own.replicate
+            trial.trial, trial.result, trial.workload, trial.replicate
         )
     });
-    let runs = report.runs.iter().filter(|_| report.trial.is_none()).map(|own| {
+    let runs = report.runs.iter().filter(|_| report.trial.is_none()).map(|run| {
         format!(
             "{} bytes by the run that began {} ns after the Unix epoch, seed {}",
-            show::count(own.bytes),
-            own.run,
-            own.seed
+            show::count(run.bytes),
+            run.run,
+            run.seed
         )
     });
-    let first = found.first.iter().map(words::example);
-    let untold = report.unverified.iter().map(|own| format!("unknown: {own}"));
-    let lines = of.chain(runs).chain(first).chain(untold);
+    let example = verified.first.iter().map(words::example);
+    let unknown = report.unverified.iter().map(|reason| format!("unknown: {reason}"));
+    let lines = written.chain(runs).chain(example).chain(unknown);
     let mark = if is_markdown { "- " } else { "  " };
-    lines.fold(head, |all, line| all + "\n" + mark + &line) + "\n"
+    lines.fold(head, |text, line| text + "\n" + mark + &line) + "\n"
 }
 
 #[cfg(test)]

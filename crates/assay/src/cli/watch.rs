@@ -21,7 +21,7 @@ use assay_machine::system::{System, identity};
 use assay_study::results::id;
 use screen::{Screen, TerminalStream};
 
-pub use session::{StudyView, beside};
+pub use session::{StudyView, show_study};
 
 /// More frequent readings would mainly measure themselves.
 const SHORTEST: Time = Time(100_000_000);
@@ -67,19 +67,18 @@ pub struct WatchArguments {
 
 pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let every = interval("--interval", &arguments.interval)?;
-    let time =
-        arguments.duration.as_deref().map(|text| interval("--duration", text)).transpose()?;
+    let time = arguments.duration.as_deref().map(|it| interval("--duration", it)).transpose()?;
     let to = arguments.record.as_deref().or(arguments.record_trace.as_deref());
-    let wish = to.map(|to| wish(system, to)).transpose()?;
+    let wish = to.map(|to| record_wish(system, to)).transpose()?;
     let disks = disks::named(system, &arguments.devices)?;
     let stop = running::stop_on_signals(&running::LOOKS)?;
-    let each = arguments.record_trace.is_some();
+    let is_trace = arguments.record_trace.is_some();
     let tracing =
-        if each { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
+        if is_trace { Tracing::record(system, &disks)? } else { Tracing::begin(system, &disks) };
     let at_end = arguments.json || time.is_some() || arguments.quiet;
     let stream = stream(system, at_end).filter(|_| !arguments.quiet);
     let screen = stream.map(|stream| Screen::open(stream, looks(system))).transpose()?;
-    let into = wish.as_ref().filter(|_| each);
+    let into = wish.as_ref().filter(|_| is_trace);
     let recording = into.map(|wish| Recording::begin(system, wish, &disks));
     let mut recording = recording.transpose()?;
     let mut sampler = Sampler::new(system, disks, tracing);
@@ -100,15 +99,15 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
         None if arguments.json || arguments.quiet => session.silently(),
         None => session.in_lines(),
     }
-    let (requests, cut) = recording.map(|own| own.finish(&mut sampler)).unzip();
+    let (requests, truncated) = recording.map(|recording| recording.finish(&mut sampler)).unzip();
     let concluded = conclude(arguments, &state);
     // The recording already exists: writes its summary even if the reader is gone.
-    let wish = wish.filter(|_| each || concluded.is_ok());
+    let wish = wish.filter(|_| is_trace || concluded.is_ok());
     let Some(wish) = wish else { return concluded };
     record::write(system, &wish, &state, &rows, requests)?;
     print_place(system, &wish, arguments.quiet);
     concluded?;
-    match cut.flatten() {
+    match truncated.flatten() {
         None => Ok(()),
         Some(why) => Err(Failure::partial(format!("the request trace is truncated: {why}"))),
     }
@@ -120,7 +119,7 @@ fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     } else {
         output::text(&summary::render(state));
     }
-    output::kept()
+    output::check_written()
 }
 
 fn print_place(system: &dyn System, wish: &RecordWish, quiet: bool) {
@@ -143,7 +142,7 @@ fn is_kept(system: &dyn System, wish: &RecordWish) -> bool {
 }
 
 /// Returns where to store the recording: a path if the name contains a slash, otherwise a title.
-fn wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
+fn record_wish(system: &dyn System, to: &str) -> Outcome<RecordWish> {
     if to.trim().is_empty() {
         return Err(mistake!("--record: use a title, or a directory with a / in its name"));
     }
@@ -168,14 +167,14 @@ fn interval(option: &str, text: &str) -> Outcome<Time> {
 
 /// Returns the stream for a page: standard output, or standard error next to a result; `None` if neither is a suitable
 /// terminal.
-pub fn stream(system: &dyn System, beside: bool) -> Option<TerminalStream> {
+pub fn stream(system: &dyn System, at_end: bool) -> Option<TerminalStream> {
     if system.variable("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
         return None;
     }
     if std::io::stdout().is_terminal() {
         return Some(TerminalStream::Output);
     }
-    (beside && std::io::stderr().is_terminal()).then_some(TerminalStream::Errors)
+    (at_end && std::io::stderr().is_terminal()).then_some(TerminalStream::Errors)
 }
 
 pub fn looks(system: &dyn System) -> crate::watch::page::PageStyle {

@@ -48,13 +48,15 @@ pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
 fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
     let directory = journals(&identity::state_directory(system)?);
     for _ in 0..ATTEMPTS {
-        let found = journal::look_through(system, &directory)?;
-        if found.busy.iter().any(|busy| busy.id == id) {
+        let runs = journal::look_through(system, &directory)?;
+        if runs.busy.iter().any(|busy| busy.id == id) {
             system.sleep(PAUSE);
             continue;
         }
-        let own = found.unfinished.iter().find(|own| own.id == id);
-        return own.map_or_else(|| Ok(Report::default()), |own| journal::restore(system, own));
+        return match runs.unfinished.iter().find(|run| run.id == id) {
+            Some(run) => journal::restore(system, run),
+            None => Ok(Report::default()),
+        };
     }
     Err(Failure::not_restored(format!(
         "another process uses the journal of {id}; run assay restore when it has ended"

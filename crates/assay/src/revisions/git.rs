@@ -113,11 +113,11 @@ impl<'s> Hands<'s> {
     }
 
     pub(super) fn output(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
-        let executed = self.done(at, words, heard)?;
+        let executed = self.git_checked(at, words, heard)?;
         if executed.heard.bytes > heard {
             return Err(Error::Refused(format!(
                 "git {} printed more than {heard} bytes in {}; Assay ignores the output",
-                first(words),
+                subcommand(words),
                 at.display()
             )));
         }
@@ -126,26 +126,26 @@ impl<'s> Hands<'s> {
 
     /// Returns a hash of git's output in a directory, of any length.
     pub(super) fn hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
-        let executed = self.done(at, words, 0)?;
+        let executed = self.git_checked(at, words, 0)?;
         Ok(executed.heard.sha256.as_ref().map(hexadecimal).unwrap_or_default())
     }
 
     /// Runs git in a directory, and fails if git fails.
-    fn done(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
+    fn git_checked(&self, at: &Path, words: &[&str], heard: u64) -> Result<Executed, Error> {
         let executed = self.git(at, words, heard)?;
         if ended(&executed).is_none() {
             return Ok(executed);
         }
         Err(Error::Refused(format!(
             "cannot run git {} in {}: {}",
-            first(words),
+            subcommand(words),
             at.display(),
             complaint(&executed)
         )))
     }
 }
 
-fn first<'w>(words: &[&'w str]) -> &'w str {
+fn subcommand<'w>(words: &[&'w str]) -> &'w str {
     words.first().copied().unwrap_or_default()
 }
 

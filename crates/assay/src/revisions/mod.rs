@@ -56,12 +56,12 @@ impl std::error::Error for Error {}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let told = error.to_string();
+        let text = error.to_string();
         match error {
-            Error::Mistake(_) => Self::mistake(told),
-            Error::Refused(_) => Self::refused(told),
-            Error::DoesNotBuild { .. } => Self::broken(told),
-            Error::Stopped => Self::interrupted(told),
+            Error::Mistake(_) => Self::mistake(text),
+            Error::Refused(_) => Self::refused(text),
+            Error::DoesNotBuild { .. } => Self::broken(text),
+            Error::Stopped => Self::interrupted(text),
         }
     }
 }

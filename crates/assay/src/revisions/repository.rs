@@ -52,29 +52,30 @@ impl<'s> Repository<'s> {
     /// Fails if git finds no repository, or is not installed.
     pub fn on(system: &'s dyn System, directory: &Path) -> Result<Self, Error> {
         let hands = Hands::new(system);
-        let none = |why: &dyn std::fmt::Display| {
+        let no_repository = |why: &dyn std::fmt::Display| {
             let directory = directory.display();
             Error::Mistake(format!("{directory} is not in a git repository: {why}"))
         };
-        let place = system.canonical(directory).map_err(|error| none(&error))?;
+        let place = system.canonical(directory).map_err(|error| no_repository(&error))?;
         let ask = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
         let executed = hands.git(&place, &ask, SHORT)?;
         if ended(&executed).is_some() {
-            return Err(none(&complaint(&executed)));
+            return Err(no_repository(&complaint(&executed)));
         }
         let text = executed.heard.text();
         let mut lines = text.lines();
         let has_files = lines.next() == Some("true");
         // The second path may be relative to the directory.
-        let [own, common] = [(); 2].map(|()| place.join(lines.next().unwrap_or_default()));
-        let common = system.canonical(&common).map_err(|error| none(&error))?;
+        let mut next_path = || place.join(lines.next().unwrap_or_default());
+        let (own_git, common) = (next_path(), next_path());
+        let common = system.canonical(&common).map_err(|error| no_repository(&error))?;
         let path = if has_files {
             let top = hands.output(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
             PathBuf::from(top.trim_end_matches('\n'))
         } else {
             common.clone()
         };
-        let modules = [own, common].map(|directory| directory.join(MODULES)).into();
+        let modules = [own_git, common].map(|directory| directory.join(MODULES)).into();
         Ok(Self { hands, path, has_files, modules })
     }
 
@@ -98,22 +99,22 @@ impl<'s> Repository<'s> {
 
     /// Resolves a revision to a commit: a branch, a tag, `HEAD~3`.
     pub fn resolve(&self, rev: &str) -> Result<Commit, Error> {
-        let none = |why: &str| {
+        let no_commit = |why: &str| {
             let (rev, path) = (outside::spelled(rev), self.path.display());
             Error::Mistake(format!("{rev} is not a commit of {path}: {why}"))
         };
         // Git would read it as an option, and no name starts this way.
         if rev.is_empty() || rev.starts_with('-') {
-            return Err(none("give a branch, a tag or a commit"));
+            return Err(no_commit("give a branch, a tag or a commit"));
         }
         let commit = format!("{rev}^{{commit}}");
         let executed = self.hands.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
         if ended(&executed).is_some() {
-            return Err(none(&complaint(&executed)));
+            return Err(no_commit(&complaint(&executed)));
         }
         let id = executed.heard.text().trim().to_owned();
-        let one = self.listed(&["rev-list", "--max-count=1", FORMAT, &id])?;
-        one.into_iter().next().ok_or_else(|| none("git does not list the commit"))
+        let commits = self.commits_of(&["rev-list", "--max-count=1", FORMAT, &id])?;
+        commits.into_iter().next().ok_or_else(|| no_commit("git does not list the commit"))
     }
 
     /// Returns whether tracked files differ from the commit.
@@ -125,7 +126,7 @@ impl<'s> Repository<'s> {
         self.hands.output(&self.path, &ask, LONG).map(|text| !text.is_empty())
     }
 
-    fn listed(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
+    fn commits_of(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
         let text = self.hands.output(&self.path, words, LONG)?;
         let commit = |line: &str| {
             // Before each commit comes a line with only its ID.

@@ -21,28 +21,28 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
     if hands.system.status(&tree.join(LISTED)).is_err() {
         return Ok(());
     }
-    for own in listed(hands, tree)? {
-        let known = modules.iter().map(|directory| directory.join(&own.name));
+    for submodule in submodules_of(hands, tree)? {
+        let known = modules.iter().map(|directory| directory.join(&submodule.name));
         let known: Vec<PathBuf> =
             known.filter(|path| hands.system.status(&path.join("HEAD")).is_ok()).collect();
         let mut words = Vec::new();
         if let Some(known) = known.first() {
-            let key = format!("submodule.{}.url", own.name);
+            let key = format!("submodule.{}.url", submodule.name);
             hands.output(tree, &["config", &key, &address(known)], SHORT)?;
             // The path is the user's own, not from the commit.
             words.extend(["-c", "protocol.file.allow=always"]);
         }
-        words.extend(["submodule", "--quiet", "update", "--init", "--", own.path.as_str()]);
+        words.extend(["submodule", "--quiet", "update", "--init", "--", submodule.path.as_str()]);
         let executed = hands.git(tree, &words, SHORT)?;
         if ended(&executed).is_some() {
             return Err(Error::Refused(format!(
                 "cannot fetch submodule {}: {}; run git submodule update --init --recursive in the repository",
-                own.path,
+                submodule.path,
                 complaint(&executed)
             )));
         }
         let theirs: Vec<PathBuf> = known.iter().map(|path| path.join(MODULES)).collect();
-        fetch(hands, &tree.join(&own.path), &theirs)?;
+        fetch(hands, &tree.join(&submodule.path), &theirs)?;
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ fn address(path: &Path) -> String {
     format!("file://{}", path.display().to_string().replace('%', "%25"))
 }
 
-fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
+fn submodules_of(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
     let pattern = r"^submodule\..*\.path$";
     let ask = ["config", "--file", LISTED, "--null", "--get-regexp", pattern];
     let executed = hands.git(tree, &ask, LONG)?;
@@ -61,19 +61,19 @@ fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
         return Ok(Vec::new());
     }
     let text = executed.heard.text().into_owned();
-    let named = text.split(NUL).filter_map(|pair| {
+    let submodules = text.split(NUL).filter_map(|pair| {
         let (key, path) = pair.split_once('\n')?;
         let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
         Some(Submodule { name: name.to_owned(), path: path.to_owned() })
     });
     let stages = hands.output(tree, &["ls-files", "--stage", "-z"], LONG)?;
-    let is_link = |own: &Submodule| {
+    let is_link = |submodule: &Submodule| {
         stages.split(NUL).any(|entry| {
             let parts = entry.split_once('\t');
-            parts.is_some_and(|(mode, path)| mode.starts_with("160000 ") && path == own.path)
+            parts.is_some_and(|(mode, path)| mode.starts_with("160000 ") && path == submodule.path)
         })
     };
-    Ok(named.filter(is_link).collect())
+    Ok(submodules.filter(is_link).collect())
 }
 
 #[cfg(test)]

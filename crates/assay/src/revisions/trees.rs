@@ -21,7 +21,6 @@ const TREES: &str = "trees";
 /// Maximum number of stored trees and of their bytes; the oldest are removed first.
 const MOST_TREES: usize = 8;
 const MOST_BYTES: u64 = 2 << 30;
-/// Digits of a tree's name.
 const DIGITS: usize = 32;
 /// Marks a complete tree. It is in git's directory, and therefore no file of the commit.
 const MARK: &str = ".git/assay-tree.json";
@@ -106,9 +105,9 @@ impl<'s> Trees<'s> {
     pub fn tree(&self, commit: &Commit) -> Result<CommitTree, Error> {
         self.hold(commit)?;
         let path = self.place(commit);
-        match self.as_made(&path, commit)? {
+        match self.intact_mark(&path, commit)? {
             // Its modification time records the last use.
-            Some(mark) => self.put_mark(&path, &mark)?,
+            Some(mark) => self.write_mark(&path, &mark)?,
             None => self.make(&path, commit)?,
         }
         Ok(CommitTree { path, commit: commit.clone() })
@@ -123,16 +122,16 @@ impl<'s> Trees<'s> {
         if self.build.is_none() || trees.len() < 2 {
             return Ok(false);
         }
-        let mut first = None;
+        let mut first_hash = None;
         for tree in trees {
             // A tracked file is a source, which may read others.
             let tracked = self.hands.git(&tree.path, &["ls-files", "--", program], SHORT)?;
-            let asked: Vec<&str> =
+            let arguments: Vec<&str> =
                 ["-c", PROGRAMS, "sh"].into_iter().chain(words.iter().copied()).collect();
-            let hashes = self.shell(&tree.path, &asked)?;
+            let hashes = self.shell(&tree.path, &arguments)?;
             let is_built = ended(&tracked).is_none() && tracked.heard.bytes == 0;
             let hash = hashes.heard.sha256.filter(|_| is_built && ended(&hashes).is_none());
-            if hash.is_none() || *first.get_or_insert(hash) != hash {
+            if hash.is_none() || *first_hash.get_or_insert(hash) != hash {
                 return Ok(false);
             }
         }
@@ -155,7 +154,7 @@ impl<'s> Trees<'s> {
         if held.contains_key(&name) {
             return Ok(());
         }
-        let own = self.hands.system.user().process;
+        let this_process = self.hands.system.user().process;
         loop {
             match self.hands.system.hold(&lock(&name)) {
                 Ok(hold) => {
@@ -163,7 +162,7 @@ impl<'s> Trees<'s> {
                     return Ok(());
                 }
                 // Other trees of this process hold it, and keep it.
-                Err(HoldError::Held { process: Some(process), .. }) if process == own => {
+                Err(HoldError::Held { process: Some(process), .. }) if process == this_process => {
                     return Ok(());
                 }
                 Err(HoldError::Held { .. }) if self.hands.is_stopped() => {
@@ -178,7 +177,7 @@ impl<'s> Trees<'s> {
     }
 
     /// Returns the mark of a tree if its files are as built: a command may have changed some.
-    fn as_made(&self, path: &Path, commit: &Commit) -> Result<Option<TreeMark>, Error> {
+    fn intact_mark(&self, path: &Path, commit: &Commit) -> Result<Option<TreeMark>, Error> {
         let Some(mark) = mark(self.hands.system, path) else { return Ok(None) };
         if mark.commit != commit.id {
             return Ok(None);
@@ -201,7 +200,7 @@ impl<'s> Trees<'s> {
 
     fn make(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let system = self.hands.system;
-        cleared(system, path)?;
+        remove_if_present(system, path)?;
         // Under sudo, the machine's home still belongs to root: only the trees belong to the caller.
         let home = self.directory.parent().unwrap_or(&self.directory);
         let made = system.create_own_directory(&guard::journals(home));
@@ -211,9 +210,9 @@ impl<'s> Trees<'s> {
         let made = self.fill(path, commit);
         if made.is_err() {
             // Reports the first error; the next run removes the rest.
-            let _ = cleared(system, path);
+            let _ = remove_if_present(system, path);
         } else {
-            bound(system, &self.directory);
+            remove_oldest(system, &self.directory);
         }
         made
     }
@@ -235,7 +234,7 @@ impl<'s> Trees<'s> {
             state: self.state(path)?,
             bytes: self.bytes(path)?,
         };
-        self.put_mark(path, &mark)
+        self.write_mark(path, &mark)
     }
 
     fn build(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
@@ -272,7 +271,7 @@ impl<'s> Trees<'s> {
         Ok(kib.saturating_mul(1024))
     }
 
-    fn put_mark(&self, path: &Path, mark: &TreeMark) -> Result<(), Error> {
+    fn write_mark(&self, path: &Path, mark: &TreeMark) -> Result<(), Error> {
         let unwritten = |why: &dyn fmt::Display| {
             Error::Refused(format!("cannot mark {}: {why}", path.display()))
         };
@@ -297,7 +296,7 @@ fn mark(system: &dyn System, path: &Path) -> Option<TreeMark> {
     serde_json::from_str(&text).ok().filter(|mark: &TreeMark| mark.format == MARK_FORMAT)
 }
 
-fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
+fn remove_if_present(system: &dyn System, path: &Path) -> Result<(), Error> {
     if system.status(path).is_err() {
         return Ok(());
     }
@@ -307,7 +306,7 @@ fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
 }
 
 /// Returns the directories of trees, complete or not; others in that directory are not ours.
-fn places(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
+fn tree_paths(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
     let is_ours =
         |name: &String| name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let names = system.list(directory).unwrap_or_default().into_iter().filter(is_ours);
@@ -315,23 +314,24 @@ fn places(system: &dyn System, directory: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// Removes the least recently used trees until number and size are within the limits. Skips trees in use.
-fn bound(system: &dyn System, directory: &Path) {
-    let used = |(name, path): (String, PathBuf)| {
+fn remove_oldest(system: &dyn System, directory: &Path) {
+    let last_use = |(name, path): (String, PathBuf)| {
         let bytes = mark(system, &path)?.bytes;
         let when = system.status(&path.join(MARK)).ok()?.modified_ns;
         Some((when, bytes, name, path))
     };
-    let mut all: Vec<_> = places(system, directory).into_iter().filter_map(used).collect();
-    all.sort_unstable();
+    let mut trees: Vec<_> =
+        tree_paths(system, directory).into_iter().filter_map(last_use).collect();
+    trees.sort_unstable();
     let mut bytes: u64 = 0;
-    for (index, (_, own, name, path)) in all.iter().rev().enumerate() {
-        bytes = bytes.saturating_add(*own);
+    for (index, (_, tree_bytes, name, path)) in trees.iter().rev().enumerate() {
+        bytes = bytes.saturating_add(*tree_bytes);
         if index < MOST_TREES && bytes <= MOST_BYTES {
             continue;
         }
         if let Ok(_hold) = system.hold(&lock(name)) {
             // The next run tries again to remove it.
-            let _ = cleared(system, path);
+            let _ = remove_if_present(system, path);
         }
     }
 }
@@ -342,18 +342,18 @@ pub struct Lying {
     lock: String,
 }
 
-fn lying(system: &dyn System, home: &Path, is_whole: bool) -> Vec<Lying> {
-    let own = places(system, &directory(home)).into_iter();
-    let own = own.filter(|(_, path)| mark(system, path).is_some() == is_whole);
-    own.map(|(name, path)| Lying { path, lock: lock(&name) }).collect()
+fn stored_trees(system: &dyn System, home: &Path, is_complete: bool) -> Vec<Lying> {
+    let trees = tree_paths(system, &directory(home)).into_iter();
+    let trees = trees.filter(|(_, path)| mark(system, path).is_some() == is_complete);
+    trees.map(|(name, path)| Lying { path, lock: lock(&name) }).collect()
 }
 
 pub fn kept(system: &dyn System, home: &Path) -> Vec<Lying> {
-    lying(system, home, true)
+    stored_trees(system, home, true)
 }
 
 pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
-    lying(system, home, false)
+    stored_trees(system, home, false)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -367,7 +367,7 @@ pub fn remove(system: &dyn System, tree: &Lying) -> Removal {
     match system.hold(&tree.lock) {
         Err(HoldError::Held { .. }) => Removal::InUse,
         Err(HoldError::Failed(error)) => Removal::Failed(error.to_string()),
-        Ok(_hold) => match cleared(system, &tree.path) {
+        Ok(_hold) => match remove_if_present(system, &tree.path) {
             Ok(()) => Removal::Removed,
             Err(error) => Removal::Failed(error.to_string()),
         },

@@ -28,8 +28,8 @@ pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outc
 
 /// Refuses a result if one of the named targets is now on another drive.
 pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[String]) -> Outcome<()> {
-    let is_own = matches!(stored.study.target, Some(Target::Loop(_)));
-    if is_own || stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
+    let is_loop = matches!(stored.study.target, Some(Target::Loop(_)));
+    if is_loop || stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
         return Ok(());
     }
     let surveyed = stored.environment.sites.iter().zip(&stored.plan.surveys);
@@ -37,15 +37,15 @@ pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[Strin
         let path = site.path.display().to_string();
         targets.is_empty() || targets.contains(&survey.target) || targets.contains(&path)
     });
-    let found: Vec<_> = wanted.collect();
-    if found.is_empty() {
+    let checked: Vec<_> = wanted.collect();
+    if checked.is_empty() {
         return Err(refused!(
             "{}: the result does not record the devices below the targets; run the study again",
             stored.id
         ));
     }
-    found.into_iter().try_for_each(|(site, survey)| {
-        let made = !survey.under.is_empty();
-        site_now(system, stored.study.target.as_ref(), site, made).map(|_| ())
+    checked.into_iter().try_for_each(|(site, survey)| {
+        let has_layers = !survey.under.is_empty();
+        site_now(system, stored.study.target.as_ref(), site, has_layers).map(|_| ())
     })
 }

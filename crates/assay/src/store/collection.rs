@@ -39,11 +39,11 @@ pub struct Index {
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
     match named {
         Some(folder) => Ok(folder.to_owned()),
-        None => own(system),
+        None => default_folder(system),
     }
 }
 
-fn own(system: &dyn System) -> Outcome<PathBuf> {
+fn default_folder(system: &dyn System) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
     Ok(results.parent().unwrap_or(&results).join("collection"))
 }
@@ -74,7 +74,7 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
             path.display()
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if folder == own(system)? {
+            if folder == default_folder(system)? {
                 return Ok(());
             }
             Err(mistake!("{} is not a collection yet; run assay collection add", folder.display()))
@@ -94,7 +94,7 @@ pub fn add(
     folder: &Path,
     rows: &[CollectionRow],
 ) -> Outcome<Vec<(String, bool)>> {
-    if system.status(folder).is_ok_and(|there| there.kind != FileKind::Directory) {
+    if system.status(folder).is_ok_and(|status| status.kind != FileKind::Directory) {
         return Err(no_folder(folder));
     }
     if system.status(&folder.join(ABOUT)).is_err() {
@@ -104,7 +104,7 @@ pub fn add(
         }
     }
     known(system, folder)?;
-    let one = |row: &CollectionRow| {
+    let add_row = |row: &CollectionRow| {
         let (name, text) = file::write(row).map_err(Failure::mistake)?;
         let path = folder.join(ROWS).join(&name);
         let was_there = system.status(&path).is_ok();
@@ -115,7 +115,7 @@ pub fn add(
         }
         Ok((format!("{ROWS}/{name}"), was_there))
     };
-    rows.iter().map(one).collect()
+    rows.iter().map(add_row).collect()
 }
 
 /// Returns the names below the rows; empty before the first row.
@@ -197,7 +197,7 @@ pub fn build(system: &dyn System, folder: &Path) -> Outcome<Index> {
             }
         }
     }
-    let published = first().map(|(file, row)| Flat::new(&file, &row));
+    let published = published_rows().map(|(file, row)| Flat::new(&file, &row));
     Ok(Index { rows: published.chain(cache.keep()).collect(), refused, refused_in_all })
 }
 
@@ -208,14 +208,14 @@ fn cache_of(system: &dyn System, folder: &Path) -> Option<PathBuf> {
     Some(identity::results_directory(system).ok()?.with_file_name(name))
 }
 
-fn first() -> impl Iterator<Item = (String, CollectionRow)> {
-    let named = |(index, row): (usize, CollectionRow)| (format!("{PUBLISHED}{}", index + 1), row);
-    published::rows().into_iter().enumerate().map(named)
+fn published_rows() -> impl Iterator<Item = (String, CollectionRow)> {
+    let placed = |(index, row): (usize, CollectionRow)| (format!("{PUBLISHED}{}", index + 1), row);
+    published::rows().into_iter().enumerate().map(placed)
 }
 
 /// Returns the complete row of an index line; `None` if its file is gone or was changed.
 pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<CollectionRow> {
-    if let Some((_, row)) = first().find(|(file, _)| *file == flat.file) {
+    if let Some((_, row)) = published_rows().find(|(file, _)| *file == flat.file) {
         return Some(row);
     }
     let name = flat.file.strip_prefix(ROWS)?.strip_prefix('/')?;

@@ -54,19 +54,19 @@ pub fn of_plan(
 ) -> Vec<WorkloadCommand> {
     // The A/A control repeats the same line.
     let workloads = plan.workloads.iter();
-    let workloads = workloads.filter(|own| !own.control && !own.work.is_only_watched());
+    let workloads = workloads.filter(|planned| !planned.control && !planned.work.is_only_watched());
     workloads
         .map(|workload| {
             let survey = &plan.surveys[workload.target];
             let site = sites.get(workload.target).and_then(Option::as_ref);
             let view = site.map(|site| View { system, site });
-            let line = by_hand(workload, survey, &place(workload, survey, site));
+            let line = manual_command(workload, survey, &place(workload, survey, site));
             WorkloadCommand {
                 workload: workload.name.clone(),
                 configuration: workload.arm.clone(),
                 target: survey.target.clone(),
-                description: words(study, workload),
-                setup: lines(&workload.arm, view.as_ref(), &below(study, site, names)),
+                description: workload_words(study, workload),
+                setup: lines(&workload.arm, view.as_ref(), &layer_base(study, site, names)),
                 command: line.words,
                 notes: line.remarks,
             }
@@ -74,7 +74,7 @@ pub fn of_plan(
         .collect()
 }
 
-fn by_hand(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
+fn manual_command(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCommand {
     let levels = workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}"));
     let name = levels.fold(workload.name.clone(), |name, level| name + &level);
     workload.work.by_hand(&ManualRun {
@@ -88,15 +88,15 @@ fn by_hand(workload: &PlannedWorkload, survey: &Survey, path: &str) -> ManualCom
     })
 }
 
-fn words(study: &Study, workload: &PlannedWorkload) -> String {
-    let own = study.workload.iter().find(|own| own.name == workload.name);
-    let own = own.and_then(|own| own.under(&workload.arm).ok());
-    own.map_or_else(|| workload.words(), |own| own.words())
+fn workload_words(study: &Study, workload: &PlannedWorkload) -> String {
+    let defined = study.workload.iter().find(|defined| defined.name == workload.name);
+    let adapted = defined.and_then(|defined| defined.under(&workload.arm).ok());
+    adapted.map_or_else(|| workload.words(), |adapted| adapted.words())
 }
 
-fn below(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
+fn layer_base(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
     if !arms::makes_on_device(study) {
-        let directory = site.filter(|own| own.kind == TargetKind::Directory);
+        let directory = site.filter(|site| site.kind == TargetKind::Directory);
         let named = directory.map(|site| site.path.clone()).into_iter().collect();
         return LayerBase { named, members: 1 };
     }
@@ -107,7 +107,7 @@ fn below(study: &Study, site: Option<&Site>, names: NameForm) -> LayerBase {
     };
     let members = named.len().max(study.loop_devices() as usize);
     // A device still to be created has no name yet.
-    let is_typed = names == NameForm::Typed && named.iter().all(|own| !own.as_os_str().is_empty());
+    let is_typed = names == NameForm::Typed && named.iter().all(|it| !it.as_os_str().is_empty());
     LayerBase { named: if is_typed { named } else { Vec::new() }, members }
 }
 

@@ -33,16 +33,16 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
         records.add(system, directory, &stored, trials)
     })?;
     findings.checks.extend(foreign::mark(system, directory).as_ref().map(super::brought_here));
-    records.ran.sort_by_key(|(line, _)| *line);
+    records.trials.sort_by_key(|(line, _)| *line);
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;
         Some((name.to_owned(), cut::lines(&text).into_owned()))
     });
     Ok(Evidence {
         findings,
-        trials: records.ran.into_iter().map(|(_, ran)| ran).collect(),
+        trials: records.trials.into_iter().map(|(_, trial)| trial).collect(),
         latencies: records.latencies,
-        commands: typed(system, &stored),
+        commands: command_lines(system, &stored),
         files: files.collect(),
         table: None,
     })
@@ -56,21 +56,21 @@ pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> 
     system.read_text(table).map_err(|error| refused!("cannot read {}: {error}", table.display()))
 }
 
-/// Returns the findings of a stored study, reading the trials of one workload at a time; `look` receives those of each,
+/// Returns the findings of a stored study, reading the trials of one workload at a time; `receive` gets those of each,
 /// with their line numbers.
 pub(super) fn each_workload(
     system: &dyn System,
     directory: &Path,
     stored: &Stored,
-    mut look: impl FnMut(&[(usize, Trial)]) -> Outcome<()>,
+    mut receive: impl FnMut(&[(usize, Trial)]) -> Outcome<()>,
 ) -> Outcome<Findings> {
     let workloads = stored.plan.workloads.len();
     let trials = Trials::open(system, directory, &stored.plan)?;
     let mut analysis = Analysis::new(facts_of(stored), &stored.plan, &stored.environment);
     for workload in 0..workloads {
-        let own = trials.read_workload(workload)?;
-        analysis.add(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
-        look(&own)?;
+        let records = trials.read_workload(workload)?;
+        analysis.add(&records.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+        receive(&records)?;
     }
     Ok(analysis.findings())
 }
@@ -78,7 +78,7 @@ pub(super) fn each_workload(
 #[derive(Default)]
 struct Records {
     /// With line numbers, which give their order.
-    ran: Vec<(usize, TrialEvidence)>,
+    trials: Vec<(usize, TrialEvidence)>,
     latencies: Vec<RowLatencies>,
 }
 
@@ -88,22 +88,22 @@ impl Records {
         system: &dyn System,
         directory: &Path,
         stored: &Stored,
-        own: &[(usize, Trial)],
+        records: &[(usize, Trial)],
     ) -> Outcome<()> {
-        let Some((_, first)) = own.first() else { return Ok(()) };
+        let Some((_, first)) = records.first() else { return Ok(()) };
         let planned = &stored.plan.workloads[first.workload];
-        let trials: Vec<&Trial> = own.iter().map(|(_, trial)| trial).collect();
+        let trials: Vec<&Trial> = records.iter().map(|(_, trial)| trial).collect();
         let series = trials.iter().map(|trial| series::read(system, directory, trial));
         let series = series.collect::<Outcome<Vec<_>>>()?;
-        let ran = evidence::ran(planned, &trials, series);
-        self.ran.extend(own.iter().map(|(line, _)| *line).zip(ran));
+        let evidence = evidence::trial_evidence(planned, &trials, series);
+        self.trials.extend(records.iter().map(|(line, _)| *line).zip(evidence));
         let latencies = evidence::latencies(&stored.plan, &stored.environment, &trials);
         self.latencies.extend(latencies);
         Ok(())
     }
 }
 
-fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
+fn command_lines(system: &dyn System, stored: &Stored) -> Vec<Commands> {
     let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
     let commands = commands::of_plan(
         system,
@@ -112,7 +112,7 @@ fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
         &recorded,
         commands::NameForm::Stored,
     );
-    let typed = commands.into_iter().map(|command| {
+    let lines_of_arms = commands.into_iter().map(|command| {
         let words: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
         let mut lines = command.setup;
         lines.push(words.join(" "));
@@ -124,5 +124,5 @@ fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
             remarks: command.notes,
         }
     });
-    typed.collect()
+    lines_of_arms.collect()
 }

@@ -11,7 +11,6 @@ use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, TraceReader};
 
-/// Description of this export format.
 pub const ENTRY: About = About {
     name: "fio-iolog",
     summary: "recorded requests as a fio log for replay (read_iolog, version 3)",
@@ -79,12 +78,12 @@ impl<'s> Iolog<'s> {
         self.at = 0;
         while self.text.len() < PIECE_BYTES && !self.over {
             if self.is_ready() {
-                self.put_first()?;
+                self.write_first()?;
                 continue;
             }
             match self.reader.next() {
-                Some(request) => self.take(&request?),
-                None => self.end()?,
+                Some(request) => self.queue(&request?),
+                None => self.write_end()?,
             }
         }
         Ok(())
@@ -97,34 +96,34 @@ impl<'s> Iolog<'s> {
             || first.is_some_and(|Reverse(line)| line.0.saturating_add(WINDOW_NS) <= self.latest_ns)
     }
 
-    fn take(&mut self, request: &BlockRequest) {
+    fn queue(&mut self, request: &BlockRequest) {
         let since = |ns: u64| ns.saturating_sub(self.reader.header.begun_ns);
         self.latest_ns = self.latest_ns.max(since(request.ended_ns));
         let arrived = request.arrived_ns.or(request.issued_ns).map(since);
-        let (Some(arrived_ns), Some(act)) = (arrived, act(request.class)) else {
+        let (Some(arrived_ns), Some(act)) = (arrived, fio_action(request.class)) else {
             self.left_out += 1;
             return;
         };
-        let of_bytes = request.class != BlockClass::Flush;
-        let (offset, bytes) = if of_bytes { (request.offset_bytes, request.bytes) } else { (0, 0) };
+        let is_flush = request.class == BlockClass::Flush;
+        let (offset, bytes) = if is_flush { (0, 0) } else { (request.offset_bytes, request.bytes) };
         self.count += 1;
         self.waiting.push(Reverse((arrived_ns, self.count, request.device, act, offset, bytes)));
     }
 
-    fn put_first(&mut self) -> io::Result<()> {
+    fn write_first(&mut self) -> io::Result<()> {
         let Some(Reverse((arrived_ns, _, device, act, offset, bytes))) = self.waiting.pop() else {
             return Ok(());
         };
         self.last_us = self.last_us.max(arrived_ns / 1000);
         let name =
-            self.reader.header.devices.get(usize::from(device)).map(|one| file_of(&one.name));
+            self.reader.header.devices.get(usize::from(device)).map(|device| file_of(&device.name));
         let name = name.unwrap_or_default();
         writeln!(self.text, "{} {name} {act} {offset} {bytes}", self.last_us)
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn write_end(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
-            self.put_first()?;
+            self.write_first()?;
         }
         for device in &self.reader.header.devices {
             writeln!(self.text, "{} {} close", self.last_us, file_of(&device.name))?;
@@ -147,7 +146,7 @@ impl Read for Iolog<'_> {
 }
 
 /// Returns fio's action; `None` if fio has none for the class.
-fn act(class: BlockClass) -> Option<&'static str> {
+fn fio_action(class: BlockClass) -> Option<&'static str> {
     match class {
         BlockClass::Read => Some("read"),
         BlockClass::Write | BlockClass::Fua => Some("write"),

@@ -33,7 +33,6 @@ pub use evidence::{every_trial, evidence_at};
 
 /// Formats made of a result's files instead of its findings.
 pub const FORMATS_OF_FILES: [About; 2] = [parcel::ENTRY, iolog::ENTRY];
-
 /// Maximum number of results listed for one title.
 const NAMED: usize = 5;
 
@@ -64,28 +63,28 @@ pub fn brought(system: &dyn System, word: &str) -> Outcome<places::LabeledResult
 
 /// Returns all result directories that this user sees, newest first, for equal IDs the user's own first.
 pub fn kept(system: &dyn System) -> Outcome<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut directories = Vec::new();
     for results in identity::results_directories(system)? {
         for id in bundle::ids(system, &results) {
-            found.push(results.join(id));
+            directories.push(results.join(id));
         }
     }
-    found.sort_by(|one, other| other.file_name().cmp(&one.file_name()));
-    Ok(found)
+    directories.sort_by(|left, right| right.file_name().cmp(&left.file_name()));
+    Ok(directories)
 }
 
 /// Returns the result with a title; `None` if there is none.
 fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
-    let called = |directory: &PathBuf| {
+    let has_title = |directory: &PathBuf| {
         bundle::listed(system, directory).is_ok_and(|listed| listed.title == wanted)
     };
-    let all: Vec<PathBuf> = kept(system).ok()?.into_iter().filter(called).collect();
-    match ours_first(system, all).as_slice() {
+    let matching: Vec<PathBuf> = kept(system).ok()?.into_iter().filter(has_title).collect();
+    match ours_first(system, matching).as_slice() {
         [] => None,
-        [one] => Some(Ok(one.clone())),
+        [directory] => Some(Ok(directory.clone())),
         several => {
             let ids: Vec<_> =
-                several.iter().filter_map(|one| one.file_name()?.to_str()).take(NAMED).collect();
+                several.iter().filter_map(|path| path.file_name()?.to_str()).take(NAMED).collect();
             Some(Err(mistake!(
                 "`{wanted}` is the title of {} results; use an ID: {}",
                 several.len(),
@@ -96,9 +95,9 @@ fn titled(system: &dyn System, wanted: &str) -> Option<Outcome<PathBuf>> {
 }
 
 /// Returns only results measured here if one matches: an imported result hides none of them.
-fn ours_first(system: &dyn System, found: Vec<PathBuf>) -> Vec<PathBuf> {
+fn ours_first(system: &dyn System, matching: Vec<PathBuf>) -> Vec<PathBuf> {
     let (brought, ours): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|directory| foreign::is_one(system, directory));
+        matching.into_iter().partition(|directory| foreign::is_one(system, directory));
     if ours.is_empty() { brought } else { ours }
 }
 
@@ -219,15 +218,15 @@ fn read_import(about: &Import, contents: Vec<Vec<u8>>, name: &str) -> Outcome<Im
             about.importer
         )
     })?;
-    let brought = |(at, bytes): (usize, Vec<u8>)| {
-        let file = about.files.get(at);
+    let imported_file = |(index, bytes): (usize, Vec<u8>)| {
+        let file = about.files.get(index);
         ImportedFile {
             name: file.map_or_else(|| name.to_owned(), |file| file.file.clone()),
             arm: file.map(|file| file.arm.clone()).unwrap_or_default(),
             bytes,
         }
     };
-    let files: Vec<ImportedFile> = contents.into_iter().enumerate().map(brought).collect();
+    let files: Vec<ImportedFile> = contents.into_iter().enumerate().map(imported_file).collect();
     import::read(importer, &files, &import::Options::of(about))
 }
 
@@ -253,8 +252,8 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         ..EnvironmentFacts::default()
     };
     let mut findings = inference::judge(study, environment, imported.measurements);
-    let told = imported.notes.into_iter();
-    findings.checks.extend(told.map(|text| Check::new("import", text)));
+    let notes = imported.notes.into_iter();
+    findings.checks.extend(notes.map(|text| Check::new("import", text)));
     findings
 }
 
@@ -270,7 +269,7 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
         ));
     }
     results.iter().try_for_each(comparable)?;
-    something(inference::compare(first, later, days), later.first().map(|other| (first, other)))
+    not_empty(inference::compare(first, later, days), later.first().map(|other| (first, other)))
 }
 
 /// Refuses a race: selection favors lucky settings, and a comparison across days would not show it.
@@ -292,32 +291,32 @@ pub fn compared_sides(
     margin: Option<f64>,
 ) -> Outcome<Findings> {
     earlier.iter().chain(later).try_for_each(comparable)?;
-    let found = inference::compare_sides(earlier, later, margin);
-    let found = found.ok_or_else(|| mistake!("nothing to compare"))?;
-    something(found, earlier.first().zip(later.first()))
+    let findings = inference::compare_sides(earlier, later, margin);
+    let findings = findings.ok_or_else(|| mistake!("nothing to compare"))?;
+    not_empty(findings, earlier.first().zip(later.first()))
 }
 
-fn something(found: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<Findings> {
-    if found.comparisons.is_empty() {
-        let apart = sides.and_then(|(one, other)| apart(one, other)).unwrap_or_default();
+fn not_empty(findings: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<Findings> {
+    if findings.comparisons.is_empty() {
+        let apart = sides.and_then(|(one, other)| first_difference(one, other)).unwrap_or_default();
         return Err(mistake!(
             "nothing to compare: the results have no common workload with the same settings{apart}"
         ));
     }
-    Ok(found)
+    Ok(findings)
 }
 
 /// Returns the first setting in which a common workload of two results differs, or else a workload that only one has.
-fn apart(one: &Findings, other: &Findings) -> Option<String> {
-    for cell in one.measurements.iter().filter(|cell| cell.primary) {
+fn first_difference(first: &Findings, second: &Findings) -> Option<String> {
+    for cell in first.measurements.iter().filter(|cell| cell.primary) {
         let name = &cell.workload;
-        let mut primary = other.measurements.iter().filter(|cell| cell.primary);
+        let mut primary = second.measurements.iter().filter(|cell| cell.primary);
         let Some(later) = primary.find(|later| later.workload == *name) else {
-            return Some(format!("; only {} has {name}", one.study.id));
+            return Some(format!("; only {} has {name}", first.study.id));
         };
-        let [own, others] = [cell, later].map(|cell| &cell.configuration);
-        for setting in own.keys().chain(others.keys()) {
-            let [was, is] = [own, others].map(|arm| arm.get(setting).map_or("unset", |own| own));
+        let [left, right] = [cell, later].map(|cell| &cell.configuration);
+        for setting in left.keys().chain(right.keys()) {
+            let [was, is] = [left, right].map(|arm| arm.get(setting).map_or("unset", |set| set));
             if was != is {
                 return Some(format!("; {name}: {setting} is {was} and {is}"));
             }

@@ -29,7 +29,6 @@ use assay_study::results::imported::SCREEN;
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
 
-/// Description of this export format.
 pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
     name: "bundle",
     summary: "complete result with histograms, as a file (.assay) for assay import",
@@ -38,15 +37,16 @@ pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
            marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
 pub const ENDING: &str = "assay";
-
 pub const FORMAT: &str = "assay-bundle/1";
 const ABOUT: &str = "bundle.json";
 const MOST_ABOUT_BYTES: u64 = 64 << 10;
 /// Bytes that contain its first header.
 const HEADS_BYTES: u64 = 4096;
+const BUFFER_BYTES: usize = 1 << 16;
+/// Additional unpacked bytes for the headers and padding of tar.
+const TAR_BYTES: u64 = 1 << 20;
 /// Either file marks a directory as a result: both are written last.
 const LAST: [&str; 2] = ["plan.json", "import.json"];
-
 /// First file of another tool in an imported result.
 const FIRST_SOURCE: &str = "source-0001";
 
@@ -79,7 +79,7 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
     }
     // Fails here instead of at the recipient.
     super::findings_at(system, directory)?;
-    let (names, left_out) = names(system, directory)?;
+    let (names, left_out) = sorted_files(system, directory)?;
     let packer: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::default());
     let mut archive = Builder::new(packer);
     let about = ParcelAbout {
@@ -96,19 +96,19 @@ pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
         let bytes = system.read_bytes(&path);
         let bytes = bytes.map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
         unpacked_bytes += bytes.len() as u64;
-        limits::fits(name, bytes.len() as u64).map_err(|why| no_other(&why))?;
+        limits::fits(name, bytes.len() as u64).map_err(|why| rejected(&why))?;
         append(&mut archive, name, &bytes).map_err(failed)?;
     }
     let bytes = archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
     let most = limits::unpacked(bytes.len() as u64);
     if unpacked_bytes > most || names.len() > MOST_FILES {
-        return Err(no_other(&format!("it has more than {} or {MOST_FILES} files", Bytes(most))));
+        return Err(rejected(&format!("it has more than {} or {MOST_FILES} files", Bytes(most))));
     }
     Ok(Packed { bytes, files: names.len(), unpacked_bytes, left_out })
 }
 
 /// Returns the error for a result that recipients would refuse.
-fn no_other(why: &str) -> Failure {
+fn rejected(why: &str) -> Failure {
     refused!("assay import would reject the bundle: {why}")
 }
 
@@ -121,26 +121,26 @@ fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -
 }
 
 /// Returns the files of a result in writing order, and the other files in the directory.
-fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
-    let listed = |path: &Path| {
+fn sorted_files(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
+    let names_in = |path: &Path| {
         system.list(path).map_err(|error| refused!("cannot read {}: {error}", path.display()))
     };
-    let not_handed_on = [foreign::FILE, "headline.json", SCREEN];
+    let not_exported = [foreign::FILE, "headline.json", SCREEN];
     let (mut names, mut left_out) = (Vec::new(), Vec::new());
-    for name in listed(directory)? {
-        if DIRECTORIES.iter().any(|(own, _)| *own == name) {
-            let own = listed(&directory.join(&name))?;
-            names.extend(own.into_iter().map(|file| format!("{name}/{file}")));
-        } else if !not_handed_on.contains(&name.as_str()) {
+    for name in names_in(directory)? {
+        if DIRECTORIES.iter().any(|(known, _)| *known == name) {
+            let files = names_in(&directory.join(&name))?;
+            names.extend(files.into_iter().map(|file| format!("{name}/{file}")));
+        } else if !not_exported.contains(&name.as_str()) {
             names.push(name);
         }
     }
     names.retain(|name| {
-        let own = limits::limit(name).is_some() && is_file(system, &directory.join(name));
-        if !own {
+        let is_exported = limits::limit(name).is_some() && is_file(system, &directory.join(name));
+        if !is_exported {
             left_out.push(name.clone());
         }
-        own
+        is_exported
     });
     names.sort_by_key(|name| (LAST.contains(&name.as_str()), name.clone()));
     Ok((names, left_out))
@@ -164,13 +164,13 @@ pub struct Added {
 pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
     let results = identity::results_directory(system)?;
     sweep(system, &results);
-    let seen = look(system, path, &mut |_, _| Ok(()))?;
-    let named = |directory: &Path, was_there| Added {
+    let seen = read_through(system, path, &mut |_, _| Ok(()))?;
+    let added_as = |directory: &Path, was_there| Added {
         id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         was_there,
     };
     let directory = match foreign::place(system, &results, &seen.about.id, &seen.sha256)? {
-        ImportPath::There(directory) => return Ok(named(&directory, true)),
+        ImportPath::There(directory) => return Ok(added_as(&directory, true)),
         ImportPath::Free(directory) => directory,
     };
     let mark = ImportMark {
@@ -180,25 +180,25 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
         sha256: seen.sha256.clone(),
         added: system.now(),
     };
-    let brought = incoming::bring(system, &directory, &mark, &mut |below| {
-        let again = look(system, path, &mut |name, from| {
+    let stored = incoming::store_incoming(system, &directory, &mark, &mut |below| {
+        let second_pass = read_through(system, path, &mut |name, from| {
             let file = below.join(name);
             system
                 .write_stream(&file, from)
                 .map(drop)
                 .map_err(|error| refused!("cannot write {}: {error}", file.display()))
         })?;
-        if again.sha256 == seen.sha256 {
+        if second_pass.sha256 == seen.sha256 {
             return Ok(());
         }
         Err(Failure::mistake("the bundle changed during reading".to_owned()))
     });
     // Messages name the user's file instead of the temporary one.
-    brought.map_err(|failure| Failure {
+    stored.map_err(|failure| Failure {
         message: format!("{}: {}; nothing was added", path.display(), failure.message),
         ..failure
     })?;
-    Ok(named(&directory, false))
+    Ok(added_as(&directory, false))
 }
 
 struct SeenParcel {
@@ -226,7 +226,7 @@ fn bad(path: &Path, how: &str) -> Failure {
 }
 
 /// Reads a file completely, and calls a function with each file of its result.
-fn look(
+fn read_through(
     system: &dyn System,
     path: &Path,
     take: &mut dyn FnMut(&str, &mut dyn Read) -> Outcome<()>,
@@ -242,13 +242,13 @@ fn look(
     let file = system
         .open_for_reading(path, Caching::Buffered)
         .map_err(|error| refused!("cannot read {}: {error}", path.display()))?;
-    let source = io::BufReader::with_capacity(1 << 16, Stream::new(system, file));
-    let most = limits::unpacked(status.size_bytes);
-    let unpacked = LimitedReader { from: GzDecoder::new(source), left: most + (1 << 20) };
+    let source = io::BufReader::with_capacity(BUFFER_BYTES, Stream::new(system, file));
+    let limit = limits::unpacked(status.size_bytes);
+    let unpacked = LimitedReader { from: GzDecoder::new(source), left: limit + TAR_BYTES };
     let mut archive = Archive::new(unpacked);
     let unreadable = |error: &io::Error| {
         if error.kind() == io::ErrorKind::QuotaExceeded {
-            return too_large(path, most);
+            return too_large(path, limit);
         }
         bad(&format!("damaged, or not an assay export bundle ({error})"))
     };
@@ -268,8 +268,8 @@ fn look(
         }
         limits::fits(&name, size).map_err(|why| bad(&why))?;
         reading.bytes = reading.bytes.saturating_add(size);
-        if reading.bytes > most || reading.names.len() >= MOST_FILES {
-            return Err(too_large(path, most));
+        if reading.bytes > limit || reading.names.len() >= MOST_FILES {
+            return Err(too_large(path, limit));
         }
         if reading.about.is_none() {
             return Err(bad("not an assay export bundle: it has no format"));
@@ -304,9 +304,9 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<ParcelAbout> {
     let about: ParcelAbout = json::from_slice(&bytes)
         .map_err(|error| bad(path, &format!("cannot read {ABOUT} in the bundle: {error}")))?;
     if about.format != FORMAT {
-        let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
+        let [written, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
         let how = format!(
-            "the bundle has format {own} of assay {version}, but this version reads {FORMAT}; use \
+            "the bundle has format {written} of assay {version}, but this version reads {FORMAT}; use \
              the version that wrote the bundle, or a newer one"
         );
         return Err(bad(path, &how));
@@ -333,12 +333,12 @@ impl ParcelReader {
         let Some(about) = self.about else {
             return Err(bad(path, "not an assay export bundle: it is empty"));
         };
-        let whole = match LAST.map(has) {
+        let is_complete = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),
             [false, true] => has("trials.csv") != has(FIRST_SOURCE),
             _ => false,
         };
-        if !whole {
+        if !is_complete {
             return Err(bad(path, "a file of the result is missing"));
         }
         Ok(SeenParcel { about, sha256: hexadecimal(&self.hashes.finish()) })
@@ -377,7 +377,6 @@ impl<R: Read> Read for LimitedReader<R> {
     }
 }
 
-/// Returns the default file name of a result.
 pub fn usual_name(directory: &Path) -> PathBuf {
     let id = directory.file_name().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{id}.assay"))

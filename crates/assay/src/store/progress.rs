@@ -186,7 +186,7 @@ impl WatchedStudy {
     }
 
     fn look_at_log(&mut self, system: &dyn System) {
-        let log = system.status(&self.directory.join("log.jsonl")).map(|found| found.size_bytes);
+        let log = system.status(&self.directory.join("log.jsonl")).map(|status| status.size_bytes);
         if log.as_ref().is_ok_and(|bytes| *bytes != self.log_bytes) {
             self.log = bundle::log(system, &self.directory);
             self.log_bytes = log.unwrap_or_default();
@@ -195,9 +195,9 @@ impl WatchedStudy {
 
     fn look_at_trials(&mut self, system: &dyn System) {
         loop {
-            match self.news(system) {
+            match self.unread_lines(system) {
                 Ok(text) if text.is_empty() => return,
-                Ok(text) => self.take(system, &text),
+                Ok(text) => self.add_lines(system, &text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return,
                 Err(error) => {
                     self.damaged = Some(format!("cannot read trials.jsonl: {error}"));
@@ -231,12 +231,12 @@ impl WatchedStudy {
         if race::is_one(&self.plan) {
             return self.look_ahead_in_race();
         }
-        let again = self.ran.iter().filter(|record| record.repeats.is_some()).count();
-        let early = self.end().is_some_and(|why| !why.is_empty());
-        let first = if early { usize::MAX } else { self.ran.len() - again };
+        let repeated_count = self.ran.iter().filter(|record| record.repeats.is_some()).count();
+        let ended_early = self.end().is_some_and(|why| !why.is_empty());
+        let first = if ended_early { usize::MAX } else { self.ran.len() - repeated_count };
         let planned = self.plan.trials.iter().skip(first);
         let repeated = repeats::repeats(&self.plan, &self.ran);
-        let repeated = repeated.iter().skip(again).map(|(planned, _)| planned);
+        let repeated = repeated.iter().skip(repeated_count).map(|(planned, _)| planned);
         let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
         let expected = left.iter().map(|planned| self.pace.expected_ns(&self.plan, planned));
         Ahead {
@@ -248,28 +248,28 @@ impl WatchedStudy {
 
     /// Returns the trials left in this replicate of a race, and the maximum time including later ones.
     fn look_ahead_in_race(&self) -> Ahead {
-        let early = self.end().is_some_and(|why| !why.is_empty());
-        let Some(at) = race::race(&self.plan, &self.runs).filter(|_| !early) else {
+        let ended_early = self.end().is_some_and(|why| !why.is_empty());
+        let Some(state) = race::race(&self.plan, &self.runs).filter(|_| !ended_early) else {
             return Ahead::default();
         };
-        let next = at.next.iter().map(|(planned, _)| planned);
-        let own = next.map(|planned| self.pace.expected_ns(&self.plan, planned));
-        let own_ns = own.fold(0, u64::saturating_add);
+        let next = state.next.iter().map(|(planned, _)| planned);
+        let expected = next.map(|planned| self.pace.expected_ns(&self.plan, planned));
+        let next_ns = expected.fold(0, u64::saturating_add);
         Ahead {
-            trials: at.next.len(),
-            expected_ns: own_ns.saturating_add(at.later_ns(&self.plan, own_ns)),
-            first: at.next.first().map(|(planned, _)| self.words(planned)),
+            trials: state.next.len(),
+            expected_ns: next_ns.saturating_add(state.later_ns(&self.plan, next_ns)),
+            first: state.next.first().map(|(planned, _)| self.words(planned)),
         }
     }
 
     /// Reads part of `trials.jsonl` that was not read yet.
-    fn news(&mut self, system: &dyn System) -> io::Result<String> {
+    fn unread_lines(&mut self, system: &dyn System) -> io::Result<String> {
         let path = self.directory.join("trials.jsonl");
-        let found = system.status(&path)?;
-        if found.kind != FileKind::File {
+        let status = system.status(&path)?;
+        if status.kind != FileKind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"));
         }
-        if found.size_bytes < self.read_bytes {
+        if status.size_bytes < self.read_bytes {
             // Truncated: no longer the same file.
             self.read_bytes = 0;
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
@@ -277,15 +277,15 @@ impl WatchedStudy {
             self.runs.clear();
             self.pace = TrialPace::default();
         }
-        let new = found.size_bytes - self.read_bytes;
-        if new == 0 {
+        let unread_bytes = status.size_bytes - self.read_bytes;
+        if unread_bytes == 0 {
             return Ok(String::new());
         }
         let file = system.open_for_reading(&path, Caching::Buffered)?;
         let mut part = PART_BYTES;
         loop {
-            let text = self.whole_lines(system, &file, new.min(part))?;
-            if !text.is_empty() || new <= part {
+            let text = self.complete_lines(system, &file, unread_bytes.min(part))?;
+            if !text.is_empty() || unread_bytes <= part {
                 self.read_bytes += text.len() as u64;
                 return Ok(String::from_utf8_lossy(&text).into_owned());
             }
@@ -298,23 +298,23 @@ impl WatchedStudy {
     }
 
     /// Returns the complete lines within a number of bytes. Leaves a partially written last line for the next read.
-    fn whole_lines(&self, system: &dyn System, file: &File, most: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; most as usize];
-        let mut there = 0;
-        while there < bytes.len() {
-            let at = self.read_bytes + there as u64;
-            match system.read_at(file, at, &mut bytes[there..])? {
+    fn complete_lines(&self, system: &dyn System, file: &File, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; limit as usize];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            let offset = self.read_bytes + filled as u64;
+            match system.read_at(file, offset, &mut bytes[filled..])? {
                 0 => break,
-                count => there += count,
+                count => filled += count,
             }
         }
-        bytes.truncate(there);
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        bytes.truncate(whole);
+        bytes.truncate(filled);
+        let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        bytes.truncate(complete);
         Ok(bytes)
     }
 
-    fn take(&mut self, system: &dyn System, text: &str) {
+    fn add_lines(&mut self, system: &dyn System, text: &str) {
         for line in text.lines() {
             match bundle::record(line) {
                 Ok(record) if record.workload < self.plan.workloads.len() => {
@@ -336,7 +336,7 @@ impl WatchedStudy {
         }
         if race::is_one(&self.plan) {
             let log = self.with_latencies(system, record).ok();
-            let log = log.and_then(|one| inference::race_log(&self.plan, &self.environment, &one));
+            let log = log.and_then(|it| inference::race_log(&self.plan, &self.environment, &it));
             self.runs.push(race::Run::new(record, log));
         }
     }
@@ -344,12 +344,12 @@ impl WatchedStudy {
     /// Returns a trial with its latencies if its value is one of them.
     fn with_latencies(&self, system: &dyn System, record: &Trial) -> Outcome<Trial> {
         let workload = self.plan.workloads.get(record.workload);
-        let own = || workload.map(|workload| workload.work.primary(&|_| false));
-        let primary = self.plan.design.primary.as_deref().or_else(own);
-        let latencies =
+        let default_metric = || workload.map(|workload| workload.work.primary(&|_| false));
+        let primary = self.plan.design.primary.as_deref().or_else(default_metric);
+        let needs_latencies =
             primary.and_then(metrics::find).is_some_and(|metric| metric.of == Of::Latencies);
         let mut trial = record.clone();
-        if latencies {
+        if needs_latencies {
             bundle::read_latencies(system, &self.directory, &mut trial)?;
         }
         Ok(trial)
@@ -364,13 +364,13 @@ impl WatchedStudy {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let all = self.ran.len();
-        let found = [
-            self.disturbed.sentence("were disturbed", all),
-            self.failed.sentence("failed", all),
+        let trials = self.ran.len();
+        let sentences = [
+            self.disturbed.sentence("were disturbed", trials),
+            self.failed.sentence("failed", trials),
             self.damaged.clone(),
         ];
-        found.into_iter().flatten().collect()
+        sentences.into_iter().flatten().collect()
     }
 }
 

@@ -120,23 +120,23 @@ pub fn document(state: &State) -> Value {
         format: FORMAT,
         seconds: whole.seconds(),
         tracer: whole.means,
-        devices: state.shown().into_iter().map(|at| device(state, at, whole)).collect(),
+        devices: state.shown().into_iter().map(|index| device(state, index, whole)).collect(),
         members: members::document(state),
         probes: probes(state, whole),
         unmatched_requests: (whole.unseen_beginnings > 0).then_some(whole.unseen_beginnings),
     })
 }
 
-fn device<'a>(state: &'a State, at: usize, whole: &Span) -> DeviceDocument<'a> {
-    let disk = state.disk(at);
+fn device<'a>(state: &'a State, index: usize, whole: &Span) -> DeviceDocument<'a> {
+    let disk = state.disk(index);
     let mut absent: BTreeMap<&str, &str> = BTreeMap::new();
     let mut classes: BTreeMap<&str, Option<ClassDocument>> = BTreeMap::new();
     for name in USUAL {
         classes.insert(name, class(disk, name));
     }
     match &disk.classes {
-        Presence::Present(found) => {
-            classes.extend(found.iter().map(|(name, span)| (name.as_str(), Some(of_class(span)))));
+        Presence::Present(spans) => {
+            classes.extend(spans.iter().map(|(name, span)| (name.as_str(), Some(of_class(span)))));
         }
         Presence::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
     }
@@ -152,7 +152,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> DeviceDocument<'a> {
         write_ms: counters.write_ms,
         flush_ms: counters.flush_ms,
         queue_mean: whole.queue(counters),
-        queue_max: state.deepest[at],
+        queue_max: state.deepest[index],
         busy_share: whole.busy(counters),
     });
     if let Some(reason) = disk.counters.reason() {
@@ -160,7 +160,7 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> DeviceDocument<'a> {
     }
     DeviceDocument {
         name: &disk.name,
-        description: &state.disks[at].words,
+        description: &state.disks[index].words,
         classes,
         counters,
         absent,
@@ -169,8 +169,8 @@ fn device<'a>(state: &'a State, at: usize, whole: &Span) -> DeviceDocument<'a> {
 
 /// Returns a class with or without completed requests; `None` if untraced.
 fn class(disk: &DiskSpan, name: &str) -> Option<ClassDocument> {
-    let all = disk.classes.value()?;
-    Some(of_class(all.get(name).unwrap_or(&ClassSpan::default())))
+    let spans = disk.classes.value()?;
+    Some(of_class(spans.get(name).unwrap_or(&ClassSpan::default())))
 }
 
 fn of_class(span: &ClassSpan) -> ClassDocument {

@@ -21,8 +21,8 @@ pub struct WatchedArray {
 /// Returns the arrays of this machine with members among the given disks.
 pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<WatchedArray> {
     let position = |name: &String| {
-        let whole = whole(system, name);
-        disks.iter().position(|disk| disk.name == whole)
+        let whole_disk = disk_of(system, name);
+        disks.iter().position(|disk| disk.name == whole_disk)
     };
     let watched = devices::arrays(system).into_iter().map(|array| {
         let mut members: Vec<usize> = array.members.iter().filter_map(position).collect();
@@ -34,7 +34,7 @@ pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<WatchedArray> {
 }
 
 /// Returns the disk of a partition; a disk itself.
-pub(super) fn whole(system: &dyn System, name: &str) -> String {
+pub(super) fn disk_of(system: &dyn System, name: &str) -> String {
     match devices::layer(system, name) {
         (layer, Below::Devices(below)) if layer.kind == "partition" => {
             below.into_iter().next().unwrap_or(layer.name)
@@ -44,7 +44,7 @@ pub(super) fn whole(system: &dyn System, name: &str) -> String {
 }
 
 pub fn slowest_of(array: &WatchedArray, span: &Span) -> Presence<Slowest> {
-    let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
+    let disks = || array.members.iter().filter_map(|index| span.disks.get(*index));
     let counted: Option<Vec<Work>> = disks().map(work).collect();
     let Some(counted) = counted else {
         return Presence::absent("the counters of a member are unavailable");
@@ -65,15 +65,15 @@ fn work(disk: &DiskSpan) -> Option<Work> {
 fn traced(disk: &DiskSpan, work: &Work) -> Option<Work> {
     let classes = disk.classes.value()?;
     let [read, write] = ["read", "write"].map(|class| classes.get(class));
-    let told = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
-    told.then(|| work.clone().with_traced(read, write))
+    let has_issued = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
+    has_issued.then(|| work.clone().with_traced(read, write))
 }
 
 /// Returns a sentence on each array in a span:
 /// `slowest member: sdc, 38 ms per write, 4.1 times the median of the others`, or that none is slow. Omits arrays with
 /// too little activity.
 pub fn sentences(state: &State, span: &Span) -> Vec<String> {
-    let told = state.arrays.iter().filter_map(|array| {
+    let sentences = state.arrays.iter().filter_map(|array| {
         let slowest = slowest_of(array, span);
         let slowest = slowest.value()?;
         Some(if slowest.is_slow {
@@ -82,7 +82,7 @@ pub fn sentences(state: &State, span: &Span) -> Vec<String> {
             format!("no slow member in {}: the slowest is {}", array.words, slowest.words())
         })
     });
-    told.collect()
+    sentences.collect()
 }
 
 pub fn warnings(state: &State) -> Vec<String> {
@@ -110,15 +110,15 @@ pub struct ArrayDocument<'a> {
 }
 
 pub fn document(state: &State) -> Vec<ArrayDocument<'_>> {
-    let told = state.arrays.iter().map(|array| {
-        let members = array.members.iter().map(|at| state.disks[*at].name.as_str());
+    let arrays = state.arrays.iter().map(|array| {
+        let members = array.members.iter().map(|index| state.disks[*index].name.as_str());
         let (slowest, absent) = match slowest_of(array, &state.whole) {
             Presence::Present(slowest) => (Some(slowest), None),
             Presence::Absent(reason) => (None, Some(reason)),
         };
         ArrayDocument { array: &array.words, members: members.collect(), slowest, absent }
     });
-    told.collect()
+    arrays.collect()
 }
 
 #[cfg(test)]

@@ -60,20 +60,20 @@ pub struct Rows {
 impl Rows {
     /// Adds the activity between the last two readings of all shown disks.
     pub fn add(&mut self, state: &State) {
-        let Some(second) = second(state) else { return };
+        let Some(second) = middle_second(state) else { return };
         let shown = state.shown();
-        let all = shown.iter().filter_map(|at| state.last.disks[*at].classes.value());
+        let classes = shown.iter().filter_map(|disk| state.last.disks[*disk].classes.value());
         let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
-        for (class, span) in all.flatten() {
+        for (class, span) in classes.flatten() {
             sums.entry(class).or_default().add(span);
         }
         for (class, span) in sums {
-            self.put(series::row(second, class, &span));
+            self.merge_or_push(series::row(second, class, &span));
         }
     }
 
     /// Late readings may share a second.
-    fn put(&mut self, row: SeriesRow) {
+    fn merge_or_push(&mut self, row: SeriesRow) {
         let mut same = self.rows.iter_mut().rev().take_while(|known| known.second == row.second);
         match same.find(|known| known.class == row.class) {
             Some(known) => merge(known, &row),
@@ -81,7 +81,6 @@ impl Rows {
         }
     }
 
-    /// Clears the rows for a restart.
     pub fn clear(&mut self) {
         self.rows.clear();
     }
@@ -92,7 +91,7 @@ impl Rows {
 }
 
 /// Returns the second since the start in the middle of the last span; `None` beyond the maximum of a series.
-fn second(state: &State) -> Option<u32> {
+fn middle_second(state: &State) -> Option<u32> {
     let middle_ns = state.whole.span_ns.saturating_sub(state.last.span_ns / 2);
     let second = middle_ns / 1_000_000_000;
     u32::try_from(second).ok().filter(|_| second < MOST_SECONDS)
@@ -104,12 +103,12 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
     known.latency_sum_ns = known.latency_sum_ns.saturating_add(row.latency_sum_ns);
     known.latency_max_ns = known.latency_max_ns.max(row.latency_max_ns);
     let mut buckets: BTreeMap<u32, u32> =
-        known.latency_buckets.iter().map(|[at, many]| (*at, *many)).collect();
-    for [at, many] in &row.latency_buckets {
-        let sum = buckets.entry(*at).or_default();
-        *sum = sum.saturating_add(*many);
+        known.latency_buckets.iter().map(|[bucket, count]| (*bucket, *count)).collect();
+    for [bucket, count] in &row.latency_buckets {
+        let sum = buckets.entry(*bucket).or_default();
+        *sum = sum.saturating_add(*count);
     }
-    known.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
+    known.latency_buckets = buckets.into_iter().map(|(bucket, count)| [bucket, count]).collect();
 }
 
 /// Creates the bundle with everything but its trial. A recording does so twice: at its start, with unknown duration,
@@ -137,8 +136,7 @@ pub fn write(
     requests: Option<Recorded>,
 ) -> Outcome<()> {
     let started = state.started();
-    let names: Vec<String> =
-        state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
+    let names: Vec<_> = state.active().iter().map(|disk| state.disks[*disk].name.clone()).collect();
     // Idle disks count, too: whether there are several does not depend on their load.
     let counted = state.disks.iter().map(|disk| disk.name.clone()).collect();
     let site = Site { counted, ..site(system, &names)? };
@@ -277,15 +275,15 @@ fn evidence(whole: &Span, names: &[String]) -> Evidence {
 
 /// Returns the time that tasks waited, which shows whether CPUs were equally busy in two compared recordings.
 fn pressure(whole: &Span) -> Presence<PressureObservation> {
-    let told = match &whole.pressure {
-        Presence::Present(told) => told,
+    let shares = match &whole.pressure {
+        Presence::Present(shares) => shares,
         Presence::Absent(reason) => return Presence::absent(reason.clone()),
     };
     let ns = |share: f64| (share * whole.span_ns as f64).round() as u64;
     let waited = [
-        ("cpu", told.cpu, None),
-        ("io", told.io, Some(told.io_full)),
-        ("memory", told.memory, Some(told.memory_full)),
+        ("cpu", shares.cpu, None),
+        ("io", shares.io, Some(shares.io_full)),
+        ("memory", shares.memory, Some(shares.memory_full)),
     ];
     let waited = waited.map(|(name, some, full)| {
         (name.to_owned(), WaitTime { some_ns: ns(some), full_ns: full.map(ns) })
@@ -295,11 +293,11 @@ fn pressure(whole: &Span) -> Presence<PressureObservation> {
 
 fn traffic(whole: &Span, names: &[String]) -> Presence<BTreeMap<String, DeviceEvidence>> {
     let disks = whole.disks.iter().filter(|disk| names.contains(&disk.name));
-    let told = disks.filter_map(|disk| {
+    let evidence = disks.filter_map(|disk| {
         let run = Traffic::new(disk.counters.value()?, whole.span_ns);
         Some((disk.name.clone(), DeviceEvidence { run, ..DeviceEvidence::default() }))
     });
-    Presence::Present(told.collect())
+    Presence::Present(evidence.collect())
 }
 
 fn classes(whole: &Span, names: &[String]) -> Presence<BlockLatency> {

@@ -28,7 +28,7 @@ pub struct Recording<'s> {
 impl<'s> Recording<'s> {
     /// Starts a recording in a new bundle: commands can list, show and remove it even after a kill.
     pub fn begin(system: &'s dyn System, wish: &RecordWish, disks: &[Disk]) -> Outcome<Self> {
-        let of = |disk: &Disk| RecordedDevice {
+        let recorded = |disk: &Disk| RecordedDevice {
             name: disk.name.clone(),
             bytes: devices::drive(system, &disk.name).size_bytes,
         };
@@ -36,7 +36,7 @@ impl<'s> Recording<'s> {
             format: FORMAT.to_owned(),
             started: system.now(),
             begun_ns: system.monotonic_ns(),
-            devices: disks.iter().map(of).collect(),
+            devices: disks.iter().map(recorded).collect(),
         };
         let before = Before::read(system, disks);
         let names: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
@@ -88,10 +88,10 @@ impl<'s> Recording<'s> {
                 format!("the kernel lost {lost} events; any request may be affected")
             });
         }
-        let beyond = gained.beyond(&totals.devices);
+        let beyond = gained.missing_requests(&totals.devices);
         let (file_bytes, unwritten) = (self.writer.written_bytes(), self.writer.unwritten());
-        let untold = totals.unrecorded.saturating_add(beyond);
-        let missing = untold.saturating_add(after).saturating_add(unwritten);
+        let untraced = totals.unrecorded.saturating_add(beyond);
+        let missing = untraced.saturating_add(after).saturating_add(unwritten);
         let mut recorded = self.counter.finish(span_ns, missing, file_bytes);
         // They were counted on arrival; unwritten ones are not in the file.
         recorded.requests = recorded.requests.saturating_sub(unwritten);

@@ -38,7 +38,7 @@ struct HistoryPoint {
 impl HistoryPoint {
     fn new(span: &Span) -> Self {
         let rate = |disk: &DiskSpan| {
-            let bytes = disk.counters.value().map(|own| own.read_bytes + own.written_bytes);
+            let bytes = disk.counters.value().map(|disk| disk.read_bytes + disk.written_bytes);
             span.per_s(bytes.unwrap_or_default())
         };
         let processors = span.processors.value().into_iter().flatten();
@@ -53,12 +53,12 @@ impl HistoryPoint {
 impl State {
     pub fn begin(sampler: &mut Sampler<'_>) -> Self {
         let first = sampler.read();
-        let none = sampler.between(&first, &first);
+        let empty = sampler.between(&first, &first);
         Self {
             disks: sampler.disks().to_vec(),
             arrays: sampler.arrays().to_vec(),
-            whole: none.clone(),
-            last: none,
+            whole: empty.clone(),
+            last: empty,
             deepest: vec![0.0; sampler.disks().len()],
             past: VecDeque::with_capacity(HISTORY),
             users: BTreeMap::new(),
@@ -81,7 +81,7 @@ impl State {
             *most = most.max(queue);
         }
         for user in &self.last.users.busiest {
-            remember(&mut self.users, user);
+            add_user(&mut self.users, user);
         }
     }
 
@@ -93,21 +93,19 @@ impl State {
     }
 
     /// Returns recent throughput of a disk in bytes per second, oldest first.
-    pub fn past_of_disk(&self, at: usize) -> Vec<f64> {
-        self.past.iter().filter_map(|moment| moment.disks.get(at).copied()).collect()
+    pub fn past_of_disk(&self, disk: usize) -> Vec<f64> {
+        self.past.iter().filter_map(|moment| moment.disks.get(disk).copied()).collect()
     }
 
     /// Returns recent load of a CPU, oldest first.
-    pub fn past_of_processor(&self, at: usize) -> Vec<f64> {
-        self.past.iter().filter_map(|moment| moment.processors.get(at).copied()).collect()
+    pub fn past_of_processor(&self, processor: usize) -> Vec<f64> {
+        self.past.iter().filter_map(|moment| moment.processors.get(processor).copied()).collect()
     }
 
-    /// Returns the length of the history in seconds.
     pub fn past_seconds(&self) -> f64 {
         self.past.iter().map(|moment| moment.seconds).sum()
     }
 
-    /// Returns the start time, RFC 3339.
     pub fn started(&self) -> &str {
         self.first.at()
     }
@@ -115,16 +113,16 @@ impl State {
     /// Returns programs by bytes since the start: those with open files on a watched disk, then the others, each the
     /// busiest first.
     pub fn users(&self) -> Vec<&User> {
-        let mut all: Vec<&User> = self.users.values().collect();
-        all.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.pid));
-        all
+        let mut users: Vec<&User> = self.users.values().collect();
+        users.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.pid));
+        users
     }
 
     /// Returns the positions of shown disks: named ones and active ones.
     pub fn shown(&self) -> Vec<usize> {
-        let shown = |at: &usize| self.disks[*at].named || self.whole.disks[*at].did_something();
-        let found: Vec<usize> = (0..self.disks.len()).filter(shown).collect();
-        if found.is_empty() { (0..self.disks.len().min(1)).collect() } else { found }
+        let is_shown = |i: &usize| self.disks[*i].named || self.whole.disks[*i].did_something();
+        let shown: Vec<usize> = (0..self.disks.len()).filter(is_shown).collect();
+        if shown.is_empty() { (0..self.disks.len().min(1)).collect() } else { shown }
     }
 
     /// Returns the positions of disks in the final summary: active ones, or else the shown ones.
@@ -135,12 +133,12 @@ impl State {
         if active.is_empty() { shown } else { active }
     }
 
-    pub fn disk(&self, at: usize) -> &DiskSpan {
-        &self.whole.disks[at]
+    pub fn disk(&self, index: usize) -> &DiskSpan {
+        &self.whole.disks[index]
     }
 }
 
-fn remember(users: &mut BTreeMap<(u32, String), User>, user: &User) {
+fn add_user(users: &mut BTreeMap<(u32, String), User>, user: &User) {
     let key = (user.pid, user.name.clone());
     if let Some(known) = users.get_mut(&key) {
         known.read_bytes = known.read_bytes.saturating_add(user.read_bytes);

@@ -24,20 +24,20 @@ pub fn render(state: &State) -> String {
     let whole = &state.whole;
     let mut sections = Vec::new();
     let shown = state.active();
-    for at in &shown {
-        sections.extend(device(state, *at));
+    for disk in &shown {
+        sections.extend(device(state, *disk));
     }
     let idle: Vec<&str> = (0..state.disks.len())
-        .filter(|at| !shown.contains(at))
-        .map(|at| state.disks[at].name.as_str())
+        .filter(|disk| !shown.contains(disk))
+        .map(|disk| state.disks[disk].name.as_str())
         .collect();
     if !idle.is_empty() {
         sections.push(sentence(format!("no activity on {}", idle.join(" "))));
     }
     sections.extend(members::sentences(state, whole).into_iter().map(sentence));
-    sections.push(Section::new(Block::Facts(machine(whole))));
+    sections.push(Section::new(Block::Facts(machine_facts(whole))));
     let mut notes = Vec::new();
-    let users = users(state);
+    let users = users_table(state);
     if !users.rows.is_empty() {
         sections.push(users.into());
         notes.push(format!(
@@ -58,32 +58,32 @@ fn sentence(text: String) -> Section {
     Section::new(Block::Text(vec![text]))
 }
 
-fn device(state: &State, at: usize) -> Vec<Section> {
-    let (whole, disk) = (&state.whole, state.disk(at));
+fn device(state: &State, index: usize) -> Vec<Section> {
+    let (whole, disk) = (&state.whole, state.disk(index));
     let watched = clock(whole.seconds().round() as u64);
-    let heading = format!("{} ({}): {watched} watched", disk.name, state.disks[at].words);
+    let heading = format!("{} ({}): {watched} watched", disk.name, state.disks[index].words);
     let load = match &disk.counters {
         Presence::Present(counters) => format!(
             "mean queue {}, maximum {}; busy {} of the time",
             depth(whole.queue(counters)),
-            depth(state.deepest[at]),
+            depth(state.deepest[index]),
             percent(whole.busy(counters))
         ),
         Presence::Absent(reason) => reason.clone(),
     };
     let mut sections = vec![Section::titled(heading, vec![Block::Text(vec![load])])];
     match &disk.classes {
-        Presence::Present(all) => sections.extend(traced(whole, disk, all)),
+        Presence::Present(classes) => sections.extend(traced(whole, disk, classes)),
         Presence::Absent(reason) => sections.push(counted(whole, disk, reason)),
     }
     sections
 }
 
-fn traced(whole: &Span, disk: &DiskSpan, all: &BTreeMap<String, ClassSpan>) -> Vec<Section> {
-    if all.is_empty() {
+fn traced(whole: &Span, disk: &DiskSpan, spans: &BTreeMap<String, ClassSpan>) -> Vec<Section> {
+    if spans.is_empty() {
         return vec![sentence(format!("no request completed on {}", disk.name))];
     }
-    let (mut sections, mut none) = (Vec::new(), Vec::new());
+    let (mut sections, mut idle) = (Vec::new(), Vec::new());
     let mut table = Table::default();
     let times = ["avg", "stddev", "p50", "p99"].map(|title| Column::new(title, Unit::Nanoseconds));
     table.columns.extend([Column::key(""), Column::new("requests", Unit::Count)]);
@@ -91,8 +91,8 @@ fn traced(whole: &Span, disk: &DiskSpan, all: &BTreeMap<String, ClassSpan>) -> V
     table.columns.extend(rate_columns());
     let (mut in_device, mut failed) = (Vec::new(), Vec::new());
     for class in classes(disk) {
-        let Some(span) = all.get(class) else {
-            none.push(class);
+        let Some(span) = spans.get(class) else {
+            idle.push(class);
             continue;
         };
         sections.push(histogram(&format!("{}: {class}", disk.name), &span.queued).into());
@@ -115,8 +115,8 @@ fn traced(whole: &Span, disk: &DiskSpan, all: &BTreeMap<String, ClassSpan>) -> V
             failed.push(format!("{class} {}", show::count(span.failed)));
         }
     }
-    if !none.is_empty() {
-        sections.push(sentence(format!("none completed: {}", none.join(", "))));
+    if !idle.is_empty() {
+        sections.push(sentence(format!("none completed: {}", idle.join(", "))));
     }
     for (name, texts) in [("avg in the device itself", in_device), ("failed", failed)] {
         if !texts.is_empty() {
@@ -148,8 +148,8 @@ fn histogram(name: &str, latencies: &Latencies) -> Table {
     table
 }
 
-fn bar(requests: u64, all: u64) -> String {
-    let length = (requests as f64 / (all as f64).max(1.0) * BAR as f64).round() as usize;
+fn bar(requests: u64, total: u64) -> String {
+    let length = (requests as f64 / (total as f64).max(1.0) * BAR as f64).round() as usize;
     "@".repeat(length.min(BAR))
 }
 
@@ -202,17 +202,17 @@ fn tracing_notes(whole: &Span) -> Vec<String> {
     notes
 }
 
-fn machine(whole: &Span) -> Vec<(String, String)> {
+fn machine_facts(whole: &Span) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
     match whole.load() {
         Some(load) => {
-            let many = whole.processors.value().map_or(0, Vec::len);
+            let cpus = whole.processors.value().map_or(0, Vec::len);
             let [user, system, iowait, steal] =
                 [load.user, load.system, load.iowait, load.steal].map(percent);
             add(
                 "CPUs",
-                format!("{many}: user {user}, system {system}, iowait {iowait}, steal {steal}"),
+                format!("{cpus}: user {user}, system {system}, iowait {iowait}, steal {steal}"),
             );
         }
         None => add("CPUs", whole.processors.reason().unwrap_or_default().to_owned()),
@@ -237,9 +237,9 @@ fn machine(whole: &Span) -> Vec<(String, String)> {
         add("memory", format!("{used} used, {swapped} swapped, {dirty} dirty at the end"));
     }
     match &whole.sensors {
-        Presence::Present(all) => {
-            let sensors = all.iter().map(|one| format!("{} {:.0} C", one.name, one.celsius));
-            add("temperature", sensors.collect::<Vec<_>>().join(", "));
+        Presence::Present(sensors) => {
+            let words = sensors.iter().map(|it| format!("{} {:.0} C", it.name, it.celsius));
+            add("temperature", words.collect::<Vec<_>>().join(", "));
         }
         Presence::Absent(reason) => add("temperature", reason.clone()),
     }
@@ -249,7 +249,7 @@ fn machine(whole: &Span) -> Vec<(String, String)> {
     facts
 }
 
-fn users(state: &State) -> Table {
+fn users_table(state: &State) -> Table {
     let columns = vec![
         Column::key("program"),
         Column::right("PID"),

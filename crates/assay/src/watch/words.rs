@@ -11,37 +11,36 @@ use assay_machine::system::devices::Counters;
 pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];
 /// Classes shown only if requests of them completed.
 pub(super) const RARE: [&str; 2] = ["fua", "write-zeroes"];
-
 /// Throughput below which a program is not worth a warning, in bytes per second.
 const WORTH_BYTES_PER_S: f64 = 1e6;
 /// Share of stolen time that is worth a warning.
 const WORTH_STOLEN: f64 = 0.05;
 
 pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
-    let ended = |class: &&str| disk.classes.value().is_some_and(|all| all.contains_key(*class));
-    USUAL.into_iter().chain(RARE.into_iter().filter(ended)).collect()
+    let is_seen = |class: &&str| disk.classes.value().is_some_and(|it| it.contains_key(*class));
+    USUAL.into_iter().chain(RARE.into_iter().filter(is_seen)).collect()
 }
 
 /// Returns warnings, the most severe first.
 pub fn warnings(state: &State, strip: Option<&StudyProgress>) -> Vec<String> {
     let last = &state.last;
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     if last.throttle_events.value().is_some_and(|events| *events > 0) {
-        found.push("a CPU was throttled by heat".to_owned());
+        texts.push("a CPU was throttled by heat".to_owned());
     }
     if let Some(memory) = last.memory.value() {
         let moved = memory.swapped_in_bytes + memory.swapped_out_bytes;
         if moved > 0 {
-            found.push(format!("memory pressure: {} swapped", rate(last.per_s(moved))));
+            texts.push(format!("memory pressure: {} swapped", rate(last.per_s(moved))));
         }
     }
     if let Some(load) = last.load().filter(|load| load.steal > WORTH_STOLEN) {
-        found.push(format!("the hypervisor stole {} of CPU time", percent(load.steal)));
+        texts.push(format!("the hypervisor stole {} of CPU time", percent(load.steal)));
     }
-    found.extend(members::warnings(state));
-    found.extend(strip.and_then(|strip| disturber(state, strip)));
-    found.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
-    found
+    texts.extend(members::warnings(state));
+    texts.extend(strip.and_then(|strip| disturber(state, strip)));
+    texts.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
+    texts
 }
 
 fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
@@ -59,12 +58,12 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
         ("reads", user.read_bytes)
     };
     let speed = rate(last.per_s(bytes));
-    let on = if user.on.is_empty() {
+    let place = if user.on.is_empty() {
         "somewhere".to_owned()
     } else {
         format!("on {}", user.on.join(" "))
     };
-    Some(format!("{} (PID {}) {verb} {speed} {on} during the study", user.name, user.pid))
+    Some(format!("{} (PID {}) {verb} {speed} {place} during the study", user.name, user.pid))
 }
 
 /// Heading above the lines of [`line`].
@@ -74,7 +73,7 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
     let Some(counters) = disk.counters.value() else {
         return format!("{:<10} {}", disk.name, disk.counters.reason().unwrap_or_default());
     };
-    let way = |count: u64, bytes: u64, class: &str, ms: u64| {
+    let columns = |count: u64, bytes: u64, class: &str, ms: u64| {
         format!(
             "{:>7} {:>12} {:>8} {:>8}",
             show::per_second(span.per_s(count)),
@@ -86,8 +85,8 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
     format!(
         "{:<10} {}  {} {:>6} {:>6}",
         disk.name,
-        way(counters.reads_completed, counters.read_bytes, "read", counters.read_ms),
-        way(counters.writes_completed, counters.written_bytes, "write", counters.write_ms),
+        columns(counters.reads_completed, counters.read_bytes, "read", counters.read_ms),
+        columns(counters.writes_completed, counters.written_bytes, "write", counters.write_ms),
         depth(span.queue(counters)),
         percent(span.busy(counters)),
     )
@@ -95,14 +94,13 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
 
 /// Returns the mean latency of a class from tracing, or else from the kernel's counters.
 fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
-    let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.mean_ns());
+    let traced = disk.classes.value().and_then(|spans| spans.get(class)?.queued.mean_ns());
     let counted = (count > 0).then(|| ms as f64 * 1e6 / count as f64);
     traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
 }
 
-/// Returns the maximum latency of a class if it is traced.
 fn max(disk: &DiskSpan, class: &str) -> String {
-    let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.highest_ns());
+    let traced = disk.classes.value().and_then(|spans| spans.get(class)?.queued.highest_ns());
     traced.map_or_else(|| "-".to_owned(), |ns| show::duration(ns as f64))
 }
 

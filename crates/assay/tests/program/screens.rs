@@ -164,9 +164,9 @@ fn grown(copies: usize) -> Grown {
     for (index, planned) in finished.plan.workloads.iter().enumerate() {
         let own = finished.trials.iter().filter(|trial| trial.workload == index);
         let own: Vec<&Trial> = own.collect();
-        whole.trials.extend(evidence::ran(planned, &own, own.iter().map(|_| Vec::new()).collect()));
-        let latencies = evidence::latencies(&finished.plan, &finished.environment, &own);
-        whole.latencies.extend(latencies);
+        let series = vec![Vec::new(); own.len()];
+        whole.trials.extend(evidence::trial_evidence(planned, &own, series));
+        whole.latencies.extend(evidence::latencies(&finished.plan, &finished.environment, &own));
     }
     Grown {
         trials: finished.trials.len(),

@@ -24,12 +24,12 @@ pub(super) fn anchor(row: &Flat) -> String {
 }
 
 pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
-    let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
+    let stored = |flat: &Flat| rows.iter().find(|(known, _)| std::ptr::eq(known, flat));
     html! {
         @for device in &groups(rows.iter().map(|(flat, _)| flat)) {
             h3 { (listed::name(device.rows[0])) }
             @if device.rows.len() > 1 { (listed::spread(device)) }
-            @for (flat, row) in device.rows.iter().filter_map(|flat| whole(flat)) { (self::row(flat, row, true)) }
+            @for (flat, row) in device.rows.iter().filter_map(|flat| stored(flat)) { (self::row(flat, row, true)) }
         }
     }
 }
@@ -56,12 +56,12 @@ fn title(flat: &Flat, row: &CollectionRow) -> String {
         row.date.as_ref().map(|date| format!(" on {date}")),
         row.by.as_ref().map(|by| format!(" by {by}")),
     ];
-    let told: String = parts.into_iter().flatten().collect();
-    format!("{}{told}, {}", row.device, flat.trust)
+    let details: String = parts.into_iter().flatten().collect();
+    format!("{}{details}, {}", row.device, flat.trust)
 }
 
 fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
-    let held = || held(row).into_iter().map(|one| one.text).collect();
+    let held = || held(row).into_iter().map(|it| it.text).collect();
     let claims = if row.measured.is_empty() { row.claimed.clone() } else { held() };
     let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let price = row.price.as_ref().map(|price| match row.price_per_gb() {
@@ -71,15 +71,15 @@ fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     let source = row.published.as_ref();
     let identity = row.identity.as_ref();
     let facts = [
-        ("claimed", Some(claims.join("; ")).filter(|told| !told.is_empty())),
+        ("claimed", Some(claims.join("; ")).filter(|it| !it.is_empty())),
         ("price", price),
-        ("published in", source.map(|own| format!("{} (article {})", own.title, own.article))),
-        ("source", source.map(|own| own.kind.clone())),
+        ("published in", source.map(|it| format!("{} (article {})", it.title, it.article))),
+        ("source", source.map(|it| it.kind.clone())),
         ("measured by", row.foreign.then(|| "someone other than the contributor".to_owned())),
         ("filesystem", text(&row.filesystem)),
         ("machine", text(&row.machine)),
-        ("target", identity.map(|own| own.target.clone())),
-        ("serial number", identity.and_then(|own| own.serial.clone())),
+        ("target", identity.map(|it| it.target.clone())),
+        ("serial number", identity.and_then(|it| it.serial.clone())),
         ("result", row.result.clone()),
         ("plan", row.plan_sha256.as_ref().map(|hash| format!("SHA-256 {hash}"))),
         ("version", text(&row.assay).map(|version| format!("assay {version}"))),
@@ -133,8 +133,8 @@ fn numbers(id: &str, title: &str, row: &CollectionRow) -> Markup {
 }
 
 fn interval(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
-    let told = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
-    told.unwrap_or_else(|| NONE.to_owned())
+    let text = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
+    text.unwrap_or_else(|| NONE.to_owned())
 }
 
 fn trust(number: &RowValue) -> Markup {
@@ -149,14 +149,14 @@ fn trust(number: &RowValue) -> Markup {
     html! {
         td.w {
             span class=(class) { (word) }
-            @for rule in &number.because { br; small { (because(rule)) } }
+            @for rule in &number.because { br; small { (rule_text(rule)) } }
         }
     }
 }
 
 /// The description of a rule; its name if it is unknown.
-fn because(rule: &str) -> String {
-    let about = RULES.iter().map(|one| &one.about).find(|about| about.name == rule);
+fn rule_text(rule: &str) -> String {
+    let about = RULES.iter().map(|it| &it.about).find(|about| about.name == rule);
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 
@@ -164,13 +164,12 @@ fn trials(number: &RowValue, show: &dyn Fn(f64) -> String) -> String {
     if number.trials.is_empty() {
         return NONE.to_owned();
     }
-    let told: Vec<String> =
-        number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
-    let more = match number.trials.len() - told.len() {
+    let shown: Vec<_> = number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
+    let more = match number.trials.len() - shown.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}: {}{more}", number.trials.len(), told.join("; "))
+    format!("{}: {}{more}", number.trials.len(), shown.join("; "))
 }
 
 /// Latency quantiles, one line per number with latencies.

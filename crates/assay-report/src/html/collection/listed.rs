@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::collection::{Shown, filled, in_unit};
+use crate::collection::{Shown, filled_columns, in_unit};
 use crate::document::NONE;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
 use assay_analysis::collection::numbers::NUMBERS;
@@ -42,9 +42,8 @@ fn tone(trust: &str) -> &'static str {
     }
 }
 
-/// The rows, each with a link to its evidence if available.
 pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Markup {
-    let columns = filled(rows);
+    let columns = filled_columns(rows);
     let heads = html! { @for column in &columns { (head(column.title, column.is_number)) } };
     let cell = |column: &Shown, row: &Flat| {
         let text = (column.text)(row);
@@ -77,7 +76,7 @@ pub(super) fn devices(
     link: &dyn Fn(&DeviceRows<'_>) -> Option<String>,
 ) -> Markup {
     let spreads: Vec<Vec<Option<Spread>>> = devices.iter().map(DeviceRows::spreads).collect();
-    let is_there = |index: &usize| spreads.iter().any(|own| own[*index].is_some());
+    let is_there = |index: &usize| spreads.iter().any(|it| it[*index].is_some());
     let numbers: Vec<usize> = (0..NUMBERS.len()).filter(is_there).collect();
     let heads = html! {
         (head("device", false)) (head("GB", true)) (head("rows", true))
@@ -95,7 +94,7 @@ pub(super) fn devices(
                 }
                 td.n { (device.rows[0].capacity_gb.map_or_else(|| NONE.to_owned(), show::three_digits)) }
                 td.n { (device.rows.len()) }
-                @for index in &numbers { td.n { (between(*index, spreads[*index].as_ref())) } }
+                @for index in &numbers { td.n { (spread_text(*index, spreads[*index].as_ref())) } }
                 td { (trusts(device)) }
             }
         }
@@ -103,33 +102,32 @@ pub(super) fn devices(
     table("devices", &heads, &body)
 }
 
-fn between(index: usize, spread: Option<&Spread>) -> String {
+fn spread_text(index: usize, spread: Option<&Spread>) -> String {
     match spread {
         None => NONE.to_owned(),
-        Some(one) if one.rows == 1 || one.least == one.most => in_unit(index, one.least),
-        Some(one) => format!("{} to {}", in_unit(index, one.least), in_unit(index, one.most)),
+        Some(it) if it.rows == 1 || it.least == it.most => in_unit(index, it.least),
+        Some(it) => format!("{} to {}", in_unit(index, it.least), in_unit(index, it.most)),
     }
 }
 
 fn trusts(device: &DeviceRows<'_>) -> String {
-    let mut told: Vec<(&str, usize)> = Vec::new();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
     for row in &device.rows {
-        match told.iter_mut().find(|(trust, _)| *trust == row.trust) {
+        match counts.iter_mut().find(|(trust, _)| *trust == row.trust) {
             Some((_, count)) => *count += 1,
-            None => told.push((&row.trust, 1)),
+            None => counts.push((&row.trust, 1)),
         }
     }
-    if let [(trust, _)] = told.as_slice() {
+    if let [(trust, _)] = counts.as_slice() {
         return (*trust).to_owned();
     }
-    let told: Vec<String> = told.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
-    told.join(", ")
+    let counts: Vec<_> = counts.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
+    counts.join(", ")
 }
 
 pub(super) fn spread(device: &DeviceRows<'_>) -> Markup {
-    let told = device.spreads().into_iter().enumerate();
-    let told: Vec<(usize, Spread)> =
-        told.filter_map(|(index, spread)| Some((index, spread?))).collect();
+    let spreads = device.spreads().into_iter().enumerate();
+    let spreads: Vec<_> = spreads.filter_map(|(index, spread)| Some((index, spread?))).collect();
     let title = format!("spread of {}", name(device.rows[0]));
     let published = device.rows.iter().filter(|row| row.trust == PUBLISHED).count();
     html! {
@@ -141,7 +139,7 @@ pub(super) fn spread(device: &DeviceRows<'_>) -> Markup {
                     th.n scope="col" { "min" }
                     th.n scope="col" { "max" } th.n scope="col" { "max/min" }
                 } }
-                tbody { @for (index, spread) in &told { tr {
+                tbody { @for (index, spread) in &spreads { tr {
                     th scope="row" { (NUMBERS[*index].title) }
                     td.n { (spread.rows) }
                     td.n { (in_unit(*index, spread.least)) }

@@ -80,23 +80,23 @@ fn page(answer: &FlashTime) -> CalcPage {
         facts.push(("replicates", format!("{} in {}", show::count(replicates), seconds(budget))));
     }
     page.facts(facts);
-    let rows = answer.speeds.iter().map(|at| {
+    let rows = answer.speeds.iter().map(|speed| {
         let cells = vec![
-            format!("{} IOPS", show::per_second(at.iops)),
-            show::rate(at.bytes_per_s),
-            seconds(at.pass_s),
-            decimal(at.operations_per_trial, 1),
-            show::percent(at.trial_percent),
+            format!("{} IOPS", show::per_second(speed.iops)),
+            show::rate(speed.bytes_per_s),
+            seconds(speed.pass_s),
+            decimal(speed.operations_per_trial, 1),
+            show::percent(speed.trial_percent),
         ];
         Row::new(cells)
     });
     let titles = [">speed", ">rate", ">whole pass", ">operations per trial", ">share of the area"];
     page.table("Time", &titles, rows.collect());
-    let slow = answer.speeds.iter().filter_map(|at| at.longer_trial_s.map(|time| (at, time)));
-    let slow = slow.map(|(at, time)| {
+    let slow = answer.speeds.iter().filter_map(|speed| Some((speed, speed.longer_trial_s?)));
+    let slow = slow.map(|(speed, time)| {
         format!(
             "At {} IOPS, a trial of {} has few operations; --trial {} gives 30.",
-            show::per_second(at.iops),
+            show::per_second(speed.iops),
             seconds(answer.trial_s),
             seconds(time)
         )

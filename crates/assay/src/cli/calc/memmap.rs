@@ -84,10 +84,10 @@ fn page(answer: &Memmap) -> CalcPage {
 fn sentences(answer: &Memmap) -> Vec<String> {
     let sum =
         |regions: &[Region]| -> u64 { regions.iter().map(|region| region.length_bytes).sum() };
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if !answer.regions.is_empty() {
         let gain = answer.gain_percent.map(|gain| format!(", a change of {gain:+.2}%"));
-        told.push(format!(
+        sentences.push(format!(
             "The system gets {}{} of memory; {} is lost in gaps.",
             show::bytes(answer.region_bytes),
             gain.unwrap_or_default(),
@@ -95,19 +95,19 @@ fn sentences(answer: &Memmap) -> Vec<String> {
         ));
     }
     if !answer.overlaps.is_empty() {
-        told.push(format!(
+        sentences.push(format!(
             "{} is assigned twice; move a START past the end of the previous region.",
             show::bytes(sum(&answer.overlaps))
         ));
     }
     if let Some(fit) = answer.buffers_fit {
         let word = if fit { "fit" } else { "do not fit" };
-        told.push(format!(
+        sentences.push(format!(
             "The frame buffers ({}) {word} into the largest gap.",
             show::bytes(answer.frame_buffer_bytes)
         ));
     }
-    told
+    sentences
 }
 
 fn region_rows(answer: &Memmap) -> Vec<Row> {

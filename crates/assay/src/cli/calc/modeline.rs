@@ -96,7 +96,7 @@ fn blanking(text: &str) -> Result<Blanking, String> {
 
 pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String> {
     let timings = timings(arguments)?;
-    let monitor = arguments.edid.as_deref().map(|path| monitor(system, path)).transpose()?;
+    let monitor = arguments.edid.as_deref().map(|path| read_monitor(system, path)).transpose()?;
     let given = Limits { clock_max_mhz: arguments.clock, h_khz: arguments.h, v_hz: arguments.v };
     let limits = given.or(monitor.as_ref().map(|monitor| monitor.limits).unwrap_or_default());
     let is_all_given =
@@ -117,7 +117,7 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
         return Err(mistake!("no size; give a size such as 1920x1080, or use --line"));
     };
     // Limits that the monitor's own modes contradict may be why nothing fits.
-    let doubted = |failure: Failure| match monitor.as_ref().and_then(|own| own.doubt.as_ref()) {
+    let doubted = |failure: Failure| match monitor.as_ref().and_then(|edid| edid.doubt.as_ref()) {
         Some(doubt) => Failure {
             message: format!("{}; {doubt}; give --clock, --h and --v", failure.message),
             ..failure
@@ -133,22 +133,22 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
 }
 
 fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
-    let own = arguments.blanking.map(Timing::Fixed);
+    let fixed = arguments.blanking.map(Timing::Fixed);
     if arguments.timing.is_empty() {
-        return Ok(TIMINGS.into_iter().chain(own).collect());
+        return Ok(TIMINGS.into_iter().chain(fixed).collect());
     }
     let timing = |kind: &ModelineKind| match kind {
         ModelineKind::Rb1 => Ok(Timing::Rb1),
         ModelineKind::Rb2 => Ok(Timing::Rb2),
         ModelineKind::Cvt => Ok(Timing::Cvt),
         ModelineKind::CvtR => Ok(Timing::CvtR),
-        ModelineKind::Fixed => own.ok_or_else(|| {
+        ModelineKind::Fixed => fixed.ok_or_else(|| {
             mistake!("--timing fixed needs --blanking PIXELSxLINES, such as 160x20")
         }),
     };
-    let asked: Vec<Timing> = arguments.timing.iter().map(timing).collect::<Outcome<_>>()?;
+    let requested: Vec<Timing> = arguments.timing.iter().map(timing).collect::<Outcome<_>>()?;
     let mut timings = Vec::new();
-    for timing in asked.into_iter().chain(own) {
+    for timing in requested.into_iter().chain(fixed) {
         if !timings.contains(&timing) {
             timings.push(timing);
         }
@@ -156,7 +156,7 @@ fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
     Ok(timings)
 }
 
-fn monitor(system: &dyn System, path: &Path) -> Outcome<EdidMonitor> {
+fn read_monitor(system: &dyn System, path: &Path) -> Outcome<EdidMonitor> {
     let wrong = |why: String| mistake!("{}: {why}", path.display());
     let status = system.status(path).map_err(|error| wrong(error.to_string()))?;
     if status.kind != FileKind::File || status.size_bytes > LARGEST_EDID {

@@ -21,26 +21,26 @@ impl CalcPage {
         Self { document, copied: Vec::new() }
     }
 
-    fn add(&mut self, caption: Option<&str>, block: Block) {
+    fn add_block(&mut self, caption: Option<&str>, block: Block) {
         let caption = caption.map(str::to_owned);
         self.document.sections.push(Section { caption, blocks: vec![block], ..Section::default() });
     }
 
     pub fn facts(&mut self, facts: Vec<(&str, String)>) {
         let owned = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
-        self.add(None, Block::Facts(owned.collect()));
+        self.add_block(None, Block::Facts(owned.collect()));
     }
 
     pub fn text(&mut self, texts: Vec<String>) {
         if !texts.is_empty() {
-            self.add(None, Block::Text(texts));
+            self.add_block(None, Block::Text(texts));
         }
     }
 
     /// Adds a list with one item per sentence; nothing if there are none.
     pub fn list(&mut self, caption: &str, sentences: Vec<String>) {
         if !sentences.is_empty() {
-            self.add(Some(caption), Block::List(sentences));
+            self.add_block(Some(caption), Block::List(sentences));
         }
     }
 

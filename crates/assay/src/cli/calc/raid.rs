@@ -71,7 +71,7 @@ pub fn run(system: &dyn System, arguments: &RaidArguments) -> Outcome<String> {
     if let [answer] = levels.as_slice() {
         return Ok(page(answer).render(system, arguments.json, "raid", answer));
     }
-    let page = compared(arguments, &levels);
+    let page = levels_page(arguments, &levels);
     Ok(page.render(system, arguments.json, "raid", &RaidLevels { levels: &levels }))
 }
 
@@ -80,7 +80,7 @@ struct RaidLevels<'a> {
     levels: &'a [Raid],
 }
 
-fn compared(arguments: &RaidArguments, levels: &[Raid]) -> CalcPage {
+fn levels_page(arguments: &RaidArguments, levels: &[Raid]) -> CalcPage {
     let disks = format!("{} disks of {}", arguments.disks, bytes(arguments.size.0));
     let mut page = CalcPage::new(format!("assay calc: RAID of {disks}"));
     let rows = levels.iter().map(|answer| {
@@ -89,7 +89,7 @@ fn compared(arguments: &RaidArguments, levels: &[Raid]) -> CalcPage {
         let cells = vec![
             u8::from(answer.level).to_string(),
             bytes(answer.usable_bytes),
-            may_fail(answer),
+            tolerated_failures(answer),
             answer.rebuild_s.map_or_else(|| "-".to_owned(), |s| show::duration(s * 1e9)),
             linux.map_or_else(|| "-".to_owned(), |moved| decimal(moved.moved_kib, 1)),
         ];
@@ -123,7 +123,7 @@ fn page(answer: &Raid) -> CalcPage {
     page
 }
 
-fn may_fail(answer: &Raid) -> String {
+fn tolerated_failures(answer: &Raid) -> String {
     match answer.survives_disks {
         0 => "no disk".to_owned(),
         1 => "1 disk".to_owned(),
@@ -142,16 +142,16 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
     let chunk = answer.chunk_bytes.map(|chunk| ("chunk", show::bytes(chunk)));
     let stripe = answer.stripe_data_bytes;
     let stripe = stripe.map(|bytes| ("stripe", format!("{} of data", show::bytes(bytes))));
-    let all = [
+    let facts = [
         ("disks", format!("{} of {}", answer.disks, bytes(answer.disk_bytes))),
         (
             "usable",
             format!("{}, {}%", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
         ),
-        ("may fail", may_fail(answer)),
+        ("may fail", tolerated_failures(answer)),
         ("rebuild", rebuild),
     ];
-    all.into_iter().chain(chunk).chain(stripe).collect()
+    facts.into_iter().chain(chunk).chain(stripe).collect()
 }
 
 fn model_row(model: &Model) -> Row {

@@ -48,8 +48,8 @@ pub struct ZramArguments {
 }
 
 fn algorithm(text: &str) -> Result<String, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !text.is_empty() && text.chars().all(plain) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !text.is_empty() && text.chars().all(is_plain) {
         Ok(text.to_owned())
     } else {
         Err(format!("`{text}` is not an algorithm; use one such as lz4, lzo-rle or zstd"))

@@ -48,10 +48,9 @@ pub(super) fn run(
     folder: &Path,
     arguments: &CollectionAddArguments,
 ) -> Outcome<()> {
-    let extra = extra(arguments)?;
+    let extra = stated_facts(arguments)?;
     let found = arguments.sources.iter().map(|source| rows_of(system, source, &extra));
-    let rows: Vec<CollectionRow> =
-        found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
+    let rows: Vec<_> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
         output::text(file);
@@ -61,18 +60,18 @@ pub(super) fn run(
     Ok(())
 }
 
-fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
+fn stated_facts(arguments: &CollectionAddArguments) -> Outcome<Extra> {
     let claimed = match &arguments.rated {
         None => Vec::new(),
         Some(text) => {
-            let read: Result<Claimed, String> = text.parse();
-            let read = read.map_err(|error| mistake!("--rated: {error}"))?;
-            read.claims.into_iter().map(|(text, _)| text).collect()
+            let parsed: Result<Claimed, String> = text.parse();
+            let parsed = parsed.map_err(|error| mistake!("--rated: {error}"))?;
+            parsed.claims.into_iter().map(|(text, _)| text).collect()
         }
     };
     if let Some(price) = &arguments.price {
-        let read: Result<Price, String> = price.parse();
-        read.map_err(|error| mistake!("--price: {error}"))?;
+        let parsed: Result<Price, String> = price.parse();
+        parsed.map_err(|error| mistake!("--price: {error}"))?;
     }
     Ok(Extra {
         device: arguments.device.clone(),
@@ -86,7 +85,7 @@ fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
 
 fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<CollectionRow>> {
     let path = Path::new(source);
-    match path.extension().and_then(|end| end.to_str()) {
+    match path.extension().and_then(|extension| extension.to_str()) {
         Some("assay") => {
             let added = parcel::add(system, path)?;
             of_result(system, &added.id, extra)

@@ -39,10 +39,10 @@ pub(super) fn run(
         output::may_be_folder(system, output)?;
     }
     let index = collection::build(system, folder)?;
-    let whole = |flat: &Flat| Some((flat.clone(), collection::whole(system, folder, flat)?));
+    let read = |flat: &Flat| Some((flat.clone(), collection::whole(system, folder, flat)?));
     // A page of more rows has no evidence.
-    let told = index.rows.iter().filter(|_| index.rows.len() <= MOST_TOLD);
-    let whole: Vec<(Flat, CollectionRow)> = told.filter_map(whole).collect();
+    let shown = index.rows.iter().filter(|_| index.rows.len() <= MOST_TOLD);
+    let whole: Vec<(Flat, CollectionRow)> = shown.filter_map(read).collect();
     super::tell_refused(&index);
     let contents = Contents {
         rows: &index.rows,
@@ -54,7 +54,7 @@ pub(super) fn run(
         return output::page(system, output, &pages::page(&contents));
     }
     // Writes the device pages before the index, which links to them: an interrupted build has no dead links.
-    devices(system, folder, &index, output)?;
+    write_devices(system, folder, &index, output)?;
     for (name, page) in pages::listing(&contents) {
         output::page_below(system, output, &name, &page)?;
     }
@@ -63,14 +63,14 @@ pub(super) fn run(
 }
 
 /// Writes the device pages one by one, and keeps only one page's rows in memory.
-fn devices(system: &dyn System, folder: &Path, index: &Index, output: &Path) -> Outcome<()> {
+fn write_devices(system: &dyn System, folder: &Path, index: &Index, output: &Path) -> Outcome<()> {
     for device in groups(&index.rows) {
         for (part, range) in pages::device_parts(device.rows.len()).into_iter().enumerate() {
             // Skips files removed since the index was built.
-            let own = device.rows[range].iter().filter_map(|flat| {
+            let rows = device.rows[range].iter().filter_map(|flat| {
                 Some(((*flat).clone(), collection::whole(system, folder, flat)?))
             });
-            let (name, page) = pages::device(&device, part, &own.collect::<Vec<_>>());
+            let (name, page) = pages::device(&device, part, &rows.collect::<Vec<_>>());
             output::page_below(system, output, &name, &page)?;
         }
     }

@@ -64,11 +64,11 @@ fn document(rows: &[Flat]) -> Value {
     let columns = flat::columns();
     let item = |row: &Flat| -> Value {
         let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
-        let told = fields.map(|(column, field)| {
+        let named_fields = fields.map(|(column, field)| {
             let number = || field.parse().map_or(Value::Null, |number: f64| json!(number));
             ((*column).to_owned(), if flat::is_number(column) { number() } else { json!(field) })
         });
-        Value::Object(told.collect())
+        Value::Object(named_fields.collect())
     };
     let rows: Vec<Value> = rows.iter().map(item).collect();
     json!({ "format": "assay-collection-rows/1", "rows": rows })

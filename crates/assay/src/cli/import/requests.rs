@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{ImportArguments, both, last, of_numbers, output, show};
+use super::{ImportArguments, file_name, joined_failure, numbers_option, output, show};
 use crate::store;
 use crate::watch::record::{self, RecordWish};
 use assay_analysis::import::requests::{self, Begin, TraceDevice, TraceInfo};
@@ -34,10 +34,7 @@ pub(super) struct Text {
 ///
 /// # Errors
 /// Fails if only some of them do, or if an option applies only to numbers.
-pub(super) fn among(
-    system: &dyn System,
-    arguments: &ImportArguments,
-) -> Outcome<Option<Vec<Text>>> {
+pub(super) fn find(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<Vec<Text>>> {
     let (mut texts, mut other) = (Vec::new(), None);
     for (file, _) in &arguments.named.files {
         match begin_of(system, file) {
@@ -54,7 +51,7 @@ pub(super) fn among(
     }
     let several = texts.len() > 1;
     let titled = (arguments.title.is_some() && several).then_some("--title of several files");
-    match of_numbers(arguments, several).or(titled) {
+    match numbers_option(arguments, several).or(titled) {
         Some(option) => Err(mistake!(
             "{} contains individual requests, and each such file becomes a separate trace; remove {option}",
             first.file
@@ -79,29 +76,29 @@ fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
     }
 }
 
-pub(super) fn bring(
+pub(super) fn import_files(
     system: &dyn System,
     arguments: &ImportArguments,
     texts: &[Text],
 ) -> Outcome<()> {
     let mut failed = None;
     for text in texts {
-        if let Err(failure) = bring_one(system, arguments, text) {
-            failed = Some(both(failed.take(), failure));
+        if let Err(failure) = import_file(system, arguments, text) {
+            failed = Some(joined_failure(failed.take(), failure));
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
-fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> Outcome<()> {
+fn import_file(system: &dyn System, arguments: &ImportArguments, text: &Text) -> Outcome<()> {
     // The first pass checks the complete file, and collects the devices, which come first in a recording.
-    let told = read(system, text, &mut |_| {})?;
+    let info = read(system, text, &mut |_| {})?;
     let results = identity::results_directory(system)?;
     let started = system.now();
     let directory = results.join(id::unused_id(system, &results, &started));
-    let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
+    let title = arguments.title.clone().unwrap_or_else(|| file_name(&text.file));
     let wish = RecordWish { directory, title };
-    keep(system, text, &told, &wish, &started).inspect_err(|_| {
+    write_recording(system, text, &info, &wish, &started).inspect_err(|_| {
         // Reports the first error only.
         let _ = system.remove_directory(&wish.directory);
     })?;
@@ -110,7 +107,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     let _ = headline::keep(system, &wish.directory, &assay_report::document::headline(&findings));
     show(system, arguments, &findings);
     if !arguments.quiet {
-        for note in &told.notes {
+        for note in &info.notes {
             output::message(&format!("{}: {note}", text.file));
         }
         output::message(&format!("stored as {}", findings.study.id));
@@ -130,10 +127,10 @@ fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outc
     requests::read(&text.file, text.begin, &mut plain, each)
 }
 
-fn keep(
+fn write_recording(
     system: &dyn System,
     text: &Text,
-    told: &TraceInfo,
+    info: &TraceInfo,
     wish: &RecordWish,
     started: &str,
 ) -> Outcome<()> {
@@ -144,70 +141,69 @@ fn keep(
         )
     };
     system.create_directory(&wish.directory).map_err(refused)?;
-    let device = |own: &TraceDevice| RecordedDevice { name: own.name.clone(), bytes: own.bytes };
+    let device = |it: &TraceDevice| RecordedDevice { name: it.name.clone(), bytes: it.bytes };
     let header = Header {
         format: FORMAT.to_owned(),
         started: started.to_owned(),
         begun_ns: 0,
-        devices: told.devices.iter().map(device).collect(),
+        devices: info.devices.iter().map(device).collect(),
     };
     let mut writer = Writer::create(system, &wish.directory, &header).map_err(refused)?;
-    let mut latencies = Classes::new();
-    let recorded = written(system, text, told, &mut latencies, &mut writer, &refused)?;
-    let latencies = by_class(latencies, recorded.span_ns);
-    record::write_brought(system, wish, started, recorded, latencies, &told.notes)
+    let mut latencies = LatenciesByClass::new();
+    let recorded = write_requests(system, text, info, &mut latencies, &mut writer, &refused)?;
+    let latencies = block_latency(latencies, recorded.span_ns);
+    record::write_brought(system, wish, started, recorded, latencies, &info.notes)
 }
 
-fn written(
+fn write_requests(
     system: &dyn System,
     text: &Text,
-    told: &TraceInfo,
-    latencies: &mut Classes,
+    info: &TraceInfo,
+    latencies: &mut LatenciesByClass,
     writer: &mut Writer<'_>,
     refused: &dyn Fn(io::Error) -> Failure,
 ) -> Outcome<Recorded> {
-    let named = told.devices.iter().map(|own| (own.name.clone(), own.bytes));
-    let mut counter = RequestCounter::new(named);
+    let devices = info.devices.iter().map(|device| (device.name.clone(), device.bytes));
+    let mut counter = RequestCounter::new(devices);
     let (mut span_ns, mut failed) = (0, None);
-    let again = read(system, text, &mut |request| {
+    let second_info = read(system, text, &mut |request| {
         if failed.is_none() {
             span_ns = request.ended_ns.max(span_ns);
             counter.add(&request);
-            count_latency(latencies, &told.devices, &request);
-            failed = writer.add(&stored(&request)).err();
+            count_latency(latencies, &info.devices, &request);
+            failed = writer.add(&recorded_request(&request)).err();
         }
     })?;
     if let Some(error) = failed {
         return Err(refused(error));
     }
-    if again != *told {
+    if second_info != *info {
         return Err(refused!("{} changed during the import; import the file again", text.file));
     }
     writer.finish().map_err(refused)?;
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))
 }
 
-type Classes = BTreeMap<String, BTreeMap<String, ClassSpan>>;
+/// Latencies by device and class.
+type LatenciesByClass = BTreeMap<String, BTreeMap<String, ClassSpan>>;
 
-fn count_latency(classes: &mut Classes, devices: &[TraceDevice], request: &Request) {
+fn count_latency(latencies: &mut LatenciesByClass, devices: &[TraceDevice], request: &Request) {
     let Some((device, arrived_ns)) = devices.get(request.device).zip(request.arrived_ns) else {
+        // Requests without a time of arrival have no latency.
         return;
     };
-    let own = classes.entry(device.name.clone()).or_default();
+    let by_class = latencies.entry(device.name.clone()).or_default();
     let queued_ns = request.ended_ns.saturating_sub(arrived_ns);
-    own.entry(request.class.to_owned()).or_default().count(
-        request.bytes,
-        request.failed,
-        queued_ns,
-    );
+    let span = by_class.entry(request.class.to_owned()).or_default();
+    span.count(request.bytes, request.failed, queued_ns);
 }
 
 /// Returns latencies by class; absent if the text has no completion times.
-fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
-    if classes.values().flatten().all(|(_, span)| span.queued.sum_ns == 0) {
+fn block_latency(latencies: LatenciesByClass, span_ns: u64) -> Presence<BlockLatency> {
+    if latencies.values().flatten().all(|(_, span)| span.queued.sum_ns == 0) {
         return Presence::absent("the text has no completion times");
     }
-    let devices = classes.into_iter().map(|(name, own)| (name, Presence::Present(own)));
+    let devices = latencies.into_iter().map(|(name, spans)| (name, Presence::Present(spans)));
     Presence::Present(BlockLatency {
         means: Means::Tracefs,
         span_ns,
@@ -217,7 +213,7 @@ fn by_class(classes: Classes, span_ns: u64) -> Presence<BlockLatency> {
     })
 }
 
-fn stored(request: &Request) -> BlockRequest {
+fn recorded_request(request: &Request) -> BlockRequest {
     let class = BlockClass::ALL.into_iter().find(|class| class.name() == request.class);
     let flags = [
         (request.sync, RequestFlags::SYNC),
@@ -234,7 +230,7 @@ fn stored(request: &Request) -> BlockRequest {
         ended_ns: request.ended_ns,
         offset_bytes: request.offset_bytes.unwrap_or_default(),
         bytes: u32::try_from(request.bytes).unwrap_or(u32::MAX),
-        flags: RequestFlags(set.fold(0, |all, (_, bit)| all | bit)),
+        flags: RequestFlags(set.fold(0, |bits, (_, bit)| bits | bit)),
     }
 }
 

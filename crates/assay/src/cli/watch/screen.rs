@@ -19,7 +19,6 @@ const OPEN: &str = "\x1b[?1049h\x1b[?25l";
 const CLOSE: &str = "\x1b[?1049l\x1b[?25h";
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[2K";
-
 /// Size if the terminal reports none.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
@@ -60,6 +59,7 @@ impl TerminalStream {
         }
     }
 
+    /// Stores the terminal's modes before the first change: `put_back` restores them after any failure or signal.
     fn open(self) -> io::Result<()> {
         let modes = tcgetattr(self.keys())?;
         let mut raw = modes.clone();
@@ -129,16 +129,16 @@ impl Screen {
         if !is_readable(&keys, wait)? {
             return Ok(None);
         }
-        let mut first = [0];
-        if rustix::io::read(&keys, &mut first)? == 0 {
+        let mut byte = [0];
+        if rustix::io::read(&keys, &mut byte)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         // Escape alone is a key; an escape sequence has no meaning here.
-        if first == [ESCAPE] && is_readable(&keys, Duration::ZERO)? {
+        if byte == [ESCAPE] && is_readable(&keys, Duration::ZERO)? {
             rustix::io::read(&keys, &mut [0; 32])?;
             return Ok(Some(Key::Other));
         }
-        Ok(Some(meaning(first[0])))
+        Ok(Some(key_of_byte(byte[0])))
     }
 
     pub const fn has_keys(&self) -> bool {
@@ -157,14 +157,14 @@ impl Drop for Screen {
 /// # Errors
 /// Fails if the terminal has hung up.
 fn is_readable(keys: &dyn AsFd, wait: Duration) -> io::Result<bool> {
-    let mut looked = [PollFd::from_borrowed_fd(keys.as_fd(), PollFlags::IN)];
+    let mut polled = [PollFd::from_borrowed_fd(keys.as_fd(), PollFlags::IN)];
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-    let ready = match poll(&mut looked, Some(&wait)) {
+    let ready = match poll(&mut polled, Some(&wait)) {
         // After a signal, the caller checks which one it was.
         Err(rustix::io::Errno::INTR) => return Ok(false),
         other => other?,
     };
-    if looked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+    if polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
     Ok(ready > 0)
@@ -173,7 +173,7 @@ fn is_readable(keys: &dyn AsFd, wait: Duration) -> io::Result<bool> {
 const ESCAPE: u8 = 0x1b;
 const CTRL_C: u8 = 0x03;
 
-fn meaning(byte: u8) -> Key {
+fn key_of_byte(byte: u8) -> Key {
     match byte {
         CTRL_C => Key::Interrupt,
         b'q' | b'Q' | ESCAPE => Key::Quit,
@@ -200,10 +200,10 @@ pub fn put_back() {
 fn put_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let before = std::panic::take_hook();
+        let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             put_back();
-            before(info);
+            previous_hook(info);
         }));
     });
 }

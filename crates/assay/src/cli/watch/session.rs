@@ -7,14 +7,14 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use assay_machine::system::System;
-
 use crate::store::progress::StudyProgress;
 use crate::watch::page::{Page, PageView};
 use crate::watch::record::Rows;
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, words};
+use assay_core::failure::Outcome;
+use assay_machine::system::System;
 use assay_runner::real::signals;
 
 /// Maximum time between two checks of the flags.
@@ -23,7 +23,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LINES_A_HEADING: usize = 24;
 /// Time between two pages during a study.
 const BESIDE: Duration = Duration::from_secs(1);
-
 /// Why the page of a study shows no classes.
 const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
                           classes, run `assay watch` in another terminal";
@@ -60,10 +59,10 @@ impl WatchSession<'_, '_> {
     fn draw_until_end(
         &mut self,
         screen: &mut Screen,
-        strip: &mut dyn FnMut(&dyn System) -> Option<StudyProgress>,
+        read_progress: &mut dyn FnMut(&dyn System) -> Option<StudyProgress>,
     ) -> SessionEnd {
-        let (mut view, mut still) = (PageView::default(), None);
-        let mut told = strip(self.system);
+        let (mut view, mut paused_state) = (PageView::default(), None);
+        let mut progress = read_progress(self.system);
         let mut next_ns = self.next_ns(self.system.monotonic_ns());
         let mut draw = true;
         loop {
@@ -73,11 +72,11 @@ impl WatchSession<'_, '_> {
             if self.system.monotonic_ns() >= next_ns {
                 next_ns = self.next_ns(next_ns);
                 if self.look_for(&view) {
-                    told = strip(self.system);
+                    progress = read_progress(self.system);
                     draw = true;
                 }
             }
-            if draw && self.draw(screen, &view, still.as_ref(), told.as_ref()).is_err() {
+            if draw && self.draw(screen, &view, paused_state.as_ref(), progress.as_ref()).is_err() {
                 return SessionEnd::Over;
             }
             let key = self.wait_for_key(screen, next_ns);
@@ -85,7 +84,7 @@ impl WatchSession<'_, '_> {
             match key {
                 Some(Key::Quit) if !view.help => return SessionEnd::Quit,
                 Some(Key::Interrupt) => return SessionEnd::Interrupted,
-                Some(key) => self.follow(key, &mut view, &mut still),
+                Some(key) => self.apply_key(key, &mut view, &mut paused_state),
                 None => {}
             }
         }
@@ -115,20 +114,20 @@ impl WatchSession<'_, '_> {
         Some((self.state.whole.span_ns.saturating_add(left_ns) + 500_000_000) / 1_000_000_000)
     }
 
-    fn follow(&mut self, key: Key, view: &mut PageView, still: &mut Option<State>) {
+    fn apply_key(&mut self, key: Key, view: &mut PageView, paused_state: &mut Option<State>) {
         if std::mem::take(&mut view.help) {
             return;
         }
         match key {
             Key::Pause => {
                 view.paused = !view.paused;
-                *still = view.paused.then(|| self.state.clone());
+                *paused_state = view.paused.then(|| self.state.clone());
             }
             // A recording cannot be restarted.
             Key::Reset if self.requests.is_some() => {}
             Key::Reset => {
                 self.reset();
-                *still = view.paused.then(|| self.state.clone());
+                *paused_state = view.paused.then(|| self.state.clone());
             }
             Key::Class => view.next_class(),
             Key::Device => view.next_disk(self.state),
@@ -168,12 +167,12 @@ impl WatchSession<'_, '_> {
         let mut next_ns = self.system.monotonic_ns();
         while self.sleep_until_next(&mut next_ns) {
             self.look();
-            for at in self.state.shown() {
+            for disk in self.state.shown() {
                 if lines % LINES_A_HEADING == 0 && !output::line(words::LINE_HEADING) {
                     return;
                 }
                 lines += 1;
-                if !output::line(&words::line(&self.state.last, &self.state.last.disks[at])) {
+                if !output::line(&words::line(&self.state.last, &self.state.last.disks[disk])) {
                     return;
                 }
             }
@@ -238,15 +237,15 @@ pub struct StudyView<'a> {
 
 /// Draws the page during a study in another thread, until the study ends or the user leaves the page. Does not trace
 /// requests, because that would slow down the measured ones.
-pub fn beside(system: &dyn System, beside: &StudyView<'_>, mut screen: Screen) {
+pub fn show_study(system: &dyn System, view: &StudyView<'_>, mut screen: Screen) {
     loop {
-        let planned = || is_planned(beside.strip);
+        let planned = || is_planned(view.strip);
         let before = planned();
-        let Ok(disks) = targets(system, beside.targets) else { break };
+        let Ok(disks) = disks_of(system, view.targets) else { break };
         let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
         // Devices that the study creates exist once it is planned.
-        let stop = || is_over(beside) || planned() != before;
+        let stop = || is_over(view) || planned() != before;
         let mut session = WatchSession {
             system,
             sampler: &mut sampler,
@@ -257,9 +256,9 @@ pub fn beside(system: &dyn System, beside: &StudyView<'_>, mut screen: Screen) {
             rows: None,
             requests: None,
         };
-        let mut strip = |_: &dyn System| Some(lock(beside.strip).clone());
+        let mut strip = |_: &dyn System| Some(lock(view.strip).clone());
         match session.draw_until_end(&mut screen, &mut strip) {
-            SessionEnd::Over if planned() != before && !is_over(beside) => {}
+            SessionEnd::Over if planned() != before && !is_over(view) => {}
             SessionEnd::Over | SessionEnd::Quit => break,
             SessionEnd::Interrupted => {
                 // Counted as a signal, like Ctrl-C outside the page.
@@ -269,7 +268,7 @@ pub fn beside(system: &dyn System, beside: &StudyView<'_>, mut screen: Screen) {
         }
     }
     drop(screen);
-    beside.left.store(true, Ordering::SeqCst);
+    view.left.store(true, Ordering::SeqCst);
 }
 
 fn lock(strip: &Mutex<StudyProgress>) -> MutexGuard<'_, StudyProgress> {
@@ -280,15 +279,12 @@ fn is_planned(strip: &Mutex<StudyProgress>) -> bool {
     lock(strip).planned > 0
 }
 
-fn is_over(beside: &StudyView<'_>) -> bool {
-    beside.done.load(Ordering::Relaxed) || beside.stop.load(Ordering::Relaxed)
+fn is_over(view: &StudyView<'_>) -> bool {
+    view.done.load(Ordering::Relaxed) || view.stop.load(Ordering::Relaxed)
 }
 
 /// Returns the disks of the targets; all disks if a target does not exist yet.
-fn targets(
-    system: &dyn System,
-    targets: &[String],
-) -> assay_core::failure::Outcome<Vec<disks::Disk>> {
+fn disks_of(system: &dyn System, targets: &[String]) -> Outcome<Vec<disks::Disk>> {
     let mut found: Vec<disks::Disk> = Vec::new();
     for target in targets {
         match disks::choose(system, Some(target)) {
@@ -323,15 +319,15 @@ mod tests {
             requests: None,
         };
         let (mut view, mut still) = (PageView::default(), None);
-        session.follow(Key::Pause, &mut view, &mut still);
+        session.apply_key(Key::Pause, &mut view, &mut still);
         ten_seconds(&fake);
         assert!(!session.look_for(&view), "a page that stands still is not drawn");
         assert_eq!(still.as_ref().map(|state| state.whole.span_ns), Some(0));
         assert_eq!(session.state.whole.span_ns, 10_000_000_000);
         assert!(session.rows.as_ref().is_some_and(|rows| !rows.kept().is_empty()));
-        session.follow(Key::Reset, &mut view, &mut still);
+        session.apply_key(Key::Reset, &mut view, &mut still);
         assert!(session.rows.as_ref().is_some_and(|rows| rows.kept().is_empty()));
-        session.follow(Key::Pause, &mut view, &mut still);
+        session.apply_key(Key::Pause, &mut view, &mut still);
         assert!(still.is_none() && session.look_for(&view));
         assert_ne!(state.started(), began);
     }

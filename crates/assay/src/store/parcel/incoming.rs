@@ -27,7 +27,7 @@ const UNTOUCHED: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Fails, and stores nothing, if it cannot be written or is not a result.
-pub fn bring(
+pub fn store_incoming(
     system: &dyn System,
     directory: &Path,
     mark: &ImportMark,
@@ -38,7 +38,7 @@ pub fn bring(
     let nonce = system.random().map_err(unwritable)?;
     let nonce = assay_core::digest::hexadecimal(&nonce);
     let incoming = results.join(format!("{BEGINNING}{}", &nonce[..16]));
-    let mut brought = || {
+    let mut fill_and_place = || {
         system.create_directory(&incoming).map_err(unwritable)?;
         // Writes the mark first: the result is foreign even if the rest fails.
         foreign::set(system, &incoming, mark).map_err(unwritable)?;
@@ -48,11 +48,11 @@ pub fn bring(
             system.create_directory(&incoming.join(below)).map_err(unwritable)?;
         }
         fill(&incoming)?;
-        look_through(system, &incoming)
+        check_readable(system, &incoming)
             .map_err(|failure| mistake!("cannot read the result: {}", failure.message))?;
         system.place_directory(&incoming, directory).map_err(unwritable)
     };
-    let Err(failure) = brought() else { return Ok(()) };
+    let Err(failure) = fill_and_place() else { return Ok(()) };
     Err(match system.remove_directory(&incoming) {
         Ok(()) => failure,
         Err(error) if error.kind() == io::ErrorKind::NotFound => failure,
@@ -68,7 +68,7 @@ pub fn bring(
 }
 
 /// Reads a result trial by trial: checks that it is readable before storing it, with the memory of one trial.
-fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
+fn check_readable(system: &dyn System, directory: &Path) -> Outcome<()> {
     if imported::is_one(system, directory) {
         // Checks that each file is present and as imported.
         let stored = imported::read(system, directory)?;
@@ -108,7 +108,7 @@ pub fn sweep(system: &dyn System, results: &Path) {
 fn is_left_over(system: &dyn System, name: &str, directory: &Path) -> bool {
     let is_directory = || {
         system.read_link(directory).is_err()
-            && system.status(directory).is_ok_and(|found| found.kind == FileKind::Directory)
+            && system.status(directory).is_ok_and(|status| status.kind == FileKind::Directory)
     };
     if name.starts_with(BEGINNING) {
         return is_directory();
@@ -124,9 +124,9 @@ fn is_worked_on(system: &dyn System, directory: &Path) -> bool {
         Ok(_) => false,
         Err(HoldError::Held { .. }) => true,
         // Its process has not written the mark yet, or never will.
-        Err(HoldError::Failed(_)) => system.status(directory).is_ok_and(|found| {
-            let since = system.wall_ns().saturating_sub(found.modified_ns.max(0) as u64);
-            u128::from(since) < UNTOUCHED.as_nanos()
+        Err(HoldError::Failed(_)) => system.status(directory).is_ok_and(|status| {
+            let since_ns = system.wall_ns().saturating_sub(status.modified_ns.max(0) as u64);
+            u128::from(since_ns) < UNTOUCHED.as_nanos()
         }),
     }
 }

@@ -7,7 +7,6 @@ use assay_study::results::imported::is_source;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-
 /// Files of a result with their maximum size, several times that of our largest ones. Excludes the headline, which is
 /// generated again.
 const FILES: [(&str, u64); 8] = [
@@ -25,6 +24,8 @@ const SOURCE_BYTES: u64 = LARGEST_RUNS_BYTES;
 /// Directories of JSON files in a result, with the maximum size of each file.
 pub const DIRECTORIES: [(&str, u64); 2] = [("histograms", MIB), ("series", MIB)];
 pub const MOST_FILES: usize = 50_000;
+/// Maximum length of a file name in these directories, without `.json`.
+const LONGEST_STEM: usize = 60;
 /// Maximum unpacked size, about ten times that of our largest result.
 const MOST_BYTES: u64 = 1 << 30;
 /// Unpacked size that is always permitted, for small files.
@@ -34,18 +35,18 @@ const MOST_FOR_ONE: u64 = 50;
 
 /// Returns the maximum size of a file of a result; `None` for unknown names.
 pub fn limit(name: &str) -> Option<u64> {
-    if let Some((_, most)) = FILES.iter().find(|(own, _)| *own == name) {
+    if let Some((_, most)) = FILES.iter().find(|(known, _)| *known == name) {
         return Some(*most);
     }
     if is_source(name) {
         return Some(SOURCE_BYTES);
     }
     let (directory, file) = name.split_once('/')?;
-    let (_, most) = DIRECTORIES.iter().find(|(own, _)| *own == directory)?;
+    let (_, most) = DIRECTORIES.iter().find(|(known, _)| *known == directory)?;
     let stem = file.strip_suffix(".json")?;
-    let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    let plain = !stem.is_empty() && stem.len() <= 60 && stem.bytes().all(sign);
-    plain.then_some(*most)
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_plain = !stem.is_empty() && stem.len() <= LONGEST_STEM && stem.bytes().all(is_allowed);
+    is_plain.then_some(*most)
 }
 
 /// Returns the maximum unpacked size for a compressed size.

@@ -5,7 +5,6 @@ use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{depth, percent, rate};
 use assay_core::quantity::units::show;
 
-/// Minimum utilization of a busy device.
 const BUSY: f64 = 0.9;
 
 /// Returns the lines: a heading and a line per device, the selected one marked; the heading counts devices that do not
@@ -19,19 +18,19 @@ pub(super) fn table(
 ) -> Vec<String> {
     let Some(rows) = room.checked_sub(1) else { return Vec::new() };
     // The selected device is always shown.
-    let place = shown.iter().position(|at| *at == chosen).unwrap_or_default();
-    let from = (place + 1).saturating_sub(rows.max(1));
-    let some: Vec<usize> = shown.iter().skip(from).take(rows).copied().collect();
-    let hidden = shown.len() - some.len();
+    let position = shown.iter().position(|disk| *disk == chosen).unwrap_or_default();
+    let from = (position + 1).saturating_sub(rows.max(1));
+    let visible: Vec<usize> = shown.iter().skip(from).take(rows).copied().collect();
+    let hidden = shown.len() - visible.len();
     let name = if hidden > 0 { format!("+{hidden} more") } else { "device".to_owned() };
     let mut lines = vec![paint(BOLD, &cut(&heading(&name, wide), wide))];
-    for at in some {
-        lines.push(row(page, &page.state.last.disks[at], at == chosen, wide));
+    for disk in visible {
+        lines.push(row(page, &page.state.last.disks[disk], disk == chosen, wide));
     }
     lines
 }
 
-const fn has_room(wide: usize) -> bool {
+const fn has_rare(wide: usize) -> bool {
     wide >= 76
 }
 
@@ -41,7 +40,7 @@ const fn widths(wide: usize) -> [usize; 3] {
 }
 
 fn heading(name: &str, wide: usize) -> String {
-    let rare = if has_room(wide) { format!("{:>6}{:>6}", "f/s", "d/s") } else { String::new() };
+    let rare = if has_rare(wide) { format!("{:>6}{:>6}", "f/s", "d/s") } else { String::new() };
     let [name_columns, queue, busy] = widths(wide);
     format!(
         " {name:<name_columns$}{:>7}{:>11}{:>8}{:>11}{rare}{:>queue$}{:>busy$}",
@@ -59,7 +58,7 @@ fn row(page: &Page<'_>, disk: &DiskSpan, chosen: bool, wide: usize) -> String {
     };
     let span = &page.state.last;
     let per_s = |count: u64| show::per_second(span.per_s(count).round());
-    let rare = if has_room(wide) {
+    let rare = if has_rare(wide) {
         format!("{:>6}{:>6}", per_s(counters.flushes_completed), per_s(counters.discards_completed))
     } else {
         String::new()

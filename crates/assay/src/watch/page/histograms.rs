@@ -28,7 +28,7 @@ struct HistogramColumn {
     failed: u64,
 }
 
-pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
+pub(super) fn wanted_lines(page: &Page<'_>, chosen: usize) -> usize {
     let disk = page.state.disk(chosen);
     match &disk.classes {
         Presence::Present(_) => {
@@ -42,34 +42,34 @@ pub(super) fn section(page: &Page<'_>, chosen: usize, wide: usize, room: usize) 
     let disk = page.state.disk(chosen);
     let mut lines = match &disk.classes {
         Presence::Present(_) => traced(page, chosen, wide, room),
-        Presence::Absent(reason) => counted(disk, reason, wide),
+        Presence::Absent(reason) => means_only(disk, reason, wide),
     };
     lines.truncate(room);
     lines
 }
 
 fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<String> {
-    let all = columns(page, chosen, wide);
+    let shown = columns(page, chosen, wide);
     let name = &page.state.disks[chosen].name;
-    let most = room.saturating_sub(AROUND).max(LEAST_ROWS);
-    let rows = rows(&all, most);
+    let limit = room.saturating_sub(AROUND).max(LEAST_ROWS);
+    let rows = row_ranges(&shown, limit);
     let mut lines = vec![title(page, name, wide)];
-    let width = (wide.saturating_sub(LABEL) / all.len().max(1)).min(46);
+    let width = (wide.saturating_sub(LABEL) / shown.len().max(1)).min(46);
     let mut names = format!("{:>LABEL$}", "from");
-    for column in &all {
+    for column in &shown {
         let text = cut(&column.name, width - 1);
         names += &page.bold(column.colour, &format!(" {text:<w$}", w = width - 1));
     }
     lines.push(names);
     for (from_ns, to_ns) in rows {
-        lines.push(row(page, &all, from_ns..to_ns, width));
+        lines.push(row(page, &shown, from_ns..to_ns, width));
     }
-    lines.extend(numbers(&all, width));
+    lines.extend(number_lines(&shown, width));
     lines
 }
 
 fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
-    let text = match page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
+    let text = match page.view.class.and_then(|index| USUAL.iter().chain(&RARE).nth(index)) {
         Some(class) => format!(" latency of {name}, {class} only, since the start"),
         None => format!(" latency of {name} by class, since the start"),
     };
@@ -80,22 +80,22 @@ fn title(page: &Page<'_>, name: &str, wide: usize) -> String {
 fn columns(page: &Page<'_>, chosen: usize, wide: usize) -> Vec<HistogramColumn> {
     let (whole, last) = (page.state.disk(chosen), &page.state.last.disks[chosen]);
     if let Some(class) = page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
-        let (whole, last) = (span(whole, class), span(last, class));
-        let one = column(page, class, "queued to done", &whole, &last, |span| &span.queued);
-        let two = column(page, class, "in the device", &whole, &last, |span| &span.issued);
-        return vec![one, two];
+        let (whole, last) = (class_span(whole, class), class_span(last, class));
+        let queued = column(page, class, "queued to done", &whole, &last, |span| &span.queued);
+        let issued = column(page, class, "in the device", &whole, &last, |span| &span.issued);
+        return vec![queued, issued];
     }
     let room = (wide.saturating_sub(LABEL) / NARROWEST).max(1);
     let names = classes(whole).into_iter().take(room.max(USUAL.len()));
-    let of = |class: &'static str| {
-        let (whole, last) = (span(whole, class), span(last, class));
+    let column_of = |class: &'static str| {
+        let (whole, last) = (class_span(whole, class), class_span(last, class));
         column(page, class, class, &whole, &last, |span| &span.queued)
     };
-    names.map(of).collect()
+    names.map(column_of).collect()
 }
 
-fn span(disk: &DiskSpan, class: &str) -> ClassSpan {
-    disk.classes.value().and_then(|all| all.get(class)).cloned().unwrap_or_default()
+fn class_span(disk: &DiskSpan, class: &str) -> ClassSpan {
+    disk.classes.value().and_then(|spans| spans.get(class)).cloned().unwrap_or_default()
 }
 
 fn column(
@@ -125,9 +125,9 @@ fn column(
 }
 
 /// Returns the powers of two between the lowest and the highest latency of all columns.
-fn doublings(all: &[HistogramColumn]) -> Vec<u64> {
-    let each = all.iter().flat_map(|column| column.latencies.by_doubling());
-    let filled: Vec<u64> = each.filter(|(_, many)| *many > 0).map(|(from, _)| from).collect();
+fn doublings(columns: &[HistogramColumn]) -> Vec<u64> {
+    let buckets = columns.iter().flat_map(|column| column.latencies.by_doubling());
+    let filled: Vec<u64> = buckets.filter(|(_, count)| *count > 0).map(|(from, _)| from).collect();
     let (Some(low), Some(high)) = (filled.iter().min(), filled.iter().max()) else {
         return Vec::new();
     };
@@ -136,14 +136,14 @@ fn doublings(all: &[HistogramColumn]) -> Vec<u64> {
 
 /// Returns the range of each row in nanoseconds, upper end exclusive. All rows have the same width in powers of two to
 /// preserve the shape: the fewest that fit. Before the first completed request, the rows cover the range of a typical
-/// drive. Before anything ended, the rows of a usual drive.
-fn rows(all: &[HistogramColumn], most: usize) -> Vec<(u64, u64)> {
-    let doublings = doublings(all);
-    let usual: Vec<u64> = (15..15 + USUAL_ROWS.min(most)).map(|power| 1 << power).collect();
-    let doublings = if doublings.is_empty() { usual } else { doublings };
-    let wide = doublings.len().div_ceil(most.max(1)).max(1);
-    let end = |from: u64| (0..wide).fold(from, |end, _| end.saturating_mul(2));
-    doublings.iter().step_by(wide).map(|from| (*from, end(*from))).collect()
+/// drive.
+fn row_ranges(columns: &[HistogramColumn], limit: usize) -> Vec<(u64, u64)> {
+    let doublings = doublings(columns);
+    let typical: Vec<u64> = (15..15 + USUAL_ROWS.min(limit)).map(|power| 1 << power).collect();
+    let doublings = if doublings.is_empty() { typical } else { doublings };
+    let step = doublings.len().div_ceil(limit.max(1)).max(1);
+    let end = |from: u64| (0..step).fold(from, |end, _| end.saturating_mul(2));
+    doublings.iter().step_by(step).map(|from| (*from, end(*from))).collect()
 }
 
 fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
@@ -151,46 +151,45 @@ fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
     latencies.by_doubling().into_iter().map(inside).sum()
 }
 
-fn row(page: &Page<'_>, all: &[HistogramColumn], range: Range<u64>, width: usize) -> String {
+fn row(page: &Page<'_>, columns: &[HistogramColumn], range: Range<u64>, width: usize) -> String {
     let from = show::duration(range.start as f64);
     let mut line = format!("{from:>LABEL$}");
     let edge = paint(DIM, if page.looks.blocks { "│" } else { "|" });
-    for column in all {
-        let many = count(&column.latencies, &range);
-        let share = many as f64 / (column.latencies.len() as f64).max(1.0);
+    for column in columns {
+        let requests = count(&column.latencies, &range);
+        let share = requests as f64 / (column.latencies.len() as f64).max(1.0);
         let length = width.saturating_sub(COUNT + 2);
         let bar = bar(share, length, page.looks.blocks);
         let bar = page.tint(column.colour, &format!("{bar:<length$}"));
-        let many = if many > 0 { compact(many) } else { String::new() };
-        line = format!("{line}{edge}{bar}{many:>COUNT$} ");
+        let requests = if requests > 0 { compact(requests) } else { String::new() };
+        line = format!("{line}{edge}{bar}{requests:>COUNT$} ");
     }
     line
 }
 
 /// Returns the numbers below the histograms: requests, rate now, mean now and in total, 99th percentile, and upper
 /// bound of the maximum.
-fn numbers(all: &[HistogramColumn], width: usize) -> Vec<String> {
+fn number_lines(columns: &[HistogramColumn], width: usize) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
     let requests = |column: &HistogramColumn| {
-        let Some((many, now)) = column.numbers else { return "-".to_owned() };
+        let Some((total, now)) = column.numbers else { return "-".to_owned() };
         let both = match column.failed {
-            0 => format!("{} {}/s", compact(many), show::per_second(now.round())),
-            failed => format!("{} !{} bad", compact(many), compact(failed)),
+            0 => format!("{} {}/s", compact(total), show::per_second(now.round())),
+            failed => format!("{} !{} bad", compact(total), compact(failed)),
         };
         match column.failed {
             _ if both.len() + 2 < width => both,
-            0 => compact(many),
+            0 => compact(total),
             failed => format!("!{} bad", compact(failed)),
         }
     };
     let now = |column: &HistogramColumn| time(column.now_ns);
     let mean = |column: &HistogramColumn| time(column.latencies.mean_ns());
-    let late = |column: &HistogramColumn| time(column.latencies.percentile_ns(0.99));
-    let longest =
-        |column: &HistogramColumn| time(column.latencies.highest_ns().map(|ns| ns as f64));
+    let p99 = |column: &HistogramColumn| time(column.latencies.percentile_ns(0.99));
+    let longest = |it: &HistogramColumn| time(it.latencies.highest_ns().map(|ns| ns as f64));
     let line = |name: &str, words: &dyn Fn(&HistogramColumn) -> String| {
         let mut line = paint(DIM, &format!("{name:>LABEL$}"));
-        for column in all {
+        for column in columns {
             let text = cut(&words(column), width - 2);
             line = format!("{line}{text:>w$}  ", w = width - 2);
         }
@@ -200,13 +199,13 @@ fn numbers(all: &[HistogramColumn], width: usize) -> Vec<String> {
         line("requests", &requests),
         line("mean now", &now),
         line("mean", &mean),
-        line("p99", &late),
+        line("p99", &p99),
         line("longest", &longest),
     ]
 }
 
 /// Returns the kernel's counters, and why requests are not traced.
-fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<String> {
+fn means_only(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<String> {
     let name = &disk.name;
     let mut lines = vec![paint(BOLD, &cut(&format!(" latency of {name}: means only"), wide))];
     let words: Vec<&str> = reason.split_whitespace().collect();

@@ -38,18 +38,18 @@ pub(super) fn of_disks(
 ) -> Vec<String> {
     let columns = wide.saturating_sub(HEAD + TAIL + 1);
     let reach = clock(page.state.past_seconds().round() as u64);
-    let line = |at: &usize| {
-        let past = page.state.past_of_disk(*at);
+    let line = |disk: &usize| {
+        let past = page.state.past_of_disk(*disk);
         let most = past.iter().copied().fold(0.0, f64::max);
-        let shares: Vec<f64> = past.iter().map(|one| one / most.max(1.0)).collect();
-        let name = format!(" {}", cut(&page.state.disks[*at].name, HEAD - 2));
+        let shares: Vec<f64> = past.iter().map(|value| value / most.max(1.0)).collect();
+        let name = format!(" {}", cut(&page.state.disks[*disk].name, HEAD - 2));
         let signs = page.tint(CYAN, &signs(&shares, columns, page.looks.blocks));
         let tail = format!("{} top, {reach}", rate(most));
         format!("{name:<HEAD$}{signs} {tail:<TAIL$}")
     };
     // With space for one line, it shows the selected disk.
-    let told = shown.iter().filter(|at| lines > 1 || **at == chosen);
-    told.take(lines).map(line).collect()
+    let drawn = shown.iter().filter(|disk| lines > 1 || **disk == chosen);
+    drawn.take(lines).map(line).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 
 /// Returns the number of fixed lines: CPUs, pressure with memory, and temperature if known.
-pub(super) fn fixed(page: &Page<'_>) -> usize {
+pub(super) fn fixed_lines(page: &Page<'_>) -> usize {
     2 + usize::from(has_heat(page))
 }
 
@@ -20,11 +20,11 @@ pub(super) fn has_heat(page: &Page<'_>) -> bool {
 
 const HEAD: usize = 11;
 
-pub(super) fn processors(page: &Page<'_>) -> usize {
+pub(super) fn processor_lines(page: &Page<'_>) -> usize {
     page.state.last.processors.value().map_or(0, |all| all.len().div_ceil(2))
 }
 
-pub(super) fn users(page: &Page<'_>) -> usize {
+pub(super) fn user_lines(page: &Page<'_>) -> usize {
     let users = &page.state.last.users;
     users.busiest.len().max(1) + usize::from(users.hidden > 0)
 }
@@ -43,7 +43,7 @@ pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Stri
 /// Returns one character per CPU, or per group of CPUs (mean), and then the totals.
 fn all_processors(page: &Page<'_>, wide: usize) -> String {
     let head = format!("{:<HEAD$}", " cpu");
-    let (Some(all), Some(load)) = (page.state.last.processors.value(), page.state.last.load())
+    let (Some(cpus), Some(load)) = (page.state.last.processors.value(), page.state.last.load())
     else {
         let reason = page.state.last.processors.reason().unwrap_or_default();
         return cut(&format!("{head}{reason}"), wide);
@@ -56,28 +56,28 @@ fn all_processors(page: &Page<'_>, wide: usize) -> String {
         percent(load.steal)
     );
     let room = wide.saturating_sub(HEAD + sums.len() + 2);
-    let each = all.len().div_ceil(room.max(1)).max(1);
-    let mean = |some: &[CpuShares]| {
-        let sum = some.iter().fold(CpuShares::default(), |sum, one| sum.plus(one));
-        sum.divided_by(some.len() as f64).busy()
+    let each = cpus.len().div_ceil(room.max(1)).max(1);
+    let mean = |group: &[CpuShares]| {
+        let sum = group.iter().fold(CpuShares::default(), |sum, cpu| sum.plus(cpu));
+        sum.divided_by(group.len() as f64).busy()
     };
-    let signs: String = all.chunks(each).map(|some| level(mean(some), page.looks.blocks)).collect();
+    let signs: String = cpus.chunks(each).map(|it| level(mean(it), page.looks.blocks)).collect();
     let signs = page.tint(GREEN, &format!("[{signs}]"));
     head + &signs + &cut(&sums, wide.saturating_sub(HEAD + 2))
 }
 
 /// Returns the recent load of each CPU, two per line, and its current load.
 fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
-    let Some(all) = page.state.last.processors.value() else { return Vec::new() };
+    let Some(loads) = page.state.last.processors.value() else { return Vec::new() };
     let columns = wide.saturating_sub(2) / 2;
     let length = columns.saturating_sub(HEAD + 8);
-    let of = |(number, load): (usize, &CpuShares)| {
+    let cpu = |(number, load): (usize, &CpuShares)| {
         let past = signs(&page.state.past_of_processor(number), length, page.looks.blocks);
         let (name, past) = (format!("  cpu {number}"), page.tint(GREEN, &past));
         format!("{name:<HEAD$}{past} {:>6} ", percent(load.busy()))
     };
-    let all: Vec<String> = all.iter().enumerate().map(of).collect();
-    all.chunks(2).take(lines).map(<[String]>::concat).collect()
+    let texts: Vec<String> = loads.iter().enumerate().map(cpu).collect();
+    texts.chunks(2).take(lines).map(<[String]>::concat).collect()
 }
 
 fn pressure(page: &Page<'_>, wide: usize) -> String {
@@ -100,13 +100,12 @@ fn pressure(page: &Page<'_>, wide: usize) -> String {
 
 fn heat(page: &Page<'_>, wide: usize) -> String {
     let words = match &page.state.last.sensors {
-        Presence::Present(all) => {
+        Presence::Present(sensors) => {
             // The hottest come first, because not all may fit.
-            let mut all: Vec<_> = all.iter().collect();
-            all.sort_by(|one, other| other.celsius.total_cmp(&one.celsius));
-            let told: Vec<String> =
-                all.iter().map(|one| format!("{} {:.0} C", one.name, one.celsius)).collect();
-            told.join("  ")
+            let mut sensors: Vec<_> = sensors.iter().collect();
+            sensors.sort_by(|left, right| right.celsius.total_cmp(&left.celsius));
+            let texts = sensors.iter().map(|it| format!("{} {:.0} C", it.name, it.celsius));
+            texts.collect::<Vec<_>>().join("  ")
         }
         Presence::Absent(reason) => reason.clone(),
     };
@@ -117,22 +116,22 @@ fn heat(page: &Page<'_>, wide: usize) -> String {
 
 fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<String> {
     let users = &page.state.last.users;
-    let mut told: Vec<String> = users
+    let mut program_lines: Vec<String> = users
         .busiest
         .iter()
         .enumerate()
         .take(lines)
-        .map(|(at, user)| cut(&program(page, at == 0, user), wide))
+        .map(|(index, user)| cut(&program(page, index == 0, user), wide))
         .collect();
-    if told.is_empty() {
-        told.push(format!("{:<HEAD$}no I/O by programs", " programs"));
+    if program_lines.is_empty() {
+        program_lines.push(format!("{:<HEAD$}no I/O by programs", " programs"));
     }
     if users.hidden > 0 {
         let hidden =
             format!("{:<HEAD$}{} of other users hidden; run as root to see all", "", users.hidden);
-        told.push(paint(DIM, &cut(&hidden, wide)));
+        program_lines.push(paint(DIM, &cut(&hidden, wide)));
     }
-    told
+    program_lines
 }
 
 fn program(page: &Page<'_>, is_first: bool, user: &User) -> String {

@@ -68,7 +68,7 @@ impl Page<'_> {
         let mut lines = if wide < columns || high < rows {
             vec![format!("terminal too small: needs {columns} x {rows}")]
         } else if self.view.help {
-            explained(high)
+            help_lines(high)
         } else {
             self.lines(wide, high)
         };
@@ -114,20 +114,19 @@ impl Page<'_> {
     fn study(&self, wide: usize) -> Vec<String> {
         let Some(strip) = self.strip else { return Vec::new() };
         let left = strip.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
-        let far = match strip.planned {
+        let position = match strip.planned {
             0 => String::new(),
             planned => format!("trial {} of {planned}{left}  ", (strip.done + 1).min(planned)),
         };
-        let title = cut(&strip.title, wide.saturating_sub(far.len() + 9));
+        let title = cut(&strip.title, wide.saturating_sub(position.len() + 9));
         let title = self.bold(CYAN, &format!("{title}  "));
-        vec![format!(" study  {title}{far}"), cut(&format!("        {}", strip.now), wide)]
+        vec![format!(" study  {title}{position}"), cut(&format!("        {}", strip.now), wide)]
     }
 
     fn warning(&self, wide: usize) -> String {
-        let all = words::warnings(self.state, self.strip);
-        let Some(first) = all.first() else { return String::new() };
-        let more =
-            if all.len() > 1 { format!(" (and {} more)", all.len() - 1) } else { String::new() };
+        let warnings = words::warnings(self.state, self.strip);
+        let [first, more @ ..] = warnings.as_slice() else { return String::new() };
+        let more = if more.is_empty() { "" } else { &format!(" (and {} more)", more.len()) };
         self.bold(RED, &cut(&format!(" ! {first}{more}"), wide))
     }
 
@@ -166,7 +165,7 @@ impl Shares {
     /// Assigns lines by importance: one for the machine and a few for devices, then the histograms as far as they have
     /// rows, then users, CPUs and all devices.
     fn new(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
-        let fixed = machine::fixed(page);
+        let fixed = machine::fixed_lines(page);
         let mut left = room.saturating_sub(fixed);
         let mut take = |wanted: usize| {
             let taken = wanted.min(left);
@@ -178,12 +177,12 @@ impl Shares {
         // One line of history each, if the histograms still show their shape.
         let early = usize::from(room >= ROOM_FOR_HISTORY);
         let mut history = take(early);
-        let mut processors = take(early.min(machine::processors(page)));
-        let latency = take(histograms::wanted(page, chosen));
-        users += take(machine::users(page).saturating_sub(users).min(7));
+        let mut processors = take(early.min(machine::processor_lines(page)));
+        let latency = take(histograms::wanted_lines(page, chosen));
+        users += take(machine::user_lines(page).saturating_sub(users).min(7));
         devices += take(shown.len().saturating_sub(3));
         let heat = machine::has_heat(page) || take(1) == 1;
-        processors += take(machine::processors(page).saturating_sub(processors));
+        processors += take(machine::processor_lines(page).saturating_sub(processors));
         history += take(shown.len().saturating_sub(history));
         let apart = take(2) == 2;
         Self { devices, latency, history, processors, users, heat, apart }
@@ -191,7 +190,7 @@ impl Shares {
 }
 
 /// Returns the explanation of the keys, as far as it fits.
-fn explained(high: usize) -> Vec<String> {
+fn help_lines(high: usize) -> Vec<String> {
     let mut lines: Vec<String> = HELP.lines().map(str::to_owned).collect();
     lines.resize(high - 1, String::new());
     lines.push(paint(DIM, " any key: back"));
@@ -206,7 +205,7 @@ fn paint(code: &str, text: &str) -> String {
 fn cut(text: &str, columns: usize) -> String {
     let mut text = show::clean(text);
     if let Some((end, _)) = text.char_indices().nth(columns) {
-        let kept = text[..end].char_indices().nth_back(1).map_or(0, |(at, _)| at);
+        let kept = text[..end].char_indices().nth_back(1).map_or(0, |(index, _)| index);
         text.replace_range(kept.., "..");
     }
     text

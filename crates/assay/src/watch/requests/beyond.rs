@@ -16,24 +16,24 @@ pub struct Before(Vec<Option<(String, Counters)>>);
 
 impl Before {
     pub fn read(system: &dyn System, disks: &[Disk]) -> Self {
-        let of = |disk: &Disk| {
+        let counted = |disk: &Disk| {
             let makes_requests = system.status(&sysfs::block(&disk.name).join("mq")).is_ok();
             let counters = devices::counters(system, &disk.name);
-            counters.value().filter(|_| makes_requests).map(|own| (disk.name.clone(), *own))
+            counters.value().filter(|_| makes_requests).map(|known| (disk.name.clone(), *known))
         };
-        Self(disks.iter().map(of).collect())
+        Self(disks.iter().map(counted).collect())
     }
 
     /// Returns the increase since then; `None` for devices that are gone.
     pub fn gained(&self, system: &dyn System) -> Gained {
-        let of = |own: &Option<(String, Counters)>| {
-            let (name, before) = own.as_ref()?;
+        let increase = |known: &Option<(String, Counters)>| {
+            let (name, before) = known.as_ref()?;
             match devices::counters(system, name) {
                 Presence::Present(now) => Some(now.sub(before)),
                 Presence::Absent(_) => None,
             }
         };
-        Gained(self.0.iter().map(of).collect())
+        Gained(self.0.iter().map(increase).collect())
     }
 }
 
@@ -42,29 +42,29 @@ pub struct Gained(Vec<Option<Counters>>);
 impl Gained {
     /// Returns the number of missing requests: from the missing bytes and the mean size of recorded requests of the
     /// same kind, at least one if bytes are missing.
-    pub fn beyond(&self, told: &[DeviceTotals]) -> u64 {
-        let pairs = self.0.iter().zip(told);
-        pairs.filter_map(|(own, told)| Some(of_device(own.as_ref()?, told))).sum()
+    pub fn missing_requests(&self, recorded: &[DeviceTotals]) -> u64 {
+        let pairs = self.0.iter().zip(recorded);
+        pairs.filter_map(|(gained, recorded)| Some(of_device(gained.as_ref()?, recorded))).sum()
     }
 }
 
 /// The kernel counts write-zeroes requests as writes.
-fn of_device(gained: &Counters, told: &DeviceTotals) -> u64 {
+fn of_device(gained: &Counters, recorded: &DeviceTotals) -> u64 {
     use BlockClass::{Discard, Fua, Read, Write, WriteZeroes};
     let groups: [(u64, &[BlockClass]); 3] = [
         (gained.read_bytes, &[Read]),
         (gained.written_bytes, &[Write, Fua, WriteZeroes]),
         (gained.discarded_bytes, &[Discard]),
     ];
-    groups.into_iter().map(|(bytes, classes)| of_group(bytes, classes, told)).sum()
+    groups.into_iter().map(|(bytes, classes)| of_group(bytes, classes, recorded)).sum()
 }
 
-fn of_group(gained_bytes: u64, classes: &[BlockClass], told: &DeviceTotals) -> u64 {
-    let own = || {
-        let pairs = BlockClass::ALL.iter().zip(told);
+fn of_group(gained_bytes: u64, classes: &[BlockClass], recorded: &DeviceTotals) -> u64 {
+    let of_classes = || {
+        let pairs = BlockClass::ALL.iter().zip(recorded);
         pairs.filter(|(class, _)| classes.contains(class)).map(|(_, totals)| totals)
     };
-    let sum = |of: fn(&ClassTotals) -> u64| own().map(of).sum::<u64>();
+    let sum = |number: fn(&ClassTotals) -> u64| of_classes().map(number).sum::<u64>();
     let missing = gained_bytes.saturating_sub(sum(|totals| totals.bytes));
     let mean_bytes = sum(|totals| totals.bytes).checked_div(sum(|totals| totals.requests));
     missing.div_ceil(mean_bytes.filter(|bytes| *bytes > 0).unwrap_or(missing.max(1)))
@@ -99,24 +99,24 @@ mod tests {
             (BlockClass::Discard, 2, 131_072),
         ])];
         let whole = gained(409_600, 53_248, 131_072);
-        assert_eq!(whole.beyond(&all), 0);
-        assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).beyond(&all), 3);
-        assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).beyond(&all), 3);
+        assert_eq!(whole.missing_requests(&all), 0);
+        assert_eq!(gained(409_600 + 3 * 4096, 53_248, 131_072).missing_requests(&all), 3);
+        assert_eq!(gained(409_600 + 512, 53_248 + 512, 131_072 + 512).missing_requests(&all), 3);
         // Requests that are recorded but not yet counted are not missing.
-        assert_eq!(gained(0, 0, 0).beyond(&all), 0);
+        assert_eq!(gained(0, 0, 0).missing_requests(&all), 0);
     }
 
     #[test]
     fn of_a_kind_that_nobody_told_at_least_one_is_missing() {
-        assert_eq!(gained(1 << 20, 0, 0).beyond(&[told(&[])]), 1);
-        assert_eq!(gained(0, 0, 0).beyond(&[told(&[])]), 0);
+        assert_eq!(gained(1 << 20, 0, 0).missing_requests(&[told(&[])]), 1);
+        assert_eq!(gained(0, 0, 0).missing_requests(&[told(&[])]), 0);
         // Bytes of a partially completed request.
-        assert_eq!(gained(8192, 0, 0).beyond(&[told(&[(BlockClass::Read, 0, 4096)])]), 1);
+        assert_eq!(gained(8192, 0, 0).missing_requests(&[told(&[(BlockClass::Read, 0, 4096)])]), 1);
     }
 
     #[test]
     fn a_device_without_requests_or_that_is_gone_says_nothing() {
-        assert_eq!(Gained(vec![None]).beyond(&[told(&[])]), 0);
-        assert_eq!(gained(4096, 0, 0).beyond(&[]), 0);
+        assert_eq!(Gained(vec![None]).missing_requests(&[told(&[])]), 0);
+        assert_eq!(gained(4096, 0, 0).missing_requests(&[]), 0);
     }
 }

@@ -29,17 +29,17 @@ pub struct Disk {
 /// Fails like [`choose`].
 pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
     if wanted.is_empty() {
-        return all(system);
+        return all_disks(system);
     }
-    let mut found = Vec::<Disk>::new();
+    let mut disks = Vec::<Disk>::new();
     for word in wanted {
         for disk in choose(system, Some(word))? {
-            if !found.iter().any(|other| other.name == disk.name) {
-                found.push(disk);
+            if !disks.iter().any(|other| other.name == disk.name) {
+                disks.push(disk);
             }
         }
     }
-    Ok(found)
+    Ok(disks)
 }
 
 /// Returns the disks for a kernel name or the path of a device, file or directory; without one, all disks.
@@ -47,37 +47,37 @@ pub fn named(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Disk>> {
 /// # Errors
 /// Fails if the name is unknown or there is no block device below it.
 pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
-    let Some(wanted) = wanted else { return all(system) };
-    let plain = !wanted.is_empty() && !wanted.contains('/') && !wanted.starts_with('.');
-    let names = if plain && system.status(&sysfs::block(wanted)).is_ok() {
+    let Some(wanted) = wanted else { return all_disks(system) };
+    let is_plain = !wanted.is_empty() && !wanted.contains('/') && !wanted.starts_with('.');
+    let names = if is_plain && system.status(&sysfs::block(wanted)).is_ok() {
         vec![wanted.to_owned()]
     } else {
-        below(system, wanted)?
+        devices_below(system, wanted)?
     };
-    let whole: BTreeSet<String> = names.iter().map(|name| members::whole(system, name)).collect();
-    let found: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
-    if found.is_empty() {
+    let whole: BTreeSet<String> = names.iter().map(|name| members::disk_of(system, name)).collect();
+    let disks: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
+    if disks.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
         return Err(refused!(
             "{names}: the device has no number (for example a multipath path); use the name of the drive (see ls /dev)"
         ));
     }
-    Ok(found)
+    Ok(disks)
 }
 
-fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
+fn all_disks(system: &dyn System) -> Outcome<Vec<Disk>> {
     let mut drives = devices::drives(system);
     if drives.len() > MOST_TRACED {
         drives.retain(|drive| !comes_and_goes(&drive.name) || was_used(system, &drive.name));
     }
-    let found: Vec<Disk> = drives
+    let disks: Vec<Disk> = drives
         .iter()
         .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
         .collect();
-    if found.is_empty() {
+    if disks.is_empty() {
         return Err(refused!("nothing to watch: sysfs shows no block device"));
     }
-    Ok(found)
+    Ok(disks)
 }
 
 /// Returns whether most machines have many unused devices of this type.
@@ -91,7 +91,7 @@ fn was_used(system: &dyn System, name: &str) -> bool {
 }
 
 /// Returns the block devices below a target that share its load.
-fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
+fn devices_below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
     let site = resolve(system, wanted)?;
     if !site.shared.is_empty() {
         return Ok(site.shared);
@@ -113,22 +113,22 @@ fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
 fn words(system: &dyn System, name: &str) -> String {
     let drive = devices::drive(system, name);
     let (layer, below) = devices::layer(system, name);
-    let what = drive.model.value().cloned().unwrap_or(layer.kind);
-    let on = match below {
+    let kind = drive.model.value().cloned().unwrap_or(layer.kind);
+    let base = match below {
         Below::Devices(names) if names.is_empty() => String::new(),
         Below::Devices(names) => format!(", on {}", names.join(" ")),
         Below::File(file) => file_words(system, &file),
     };
-    show::clean(&format!("{what}, {}{on}", show::bytes(drive.size_bytes)))
+    show::clean(&format!("{kind}, {}{base}", show::bytes(drive.size_bytes)))
 }
 
 fn file_words(system: &dyn System, file: &Path) -> String {
     let site = file.to_str().and_then(|file| resolve(system, file).ok());
     let name = site.as_ref().and_then(|site| site.counted.first().cloned());
-    let memory = site.is_some_and(|site| site.backing == Backing::Memory);
+    let in_memory = site.is_some_and(|site| site.backing == Backing::Memory);
     match name {
         Some(name) => format!(", file on {name}"),
-        None if memory => ", file in memory".to_owned(),
+        None if in_memory => ", file in memory".to_owned(),
         None => String::new(),
     }
 }

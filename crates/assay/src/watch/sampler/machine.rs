@@ -27,15 +27,15 @@ pub struct CpuShares {
 impl CpuShares {
     /// Returns the shares of the time between two readings.
     fn between(before: &Ticks, after: &Ticks) -> Self {
-        let grown = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
+        let increase = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
         let load = Self {
-            user: grown(|ticks| ticks.user + ticks.nice),
-            system: grown(|ticks| ticks.system + ticks.irq + ticks.softirq),
-            iowait: grown(|ticks| ticks.iowait),
-            steal: grown(|ticks| ticks.steal),
+            user: increase(|ticks| ticks.user + ticks.nice),
+            system: increase(|ticks| ticks.system + ticks.irq + ticks.softirq),
+            iowait: increase(|ticks| ticks.iowait),
+            steal: increase(|ticks| ticks.steal),
         };
-        let all = load.user + load.system + load.iowait + load.steal;
-        load.divided_by((all + grown(|ticks| ticks.idle)).max(1.0))
+        let used = load.user + load.system + load.iowait + load.steal;
+        load.divided_by((used + increase(|ticks| ticks.idle)).max(1.0))
     }
 
     pub fn busy(&self) -> f64 {
@@ -101,7 +101,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
     };
     let share = |ns: u64| (ns as f64 / (span_ns as f64).max(1.0)).min(1.0);
     let full = |waited: WaitTime| waited.full_ns.map(share);
-    let told = || {
+    let shares = || {
         let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
         Some(PressureShares {
             cpu: share(cpu.some_ns),
@@ -111,7 +111,7 @@ pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence
             memory_full: full(memory)?,
         })
     };
-    Presence::from_option(told(), "/proc/pressure has an unknown form")
+    Presence::from_option(shares(), "/proc/pressure has an unknown form")
 }
 
 /// One temperature.
@@ -126,25 +126,25 @@ pub struct SensorValue {
 
 /// Returns the sensors of the probe `temperature`; those of drives only if `ask_drives`.
 pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<SensorValue>> {
-    let named = |found: temperature::Monitor, name: String| SensorValue {
+    let value = |monitor: temperature::Monitor, name: String| SensorValue {
         name: show::clean(&name),
-        celsius: found.now_mc as f64 / 1e3,
+        celsius: monitor.now_mc as f64 / 1e3,
     };
     let monitors = temperature::monitors(system, ask_drives).into_iter();
-    let mut all: Vec<SensorValue> = monitors
-        .map(|found| {
-            let name = format!("{} {}", found.kind.as_deref().unwrap_or("sensor"), found.label);
-            named(found, name)
+    let mut values: Vec<SensorValue> = monitors
+        .map(|monitor| {
+            let name = format!("{} {}", monitor.kind.as_deref().unwrap_or("sensor"), monitor.label);
+            value(monitor, name)
         })
         .collect();
-    if all.is_empty() {
+    if values.is_empty() {
         let zones = temperature::zones(system).into_iter();
-        all.extend(zones.map(|found| {
-            let name = found.kind.clone().unwrap_or_else(|| "zone".to_owned());
-            named(found, name)
+        values.extend(zones.map(|monitor| {
+            let name = monitor.kind.clone().unwrap_or_else(|| "zone".to_owned());
+            value(monitor, name)
         }));
     }
-    Presence::from_option((!all.is_empty()).then_some(all), "no sensor reports a temperature")
+    Presence::from_option((!values.is_empty()).then_some(values), "no sensor reports a temperature")
 }
 
 /// Current memory, and swapping since an earlier reading.
@@ -182,9 +182,9 @@ pub fn memory(before: &MachineMemory, after: &MachineMemory) -> Presence<MemoryS
             bytes(after.swapped_out.saturating_sub(before.swapped_out)),
         ]
     });
-    let told = after.levels.both(&swapped, memory_of_levels);
-    match told {
-        Presence::Present(told) => Presence::from_option(told, "/proc/meminfo has an unknown form"),
+    let read = after.levels.both(&swapped, memory_of_levels);
+    match read {
+        Presence::Present(read) => Presence::from_option(read, "/proc/meminfo has an unknown form"),
         Presence::Absent(reason) => Presence::Absent(reason),
     }
 }

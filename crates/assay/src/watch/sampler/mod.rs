@@ -148,7 +148,7 @@ fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
         disks: disks
             .iter()
             .enumerate()
-            .map(|(at, disk)| of_disk(at, disk, before, after))
+            .map(|(index, disk)| disk_span(index, disk, before, after))
             .collect(),
         means: after.means,
         unseen_beginnings: unseen.value().copied().unwrap_or_default(),
@@ -164,21 +164,21 @@ fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
     }
 }
 
-fn of_disk(at: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpan {
+fn disk_span(index: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpan {
     let gone = Presence::absent("the device is gone");
-    let at_both = (before.counters.get(at), after.counters.get(at));
+    let at_both = (before.counters.get(index), after.counters.get(index));
     let counters = match at_both {
         (Some(before), Some(after)) => before.both(after, |before, after| after.sub(before)),
         _ => gone,
     };
     let classes = match &disk.unseen {
         Some(reason) => Presence::absent(reason.clone()),
-        None => of_classes(at, before, after),
+        None => class_spans(index, before, after),
     };
     DiskSpan { name: disk.name.clone(), counters, classes }
 }
 
-fn missed(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
+fn missed_events(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
     match (after.means, before.classes.value(), after.classes.value()) {
         (Some(means), Some(before), Some(after)) => block_latency::missed(means, before, after),
         _ => Ok(None),
@@ -186,21 +186,21 @@ fn missed(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
 }
 
 fn notes(before: &Reading, after: &Reading) -> Vec<String> {
-    let told = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
-    told.into_iter().chain(missed(before, after).ok().flatten()).collect()
+    let tracing_notes = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
+    tracing_notes.into_iter().chain(missed_events(before, after).ok().flatten()).collect()
 }
 
 /// Returns completed requests by class; absent if too many events were lost for reliable counts.
-fn of_classes(
-    at: usize,
+fn class_spans(
+    index: usize,
     before: &Reading,
     after: &Reading,
 ) -> Presence<BTreeMap<String, ClassSpan>> {
-    if let Err(reason) = missed(before, after) {
+    if let Err(reason) = missed_events(before, after) {
         return Presence::Absent(reason);
     }
     let devices = before.classes.both(&after.classes, |before, after| {
-        Some(counts::between(before.devices.get(at)?, after.devices.get(at)?))
+        Some(counts::between(before.devices.get(index)?, after.devices.get(index)?))
     });
     match devices {
         Presence::Present(Some(classes)) => Presence::Present(classes),
@@ -231,7 +231,7 @@ impl Span {
 
     pub fn load(&self) -> Option<CpuShares> {
         let all = self.processors.value()?;
-        let sum = all.iter().fold(CpuShares::default(), |sum, one| sum.plus(one));
+        let sum = all.iter().fold(CpuShares::default(), |sum, cpu| sum.plus(cpu));
         (!all.is_empty()).then(|| sum.divided_by(all.len() as f64))
     }
 }

@@ -12,9 +12,7 @@ use assay_core::quantity::units::show;
 use assay_machine::system::devices;
 use assay_machine::system::{DeviceNumber, System, sysfs};
 
-/// Maximum number of named programs.
-const TOLD: usize = 16;
-/// Maximum number of checked open files per program.
+const MOST_NAMED: usize = 16;
 const OPEN_FILES: usize = 64;
 
 /// A program that did I/O.
@@ -41,7 +39,6 @@ pub struct Users {
 }
 
 impl User {
-    /// Returns bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.read_bytes.saturating_add(self.written_bytes)
     }
@@ -77,24 +74,24 @@ pub(super) struct Watcher {
 
 impl Watcher {
     pub fn new(system: &dyn System, disks: &[Disk]) -> Self {
-        let mut found = BTreeMap::new();
+        let mut by_number = BTreeMap::new();
         for disk in disks {
-            for name in upon(system, &disk.name) {
+            for name in devices_on(system, &disk.name) {
                 if let Some(number) = devices::number_of(system, &name) {
                     // A named disk retains its number.
-                    found.entry(number).or_insert_with(|| disk.name.clone());
+                    by_number.entry(number).or_insert_with(|| disk.name.clone());
                 }
             }
-            found.insert(disk.number, disk.name.clone());
+            by_number.insert(disk.number, disk.name.clone());
         }
-        let watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
-        let all = devices::drives(system).iter().all(|drive| watched(&drive.name));
-        Self { before: None, disks: found, all }
+        let is_watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
+        let all = devices::drives(system).iter().all(|drive| is_watched(&drive.name));
+        Self { before: None, disks: by_number, all }
     }
 
     /// Returns the programs that did I/O since the last call.
     pub fn look(&mut self, system: &dyn System) -> Users {
-        let (now, hidden) = all(system);
+        let (now, hidden) = thread_io(system);
         // If root cannot read it, nobody can.
         let hidden = if system.user().id == 0 { 0 } else { hidden };
         let Some(before) = self.before.replace(now.clone()) else {
@@ -102,14 +99,13 @@ impl Watcher {
         };
         let mut sums: BTreeMap<u32, Moved> = BTreeMap::new();
         for (thread, late) in now {
-            sums.entry(thread.0).or_default().add(since(before.get(&thread), late));
+            sums.entry(thread.0).or_default().add(moved_since(before.get(&thread), late));
         }
-        let mut moved: Vec<(u32, Moved)> =
-            sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
+        let mut moved: Vec<_> = sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
         moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
-        moved.truncate(TOLD);
-        let told = |(process, moved)| self.describe(system, process, moved);
-        let mut busiest: Vec<User> = moved.into_iter().map(told).collect();
+        moved.truncate(MOST_NAMED);
+        let user = |(process, moved)| self.describe(system, process, moved);
+        let mut busiest: Vec<User> = moved.into_iter().map(user).collect();
         // Programs active only elsewhere do not load the shown disks.
         busiest.retain(|user| self.all || self.disks.is_empty() || !user.on.is_empty());
         // Programs with open files on a watched disk come first.
@@ -137,8 +133,8 @@ impl Watcher {
         }
         let files = sysfs::names(system, &folder.join("fd"));
         let on = |file: &String| -> Option<&String> {
-            let found = system.status(&folder.join("fd").join(file)).ok()?;
-            self.disks.get(&found.own_device.unwrap_or(found.device))
+            let status = system.status(&folder.join("fd").join(file)).ok()?;
+            self.disks.get(&status.own_device.unwrap_or(status.device))
         };
         let on: BTreeSet<&String> = files.iter().take(OPEN_FILES).filter_map(on).collect();
         on.into_iter().cloned().collect()
@@ -146,7 +142,7 @@ impl Watcher {
 }
 
 /// A decreased number belongs to another program with a reused ID.
-fn since(before: Option<&Moved>, now: Moved) -> Moved {
+fn moved_since(before: Option<&Moved>, now: Moved) -> Moved {
     let before = before.copied().unwrap_or_default();
     Moved {
         read_bytes: now.read_bytes.checked_sub(before.read_bytes).unwrap_or(now.read_bytes),
@@ -156,28 +152,28 @@ fn since(before: Option<&Moved>, now: Moved) -> Moved {
 }
 
 /// Returns a disk, its partitions, and devices built on them.
-fn upon(system: &dyn System, disk: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut left = vec![disk.to_owned()];
-    while let Some(name) = left.pop() {
+fn devices_on(system: &dyn System, disk: &str) -> BTreeSet<String> {
+    let mut devices = BTreeSet::new();
+    let mut unvisited = vec![disk.to_owned()];
+    while let Some(name) = unvisited.pop() {
         let holders = sysfs::names(system, &sysfs::block(&name).join("holders"));
-        left.extend(holders.into_iter().filter(|holder| !found.contains(holder)));
-        left.extend(devices::partitions(system, &name));
-        found.insert(name);
+        unvisited.extend(holders.into_iter().filter(|holder| !devices.contains(holder)));
+        unvisited.extend(devices::partitions(system, &name));
+        devices.insert(name);
     }
-    found
+    devices
 }
 
 /// Returns the I/O of each thread, and the number of programs that do not report it.
-fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
-    let (mut found, mut hidden) = (BTreeMap::new(), 0);
+fn thread_io(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
+    let (mut threads, mut hidden) = (BTreeMap::new(), 0);
     let names = sysfs::names(system, Path::new("/proc"));
     for process in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
         let folder: PathBuf = ["/proc", &process.to_string(), "task"].iter().collect();
         let names = sysfs::names(system, &folder);
         for thread in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
             match system.read_text(&folder.join(thread.to_string()).join("io")) {
-                Ok(text) => found.extend(parse(&text).map(|moved| ((process, thread), moved))),
+                Ok(text) => threads.extend(parse(&text).map(|moved| ((process, thread), moved))),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     hidden += 1;
                     break;
@@ -187,7 +183,7 @@ fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
             }
         }
     }
-    (found, hidden)
+    (threads, hidden)
 }
 
 /// Parses the accounting; subtracts canceled writes.

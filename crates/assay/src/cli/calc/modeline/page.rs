@@ -30,11 +30,11 @@ fn limit_words(limits: &Limits) -> String {
     let clock = limits.clock_max_mhz.map(|mhz| format!("clock up to {} MHz", decimal(mhz, 3)));
     let h = limits.h_khz.map(|limit| range(limit, "kHz"));
     let v = limits.v_hz.map(|limit| range(limit, "Hz"));
-    let told: Vec<String> = [clock, h, v].into_iter().flatten().collect();
-    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+    let texts: Vec<String> = [clock, h, v].into_iter().flatten().collect();
+    if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
 }
 
-fn given(limits: &Limits, monitor: Option<String>) -> Vec<(&'static str, String)> {
+fn limit_facts(limits: &Limits, monitor: Option<String>) -> Vec<(&'static str, String)> {
     let limits = ("limits", limit_words(limits));
     std::iter::once(limits).chain(monitor.map(|name| ("monitor", name))).collect()
 }
@@ -54,14 +54,14 @@ fn rate(rate_hz: f64) -> String {
     if tenths.parse() == Ok(rate_hz) { tenths } else { decimal(rate_hz, 3) }
 }
 
-fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
+fn timing_row(tried: &TimingRow, best: Option<&str>) -> Row {
     let found = match &tried.found {
         Presence::Absent(reason) => return Row::absent(tried.timing, reason),
         Presence::Present(found) => found,
     };
     let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
-    let fits = found.limits.iter().filter(|judged| !judged.fits).map(CheckedLimit::verdict);
-    let fits: Vec<String> = fits.collect();
+    let exceeded = found.limits.iter().filter(|limit| !limit.fits).map(CheckedLimit::verdict);
+    let exceeded: Vec<String> = exceeded.collect();
     let cells = vec![
         tried.timing.to_owned(),
         rate(found.nominal_hz),
@@ -71,8 +71,8 @@ fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
         format!("{h} x {v}"),
         match () {
             () if found.limits.is_empty() => "-".to_owned(),
-            () if fits.is_empty() => "fits".to_owned(),
-            () => fits.join(", "),
+            () if exceeded.is_empty() => "fits".to_owned(),
+            () => exceeded.join(", "),
         },
     ];
     let row = Row::new(cells);
@@ -81,18 +81,18 @@ fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
 
 const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
 
-fn timings(page: &mut CalcPage, tried: &[TimingRow], best: Option<&str>) {
-    let rows = tried.iter().map(|tried| tried_row(tried, best)).collect();
+fn add_timings(page: &mut CalcPage, tried: &[TimingRow], best: Option<&str>) {
+    let rows = tried.iter().map(|tried| timing_row(tried, best)).collect();
     page.table("Timings", &TITLES, rows);
     let titles = tried.iter().map(|tried| format!("{} is {}.", tried.timing, tried.title));
     page.text(vec![titles.collect::<Vec<_>>().join(" ")]);
 }
 
-fn found_of<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a SolvedMode> {
+fn solved_mode<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a SolvedMode> {
     tried.iter().find(|tried| tried.timing == name)?.found.value()
 }
 
-fn forms(page: &mut CalcPage, forms: &Forms) {
+fn add_forms(page: &mut CalcPage, forms: &Forms) {
     for (program, line) in forms.lines() {
         page.copy(program, line);
     }
@@ -101,7 +101,7 @@ fn forms(page: &mut CalcPage, forms: &Forms) {
 pub fn highest(highest: &Highest, monitor: Option<String>) -> CalcPage {
     let mut page =
         CalcPage::new(format!("assay calc: highest refresh of {}", size_words(highest.size)));
-    let best = found_of(&highest.timings, highest.best);
+    let best = solved_mode(&highest.timings, highest.best);
     if let Some(found) = best {
         page.text(vec![format!(
             "{} Hz with {}: {}.",
@@ -110,38 +110,38 @@ pub fn highest(highest: &Highest, monitor: Option<String>) -> CalcPage {
             figure_words(&found.figures)
         )]);
     }
-    page.facts(given(&highest.limits, monitor));
-    timings(&mut page, &highest.timings, Some(highest.best));
+    page.facts(limit_facts(&highest.limits, monitor));
+    add_timings(&mut page, &highest.timings, Some(highest.best));
     if let Some(found) = best {
-        remarks(&mut page, found);
-        forms(&mut page, &found.forms);
+        add_remarks(&mut page, found);
+        add_forms(&mut page, &found.forms);
     }
     page
 }
 
-fn remarks(page: &mut CalcPage, found: &SolvedMode) {
+fn add_remarks(page: &mut CalcPage, found: &SolvedMode) {
     let caution = std::iter::once(CAUTION.to_owned());
-    let all = found.remarks.iter().chain(&found.forms.remarks).cloned().chain(caution);
-    page.list("Remarks", all.collect());
+    let remarks = found.remarks.iter().chain(&found.forms.remarks).cloned().chain(caution);
+    page.list("Remarks", remarks.collect());
 }
 
 pub fn at(at: &At, monitor: Option<String>) -> CalcPage {
     let title = format!("assay calc: {} at {} Hz", size_words(at.size), decimal(at.refresh_hz, 3));
     let mut page = CalcPage::new(title);
-    page.facts(given(&at.limits, monitor));
-    timings(&mut page, &at.timings, None);
-    let found: Vec<(&TimingRow, &SolvedMode)> =
+    page.facts(limit_facts(&at.limits, monitor));
+    add_timings(&mut page, &at.timings, None);
+    let solved: Vec<(&TimingRow, &SolvedMode)> =
         at.timings.iter().filter_map(|tried| Some((tried, tried.found.value()?))).collect();
-    if let [(_, only)] = found[..] {
-        remarks(&mut page, only);
-        forms(&mut page, &only.forms);
+    if let [(_, only)] = solved[..] {
+        add_remarks(&mut page, only);
+        add_forms(&mut page, &only.forms);
         return page;
     }
-    let all = found.iter().flat_map(|(_, found)| found.remarks.clone());
+    let remarks = solved.iter().flat_map(|(_, mode)| mode.remarks.clone());
     let more = "Use --timing with one name to also print the mode for sway, niri and the kernel.";
-    page.list("Remarks", all.chain([more.to_owned(), CAUTION.to_owned()]).collect());
-    for (tried, found) in found {
-        page.copy(tried.timing, &found.forms.xorg);
+    page.list("Remarks", remarks.chain([more.to_owned(), CAUTION.to_owned()]).collect());
+    for (row, mode) in solved {
+        page.copy(row.timing, &mode.forms.xorg);
     }
     page
 }
@@ -163,7 +163,7 @@ pub fn check(check: &ModeCheck, monitor: Option<String>) -> CalcPage {
     let mut facts = vec![
         ("pixel clock", format!("{} MHz", decimal(*clock_mhz, 3))),
         ("lines", format!("{h_khz:.3} kHz")),
-        ("refresh", format!("{v_hz:.3} Hz{}", fields(check))),
+        ("refresh", format!("{v_hz:.3} Hz{}", scan_words(check))),
         ("in all", format!("{h} x {v}, {active_percent:.1}% of the pixels shown")),
         ("blanking", format!("{blank_pixels} pixels, {blank_lines} lines")),
     ];
@@ -175,16 +175,16 @@ pub fn check(check: &ModeCheck, monitor: Option<String>) -> CalcPage {
     }
     page.text(vec![better_words(&check.better)]);
     let better = check.better.value().filter(|better| better.is_better).map(|better| &better.found);
-    let own = check.forms.remarks.iter().chain(better.iter().flat_map(|found| &found.remarks));
-    page.list("Remarks", own.cloned().chain([CAUTION.to_owned()]).collect());
+    let remarks = check.forms.remarks.iter().chain(better.iter().flat_map(|it| &it.remarks));
+    page.list("Remarks", remarks.cloned().chain([CAUTION.to_owned()]).collect());
     if let Some(found) = better {
         page.copy("the better mode for xorg.conf", &found.forms.xorg);
     }
-    forms(&mut page, &check.forms);
+    add_forms(&mut page, &check.forms);
     page
 }
 
-fn fields(check: &ModeCheck) -> &'static str {
+fn scan_words(check: &ModeCheck) -> &'static str {
     match (check.mode.interlace, check.mode.doublescan) {
         (true, true) => ", counted in fields, each line sent twice",
         (true, false) => ", counted in fields",
