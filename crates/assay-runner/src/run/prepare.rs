@@ -31,8 +31,8 @@ pub(super) fn prepare(
     }
     let (system, runs_as) = (setting.system, setting.runs_as);
     let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
-    let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
-    held.map_err(|failure| failure.message)?;
+    let filled = setting.surveyed.ensure_content(&mut context, setting.site, workload, seed);
+    filled.map_err(|failure| failure.message)?;
     if let Some(limit) = setting.demands.wait_idle {
         settle(setting.system, &setting.site.shared, limit.0);
     }

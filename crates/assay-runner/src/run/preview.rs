@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::fleet::{FleetMember, OfHost, RunningFleet};
 use super::places::{Place, extent, places_of};
 use super::request::Consented;
-use super::start::{most_load_can_be_told, nothing_left};
+use super::start::{check_load_search, reason_to_refuse};
 use super::{changes, now, others, resolve, survey};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
@@ -36,9 +36,9 @@ pub fn preview(
     let study = now::resolved(system, study, targets)?;
     let demands = Demands::from_study(&study);
     let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
-    seen.changes = changes::wanting(system, &demands, &places);
-    seen.changes.extend(changes::changes(system, &demands, &places));
-    let lone = nothing_left(&seen.plan);
+    seen.changes = changes::missing_consents(system, &demands, &places);
+    seen.changes.extend(changes::describe(system, &demands, &places));
+    let lone = reason_to_refuse(&seen.plan);
     seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
     seen.lacks.extend(changes::lacks(system, &demands));
     Ok(seen)
@@ -91,7 +91,7 @@ fn shared(
         None => seen.study,
     };
     let plan = plan::make(&study, surveys, fleet.seed());
-    most_load_can_be_told(&plan)?;
+    check_load_search(&plan)?;
     fleet.prove(&plan)?;
     Ok(StudyPreview { study, plan, ..seen })
 }
@@ -125,7 +125,7 @@ pub(super) fn of_places(
         study = allocation::settle(study, quick, &surveys);
     }
     let plan = plan::make(&study, surveys, seed);
-    most_load_can_be_told(&plan)?;
+    check_load_search(&plan)?;
     Ok(StudyPreview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 
@@ -137,14 +137,14 @@ fn estimated(
     Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<(StudyPreview, Vec<Place>)> {
-    changes::permitted(demands, allowed)?;
+    changes::check_permitted(demands, allowed)?;
     let places = match demands.ground {
         TargetGround::Own { size, members } => vec![Place::to_be(size, members)],
         TargetGround::Named | TargetGround::Together(_) => {
             places_of(system, demands, targets, destroy)?
         }
     };
-    others::there(demands, &places)?;
+    others::check_observable(demands, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     resolve::set_targets(&mut study, &places, seed);
     let design = resolve::design(&study, demands, &places);

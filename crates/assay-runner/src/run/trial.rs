@@ -78,7 +78,7 @@ pub fn run(
         Ok(readings_ns) => readings_ns,
         Err(reason) => return lost(&reason),
     };
-    setting.surveyed.wrote(workload);
+    setting.surveyed.note_writes(workload);
     let result = if workload.work.is_others() {
         look_on(setting, workload, probes, stop)
     } else {
@@ -90,8 +90,8 @@ pub fn run(
     let (ran, background, failure) = match result {
         Ok((mut ran, background)) => {
             verify(setting, workload, &mut ran, stop);
-            let taken_back = taken_back(&ran.measured);
-            (Some(ran), background, taken_back)
+            let rollback_text = rollback_text(&ran.measured);
+            (Some(ran), background, rollback_text)
         }
         Err(reason) => (None, None, Some(reason)),
     };
@@ -207,7 +207,7 @@ fn look_on(
     workload.work.run(&run).map(|ran| (ran, None))
 }
 
-pub fn taken_back(measured: &Measured) -> Option<String> {
+pub fn rollback_text(measured: &Measured) -> Option<String> {
     let detail = production::ProductionDetail::of(measured)?;
     let breach = detail.harm.as_ref()?;
     Some(format!(

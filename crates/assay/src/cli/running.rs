@@ -111,7 +111,7 @@ pub(super) fn run_stoppable(
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
     let log = Some(inference::race_log as LogOf);
-    let request = Request { judge: Some(&enough), log, foresee: Some(&foreseen), ..request };
+    let request = Request { interim: Some(&enough), log, foresee: Some(&foreseen), ..request };
     run::run(system, request, stop, tell).map(Unended)
 }
 
@@ -138,7 +138,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
         scope.spawn(|| watch::beside(system, &beside, screen));
         let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
-            Request { judge: Some(&enough), log, foresee: Some(&foreseen), observer, ..request };
+            Request { interim: Some(&enough), log, foresee: Some(&foreseen), observer, ..request };
         run::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -174,7 +174,7 @@ pub fn resume(
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = ProgressLine::new(quiet);
     let log = Some(inference::race_log as LogOf);
-    let looks = Looks { judge: Some(&enough), log, read: Some(inference::trial_metric) };
+    let looks = Looks { interim: Some(&enough), log, read: Some(inference::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
     let finished =
@@ -327,7 +327,7 @@ fn lost(finished: &Finished) -> Option<Failure> {
     let first = finished.trials.iter().find(own)?.reason.as_deref().unwrap_or("no reason");
     // Counts as the page does: a warm-up has no number to lose.
     let all = finished.trials.iter().filter(|own| own.status != Status::Warmup).count();
-    let hurt = |trial: &Trial| trial.measured.as_ref().and_then(trial::taken_back).is_some();
+    let hurt = |trial: &Trial| trial.measured.as_ref().and_then(trial::rollback_text).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!(
             "Assay rolled back a level that harmed the workload: {failed} of {all} trials have no number"
