@@ -55,8 +55,8 @@ pub struct TestBed<'a> {
     // Before the guard: files must be closed before their device stack is removed.
     slots: Vec<BedSlot<'a>>,
     current: Option<CurrentStack>,
-    /// The devices of the target, if Assay created them.
-    own_targets: Vec<(Stack, RaisedStack)>,
+    /// The target, if Assay created it.
+    loops: Vec<(Stack, RaisedStack)>,
     guard: Option<Guard<'a>>,
     // After the guard: needed until everything is restored.
     watchdog: Option<Box<dyn Watchdog>>,
@@ -74,20 +74,10 @@ impl<'a> TestBed<'a> {
         resolved: Resolved<'a>,
         seed: u64,
     ) -> Self {
-        let Resolved { places, own_targets, guard, watchdog, marks, holds } = resolved;
-        Self {
-            system,
-            demands,
-            slots: Vec::new(),
-            current: None,
-            own_targets,
-            guard,
-            watchdog,
-            places,
-            marks,
-            holds,
-            seed,
-        }
+        let Resolved { places, loops, guard, watchdog, marks, holds } = resolved;
+        let slots = Vec::new();
+        let current = None;
+        Self { system, demands, slots, current, loops, guard, watchdog, places, marks, holds, seed }
     }
 
     pub fn seed(&self) -> u64 {
@@ -260,7 +250,7 @@ impl<'a> TestBed<'a> {
     /// Returns why the devices, stacks or Assay's own targets are not as they were set up.
     fn check_stacks(&self, index: usize) -> Result<(), String> {
         self.gone_device().map_or(Ok(()), Err)?;
-        self.own_targets.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
+        self.loops.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
         match &self.current {
             Some(current) if current.slot == index => {
                 let under = &self.slots[index].survey.under;

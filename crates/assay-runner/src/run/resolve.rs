@@ -15,7 +15,7 @@ use assay_study::plan::design::{Demands, ResolvedDesign, TargetGround};
 
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
-    pub own_targets: Vec<(Stack, RaisedStack)>,
+    pub loops: Vec<(Stack, RaisedStack)>,
     pub guard: Option<Guard<'a>>,
     pub watchdog: Option<Box<dyn Watchdog>>,
     pub marks: Vec<Mark>,
@@ -59,24 +59,24 @@ pub fn targets<'a>(
         factors::network::make_lab(system, guard)?;
     }
     let watchdog = guard.as_ref().and(others::start_watchdog(system, demands, id)?);
-    let own_targets = match (&demands.ground, &mut guard) {
+    let loops = match (&demands.ground, &mut guard) {
         (TargetGround::Own { size, members }, Some(guard)) => {
             let devices = (0..*members).map(|_| make_own_target(guard, size.0));
             devices.collect::<Outcome<Vec<_>>>()?
         }
         _ => Vec::new(),
     };
-    let places = if own_targets.is_empty() {
+    let places = if loops.is_empty() {
         named
     } else {
-        let made = own_targets.iter().map(|(_, raised)| Place::made(system, &raised.base));
+        let made = loops.iter().map(|(_, raised)| Place::made(system, &raised.base));
         vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
     };
     let marks = marks::read(system, &places);
     if let Some(guard) = &mut guard {
         guard.keep_to(marks.clone());
     }
-    Ok(Resolved { places, own_targets, guard, watchdog, marks, holds })
+    Ok(Resolved { places, loops, guard, watchdog, marks, holds })
 }
 
 /// Verifies that the devices to overwrite are those that `assay plan` showed.
