@@ -165,10 +165,10 @@ fn start<'a>(
         Ok(launched) => Ok((launched, group)),
         Err(NotStarted { step: Step::Group, .. }) if !is_needed => {
             let launch = Launch { group: None, ..launch };
-            let launched = launch.start().map_err(|failed| asked.explained(&failed))?;
+            let launched = launch.start().map_err(|failed| asked.explain(&failed))?;
             Ok((launched, None))
         }
-        Err(failed) => Err(asked.explained(&failed)),
+        Err(failed) => Err(asked.explain(&failed)),
     }
 }
 
