@@ -62,7 +62,7 @@ pub(super) fn create_named(
     caching: Caching,
 ) -> io::Result<AreaFile> {
     for _ in 0..ATTEMPTS {
-        let path = directory.join(files::random_name(PREFIX));
+        let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
         match make_marked(system, &path) {
             Ok(true) => {}
             Ok(false) => continue,
@@ -169,7 +169,10 @@ pub fn remove(area: &AreaFile) -> io::Result<()> {
 
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
     let names = system.list(directory)?;
-    let paths = names.iter().filter(|name| is_area_name(name)).map(|name| directory.join(name));
+    let paths = names
+        .iter()
+        .filter(|name| files::is_random_name(name, PREFIX))
+        .map(|name| directory.join(name));
     Ok(paths.filter_map(|path| leftover(system, path)).collect())
 }
 
@@ -182,7 +185,7 @@ fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
 
 pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
     let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
-    if !is_area_name(&name) {
+    if !files::is_random_name(&name, PREFIX) {
         return Err(not_a_leftover("the file name is not that of an area file"));
     }
     let file = lock_leftover(system, &leftover.path)?;
@@ -273,10 +276,6 @@ pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     let named = fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
     let open = fs::fstat(file)?;
     Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
-}
-
-fn is_area_name(name: &str) -> bool {
-    files::is_random_name(name, PREFIX)
 }
 
 pub(super) fn not_a_leftover(reason: &str) -> io::Error {

@@ -397,11 +397,7 @@ pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A file name with a random part.
-pub(super) fn random_name(prefix: &str) -> String {
-    format!("{prefix}{:016x}", random())
-}
-
+/// Whether a name is the prefix with a number of [`random`].
 pub(super) fn is_random_name(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|random| {
         random.len() == 16 && random.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

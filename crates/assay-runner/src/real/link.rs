@@ -156,7 +156,7 @@ impl<'t> LinkClient<'t> {
         began_ns: u64,
     ) -> io::Result<(PhaseRun, String)> {
         if phase.load == Load::Idle {
-            let probes = self.send_probes(job, phase, Instant::now());
+            let probes = self.ping(job, phase, Instant::now());
             let none = || vec![0; slices(phase)];
             let run =
                 PhaseRun { job: phase, began_ns, probes, up_bytes: none(), down_bytes: none() };
@@ -182,7 +182,7 @@ impl<'t> LinkClient<'t> {
         let (probes, down_bytes) = thread::scope(|scope| {
             let out = scope.spawn(|| pump::send(&up, &course, job.stop));
             let into = scope.spawn(|| pump::receive(&down, &course, job.stop));
-            let probes = self.send_probes(job, phase, began);
+            let probes = self.ping(job, phase, began);
             let _ = out.join();
             (probes, into.join().unwrap_or_default())
         });
@@ -235,12 +235,7 @@ impl<'t> LinkClient<'t> {
     }
 
     /// Sends datagrams at a constant rate during a phase, and receives the answers.
-    fn send_probes(
-        &mut self,
-        job: &LinkJob<'_>,
-        phase: PhaseJob,
-        began: Instant,
-    ) -> Vec<NetworkProbe> {
+    fn ping(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<NetworkProbe> {
         let first = self.next;
         let end = began + Duration::from_nanos(phase.whole_ns());
         let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));

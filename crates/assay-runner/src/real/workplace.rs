@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 16;
 
 pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory> {
     for _ in 0..ATTEMPTS {
-        let path = directory.join(files::random_name(PREFIX));
+        let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
         match fs::mkdirat(CWD, &path, MODE) {
             Err(Errno::EXIST) => continue,
             other => other?,

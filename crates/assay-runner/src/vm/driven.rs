@@ -19,7 +19,7 @@ use assay_machine::system::powered::FarSide;
 
 use crate::vm::files::Files;
 use crate::vm::machine::{Accelerator, QemuMachine, Setup};
-use crate::vm::monitor::{QemuMonitor, taken};
+use crate::vm::monitor::{QemuMonitor, take_line};
 use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
@@ -211,7 +211,7 @@ impl<'a> Driven<'a> {
     }
 
     pub fn hear(&mut self, wait: Duration) -> Said {
-        if let Some(line) = taken(&mut self.rest) {
+        if let Some(line) = take_line(&mut self.rest) {
             return Said::Line(line);
         }
         // A zero timeout would disable it.
@@ -226,7 +226,7 @@ impl<'a> Driven<'a> {
                 if !self.was_spoken_to {
                     self.said.extend(&bytes[..count]);
                 }
-                taken(&mut self.rest).map_or(Said::Nothing, Said::Line)
+                take_line(&mut self.rest).map_or(Said::Nothing, Said::Line)
             }
             Err(error) if is_late(error.kind()) => Said::Nothing,
             Err(_) => self.over(),

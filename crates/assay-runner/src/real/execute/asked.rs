@@ -108,7 +108,6 @@ impl ProgramCall {
         io::Error::new(kind, message)
     }
 
-    /// Whether any candidate path exists.
     fn is_anywhere(&self) -> bool {
         let directory = Path::new(OsStr::from_bytes(self.directory.as_bytes()));
         let full = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));

@@ -394,7 +394,7 @@ fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
     let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
     if let Some((_, path)) = entries.clone().find(|(controllers, _)| has_memory(controllers)) {
         let is_memory = |kind: &str, options: &str| kind == "cgroup" && has_memory(options);
-        let directory = mounted_path(mounts, path, is_memory);
+        let directory = mount_path(mounts, path, is_memory);
         let parent = directory.map(|directory| Parent { directory, version: Version::One });
         return parent.into_iter().collect();
     }
@@ -404,15 +404,11 @@ fn parents_of(groups: &str, mounts: &str) -> Vec<Parent> {
     let above = Path::new(path).parent().and_then(Path::to_str);
     let paths = [Some(path), above].into_iter().flatten();
     let directories =
-        paths.filter_map(|path| mounted_path(mounts, path, |kind, _| kind == "cgroup2"));
+        paths.filter_map(|path| mount_path(mounts, path, |kind, _| kind == "cgroup2"));
     directories.map(|directory| Parent { directory, version: Version::Two }).collect()
 }
 
-fn mounted_path(
-    mounts: &str,
-    group: &str,
-    is_meant: impl Fn(&str, &str) -> bool,
-) -> Option<PathBuf> {
+fn mount_path(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (front, back) = line.split_once(" - ")?;
         let mut back = back.split(' ');

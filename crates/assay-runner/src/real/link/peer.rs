@@ -370,7 +370,7 @@ impl PeerState {
                 {
                     match self.take_streams(session, up, down) {
                         Some((receives, sends)) => {
-                            work = self.start_phase(receives, sends, ms);
+                            work = self.start_load(receives, sends, ms);
                             if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
                         }
                         None => wire.say("no streams\n"),
@@ -414,12 +414,7 @@ impl PeerState {
         None
     }
 
-    fn start_phase(
-        &self,
-        up: Vec<TcpStream>,
-        down: Vec<TcpStream>,
-        ms: u64,
-    ) -> Option<PeerThreads> {
+    fn start_load(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<PeerThreads> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);
         let slices = (ms * 1_000_000 / SLICE_NS) as usize;
