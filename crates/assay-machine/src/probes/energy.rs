@@ -156,7 +156,7 @@ pub fn read(system: &dyn System) -> EnergyReading {
 }
 
 impl EnergyReading {
-    pub fn tells(&self) -> bool {
+    pub fn has_source(&self) -> bool {
         let there = |(source, told): &(
             &'static CounterSource,
             Presence<BTreeMap<String, EnergyCounter>>,
@@ -164,7 +164,6 @@ impl EnergyReading {
         self.meter.is_some() || self.counters.iter().any(there)
     }
 
-    /// The same, with the current file of the meter.
     #[must_use]
     pub fn with_meter(self, system: &dyn System, file: Option<&str>) -> Self {
         let meter = file.map(|file| meter::read(system, Path::new(file)));

@@ -65,7 +65,6 @@ impl Pair for Supplies {
     }
 }
 
-/// Reads the state of the supplies.
 pub(super) fn read(system: &dyn System) -> Presence<Supply> {
     let mut supply = Supply::default();
     for name in sysfs::names(system, Path::new(SUPPLIES)) {

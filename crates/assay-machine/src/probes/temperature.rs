@@ -54,7 +54,6 @@ pub struct Sensor {
 
 const HWMON: &str = "/sys/class/hwmon";
 const ZONES: &str = "/sys/class/thermal";
-/// Maximum number of reported sensors: some boards have hundreds.
 const MOST_SENSORS: usize = 64;
 /// Plausible range of sensors, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;

@@ -150,7 +150,6 @@ fn cpu(system: &dyn System) -> Presence<String> {
     )
 }
 
-/// The first nonempty value of a field in `/proc/cpuinfo`.
 pub(super) fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());

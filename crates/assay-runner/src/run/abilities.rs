@@ -131,7 +131,7 @@ fn layer_ability(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
         (false, false) => Some(format!("{} ({reasons})", works.join(", "))),
     };
     Some(Ability {
-        name: layers::several(layer.noun()),
+        name: layers::plural(layer.noun()),
         purpose: format!("levels of the factor {name}").into(),
         state: Presence::from_option(state, reasons),
         advice: "Assay skips levels without their program or module and reports the reason",

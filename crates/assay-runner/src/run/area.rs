@@ -20,7 +20,6 @@ use assay_workloads::check_option;
 use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
 
 const MIB: u64 = 1 << 20;
-/// Default area if there is enough space.
 pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 /// Bytes written between checks of the clock and the stop flag.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
@@ -163,7 +162,6 @@ fn open_held(
     }
 }
 
-/// Pseudo file systems, which cannot store data.
 const PSEUDO_FILESYSTEMS: [&str; 14] = [
     "proc",
     "sysfs",
@@ -232,7 +230,6 @@ pub struct AreaRequest<'s> {
 }
 
 impl AreaRequest<'_> {
-    /// The user's command with an available area.
     fn command_with_area(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
         let is_check = self.preset.is_some_and(presets::is_of_check);

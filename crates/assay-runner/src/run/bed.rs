@@ -126,7 +126,7 @@ impl<'a> TestBed<'a> {
             return Err(Failure::mistake(format!(
                 "{}: Assay creates {} next to a directory; give a directory on a disk",
                 site.target,
-                layers::one(made.noun)
+                layers::with_article(made.noun)
             )));
         }
         let directory = is_beside.then(|| Base::Directory(site.path.clone()));
@@ -135,7 +135,7 @@ impl<'a> TestBed<'a> {
             let Some(consent) = device.consent.clone() else {
                 // A protected device is refused with a separate reason.
                 identity::stake(self.system, &device.site)?;
-                let layer = layers::one(made.noun);
+                let layer = layers::with_article(made.noun);
                 return Err(Failure::mistake(format!(
                     "cannot create {layer} without permission to destroy data: {}",
                     identity::way_on("STUDY", &device.site.target)
@@ -180,7 +180,7 @@ impl<'a> TestBed<'a> {
     ) -> Result<(), String> {
         let index = plan.workloads[planned.workload].target;
         if !self.slots[index].survey.under.is_empty() {
-            self.ensure_raised(context, index, planned.replicate.max(1))
+            self.raise(context, index, planned.replicate.max(1))
                 .map_err(|failure| failure.message)?;
         }
         self.check_stacks(index)?;
@@ -206,8 +206,8 @@ impl<'a> TestBed<'a> {
         self.guard.as_ref().is_none_or(Guard::is_as_found)
     }
 
-    pub fn settings_back(&self) -> Outcome<()> {
-        self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
+    pub fn restore_settings(&self) -> Outcome<()> {
+        self.guard.as_ref().map_or(Ok(()), Guard::restore_settings)
     }
 
     /// Returns how the devices or settings of a trial changed while it ran; `None` if they did not.
@@ -222,7 +222,7 @@ impl<'a> TestBed<'a> {
         };
         if let Some(shaping) = plan.workloads[planned.workload].work.shaping()
             && self.guard.is_some()
-            && let Err(how) = factors::network::seen(self.system, &shaping)
+            && let Err(how) = factors::network::check_shaped(self.system, &shaping)
         {
             return Some(format!("after the trial: {how}"));
         }
@@ -250,11 +250,11 @@ impl<'a> TestBed<'a> {
     /// Returns why the devices, stacks or Assay's own targets are not as they were set up.
     fn check_stacks(&self, index: usize) -> Result<(), String> {
         self.gone_device().map_or(Ok(()), Err)?;
-        self.loops.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
+        self.loops.iter().try_for_each(|(stack, raised)| stack.check(self.system, raised))?;
         match &self.current {
             Some(current) if current.slot == index => {
                 let under = &self.slots[index].survey.under;
-                Stack::new(&Wish::new(under))?.see(self.system, &current.raised)
+                Stack::new(&Wish::new(under))?.check(self.system, &current.raised)
             }
             _ => Ok(()),
         }
@@ -291,12 +291,7 @@ impl<'a> TestBed<'a> {
     }
 
     /// Replaces the current stack by that of a slot, filled; does nothing if the current one may be used again.
-    fn ensure_raised(
-        &mut self,
-        context: &mut Context<'_>,
-        index: usize,
-        replicate: u32,
-    ) -> Outcome<()> {
+    fn raise(&mut self, context: &mut Context<'_>, index: usize, replicate: u32) -> Outcome<()> {
         let demands = self.demands;
         let is_usable = |current: &CurrentStack| {
             current.slot == index

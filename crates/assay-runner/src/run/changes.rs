@@ -20,9 +20,9 @@ use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 /// Rejects a study that writes to protected paths unless the command line allows these paths.
 pub fn check_permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
-    factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
+    factors::check_permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
     if demands.watches() {
-        factors::live(named, allowed).map_err(Failure::mistake)?;
+        factors::check_live(named, allowed).map_err(Failure::mistake)?;
     }
     if demands.made.any
         && !demands.made.on_device
@@ -30,7 +30,7 @@ pub fn check_permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     {
         return Err(Failure::mistake(format!(
             "--scratch: Assay creates {} next to a directory; give a directory on a disk",
-            layers::one(demands.made.noun)
+            layers::with_article(demands.made.noun)
         )));
     }
     Ok(())

@@ -167,20 +167,20 @@ impl Conductor<'_> {
         }
         if let Some(reason) = self.progress.others.dropped(&planned.arm) {
             let reason = format!("not run: the level was {reason}");
-            return self.failed_before_run(planned, &reason, context);
+            return self.skipped(planned, &reason, context);
         }
         let plan = match course::of_trial(&self.plan, planned) {
             Ok(plan) => plan,
-            Err(reason) => return self.failed_before_run(planned, &reason, context),
+            Err(reason) => return self.skipped(planned, &reason, context),
         };
         let plan: &Plan = &plan;
         if let Err(reason) = self.bed.apply_arm(context, plan, planned) {
-            return self.failed_before_run(planned, &reason, context);
+            return self.skipped(planned, &reason, context);
         }
         let made_ns = self.bed.made_ns();
         let target = self.plan.workloads[planned.workload].target;
         let Some((site, surveyed)) = self.bed.surveyed(target) else {
-            return self.failed_before_run(planned, "the target is not open", context);
+            return self.skipped(planned, "the target is not open", context);
         };
         // Original settings are not a level: rolling back does not help.
         let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
@@ -201,7 +201,7 @@ impl Conductor<'_> {
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.progress.probes, context.stop);
         let is_rolled_back = done.trial.measured.as_ref().and_then(trial::rollback_text).is_some();
-        let restored = if is_rolled_back { self.bed.settings_back() } else { Ok(()) };
+        let restored = if is_rolled_back { self.bed.restore_settings() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
         // Simulated trials take no time.
         done.trial.spent = (site.kind != TargetKind::Simulated).then(|| TrialTimes {
@@ -226,12 +226,7 @@ impl Conductor<'_> {
     }
 
     /// A trial without numbers; a failure after a stop request does not count.
-    fn failed_before_run(
-        &self,
-        planned: &PlannedTrial,
-        reason: &str,
-        context: &Context<'_>,
-    ) -> trial::Done {
+    fn skipped(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
         let trial = trial::not_run(self.system, planned, reason);
         trial::Done::without_numbers(trial, context.is_stopped())
     }
@@ -419,7 +414,7 @@ impl Conductor<'_> {
             left: not_restored,
         };
         match fleet {
-            Some(fleet) => fleet::finish_all_hosts(system, fleet, finished),
+            Some(fleet) => fleet::finish_fleet(system, fleet, finished),
             None => finished,
         }
     }

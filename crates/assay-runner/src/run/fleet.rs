@@ -6,7 +6,7 @@
 mod result;
 mod zero;
 
-pub use result::{RankResult, end_session, finish_all_hosts};
+pub use result::{RankResult, end_session, finish_fleet};
 pub use zero::OfHost;
 
 use std::cell::RefCell;
@@ -269,7 +269,7 @@ impl<'a> RunningFleet<'a> {
         let (meeting, patience_ns) = (turn.meeting, turn.patience_ns);
         let met = match &self.over {
             Some(why) => Err(why.clone()),
-            None if self.leads() => self.hold_meeting(meeting, own),
+            None if self.leads() => self.convene(meeting, own),
             None => self.attend(meeting, patience_ns, own),
         };
         let now_ns = self.system.monotonic_ns();
@@ -284,7 +284,6 @@ impl<'a> RunningFleet<'a> {
         met
     }
 
-    /// Attends a meeting as a rank other than 0.
     fn attend(
         &mut self,
         meeting: u64,
@@ -402,7 +401,6 @@ fn own_process(system: &dyn System) -> Process {
     Process { machine, id: system.user().process }
 }
 
-/// Describes an unexpected message.
 fn unexpected_text(message: Message) -> String {
     match message {
         Message::End { why } => why.map_or_else(

@@ -22,7 +22,6 @@ use assay_study::results::requests;
 use assay_workloads::{Programs, Run, TestMedium, Work, WorkPlan, command, io};
 
 const SAMPLE_TIME: Duration = Duration::from_millis(25);
-/// Fewest sequential operations in a sample.
 const FEWEST_PER_SAMPLE: u64 = 8;
 const SAMPLES: usize = 3;
 const GROUPS: usize = 4;

@@ -156,7 +156,7 @@ pub(super) fn extent(
         Failure::mistake(format!(
             "{}: {} needs a block device; give a device, or try --scratch{}",
             site.target,
-            layers::one(made.noun),
+            layers::with_article(made.noun),
             beside(demands, &site.target)
         ))
     })?;

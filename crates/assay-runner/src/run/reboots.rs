@@ -32,7 +32,6 @@ pub(super) const BEGUN: &str = "boot";
 const LOOK: Duration = Duration::from_secs(5);
 /// Number of checks after which a boot counts as hanging.
 const MOST_LOOKS: u32 = 180;
-/// Time for the user to cancel.
 const GRACE: Duration = Duration::from_secs(10);
 /// States of `systemctl is-system-running` after the boot.
 const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
@@ -209,7 +208,7 @@ fn with_leftover(failure: Failure, left: &[String]) -> Failure {
 /// Removes the unit of a study, so nothing restarts the machine any more.
 pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let Some(journal) = Journal::go_on(system, &journals(&home), id)? else { return Ok(()) };
+    let Some(journal) = Journal::resume(system, &journals(&home), id)? else { return Ok(()) };
     let left = journal.finish(system);
     match left.failed.first() {
         None => Ok(()),
@@ -240,18 +239,14 @@ pub fn after_boot(
     context: &mut Context<'_>,
 ) -> Outcome<RebootStep> {
     let id = acting.stored.id.clone();
-    let step = record_and_restart(system, acting, context);
+    let step = advance(system, acting, context);
     if step.is_err() {
         give_up(system, &id)?;
     }
     step
 }
 
-fn record_and_restart(
-    system: &dyn System,
-    acting: Acting,
-    context: &mut Context<'_>,
-) -> Outcome<RebootStep> {
+fn advance(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<RebootStep> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
         return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
@@ -274,7 +269,7 @@ fn record_and_restart(
         left = left.saturating_sub(Duration::from_secs(1));
     }
     let home = identity::state_directory(system)?;
-    let journal = Journal::go_on(system, &journals(&home), &finished.id)?;
+    let journal = Journal::resume(system, &journals(&home), &finished.id)?;
     let Some(mut journal) = journal.filter(|_| !context.is_stopped()) else {
         return Ok(RebootStep::Ended(Box::new(Finished { interrupted: true, ..finished })));
     };
@@ -335,7 +330,6 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let mut recorded = RecordedStudy { id, study, plan, environment, trials, writer };
     recorded.store(fresh, recording, context);
     if recorded.trials.len() >= recorded.plan.trials.len() {
-        // Informational; the trials contain it, too.
         recorded.writer.log(system, ENDED, "");
     }
     Ok(recorded.finish())

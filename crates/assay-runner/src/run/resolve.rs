@@ -40,7 +40,7 @@ pub fn targets<'a>(
         check_root(system, demands)?;
         let shaped = demands.network.shaped.iter().filter(|_| !demands.network.makes_link);
         for interface in shaped {
-            factors::network::may_be_shaped(system, interface)?;
+            factors::network::check_can_shape(system, interface)?;
         }
     }
     let makes_own = demands.own_target().is_some();
@@ -74,7 +74,7 @@ pub fn targets<'a>(
     };
     let marks = marks::read(system, &places);
     if let Some(guard) = &mut guard {
-        guard.keep_to(marks.clone());
+        guard.change_only(marks.clone());
     }
     Ok(Resolved { places, loops, guard, watchdog, marks, holds })
 }

@@ -387,7 +387,6 @@ fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
     }
 }
 
-/// Progress of a race for the user.
 fn standing_words(race: &Race, plan: &Plan) -> String {
     let is_again = race.next.iter().any(|(_, repeats)| repeats.is_some());
     if let Some((pass, passes)) = race.pass(plan) {

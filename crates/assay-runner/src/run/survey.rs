@@ -22,8 +22,7 @@ use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWork
 use assay_workloads::io::{Content, Engine};
 use assay_workloads::{TestMedium, Touch};
 
-/// Number of blocks to check for zeros.
-const SAMPLES: u32 = 64;
+const ZERO_SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
@@ -421,7 +420,7 @@ fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32
     let start = room.as_ptr().align_offset(SAMPLE_BYTES as usize);
     let buffer = &mut room[start..start + SAMPLE_BYTES as usize];
     let (mut read, mut zero) = (0, 0);
-    for _ in 0..SAMPLES {
+    for _ in 0..ZERO_SAMPLES {
         let offset = area.start + draws.below(blocks) * SAMPLE_BYTES;
         if system.read_at(file, offset, buffer).is_ok_and(|bytes| bytes == buffer.len()) {
             read += 1;

@@ -17,7 +17,6 @@ const SECTOR: u64 = 512;
 /// Offset from which a signature is printed with its place.
 const FAR: u64 = 1 << 20;
 
-/// Data that overwriting a device destroys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLoss {
     /// Kernel name of the device or partition that carries it.

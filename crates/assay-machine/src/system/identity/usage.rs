@@ -10,7 +10,6 @@ use assay_core::failure::{Failure, Outcome};
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, FileStatus, System, devices, sysfs};
 
-/// Refusal because a state is unknown.
 pub fn cannot_tell(what: &str, path: &Path, error: &io::Error) -> Failure {
     let reason = sysfs::reason(error);
     let path = path.display();
@@ -26,7 +25,7 @@ pub fn text(system: &dyn System, path: &Path, what: &str) -> Outcome<Option<Stri
     optional(system.read_text(path), path, what)
 }
 
-/// Names in a directory; `None` if it does not exist.
+/// Names in a directory; none if it does not exist.
 fn list(system: &dyn System, path: &Path, what: &str) -> Outcome<Vec<String>> {
     Ok(optional(system.list(path), path, what)?.unwrap_or_default())
 }

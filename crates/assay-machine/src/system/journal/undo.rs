@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::{System, devices, identity, sysfs};
 
-/// Directory of the operator's units.
 pub const UNITS: &str = "/etc/systemd/system";
 
 /// The file of a unit, and the link in the target that wants it.
@@ -23,7 +22,6 @@ const PAIRS: [[&str; 2]; 3] = [
     ["/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"],
 ];
 
-/// The other setting of an exclusive pair.
 pub fn excluded_by(path: &Path) -> Option<PathBuf> {
     let [bytes, ratio] = PAIRS.iter().find(|pair| pair.iter().any(|own| path == Path::new(own)))?;
     Some(PathBuf::from(if path == Path::new(bytes) { ratio } else { bytes }))
@@ -240,7 +238,6 @@ impl Undo {
         }
     }
 
-    /// Returns whether the change survives a reboot.
     pub const fn lifetime(&self) -> Lifetime {
         match self {
             Self::Setting { .. }

@@ -177,7 +177,7 @@ impl TestBed<'_> {
             }
         }
         if let Some(guard) = &self.guard {
-            guard.settings_back()?;
+            guard.restore_settings()?;
         }
         Ok((refused, companions))
     }
@@ -193,7 +193,7 @@ impl TestBed<'_> {
             }
         }
         if let Some(guard) = &self.guard {
-            guard.settings_back()?;
+            guard.restore_settings()?;
         }
         Ok((refused, companions))
     }
@@ -244,7 +244,7 @@ impl TestBed<'_> {
                 other => other?,
             }
         }
-        Ok(Ok(wanted.iter().flat_map(|setting| guard.beside(setting)).collect()))
+        Ok(Ok(wanted.iter().flat_map(|setting| guard.side_effects_of(setting)).collect()))
     }
 
     fn precondition(
@@ -258,7 +258,6 @@ impl TestBed<'_> {
             return Ok(());
         }
         if consent.is_none() {
-            // A protected device is refused with a separate reason.
             identity::stake(self.system, site)?;
             return Err(Failure::mistake(format!(
                 "cannot precondition {} without permission to destroy data: {}",

@@ -121,11 +121,7 @@ pub fn end_session(
 }
 
 /// The finished study of all hosts, as rank 0 shows it.
-pub fn finish_all_hosts(
-    system: &dyn System,
-    mut fleet: RunningFleet<'_>,
-    own: Finished,
-) -> Finished {
+pub fn finish_fleet(system: &dyn System, mut fleet: RunningFleet<'_>, own: Finished) -> Finished {
     if !fleet.leads() {
         return own;
     }

@@ -117,11 +117,7 @@ impl RunningFleet<'_> {
     }
 
     /// Calls a meeting: waits for all, and announces the outcome.
-    pub(super) fn hold_meeting(
-        &mut self,
-        meeting: u64,
-        own: Result<(), String>,
-    ) -> Result<(), String> {
+    pub(super) fn convene(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
         let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
         // Rank 0 always arrives first.
         let _ = barrier.arrive(0, own);

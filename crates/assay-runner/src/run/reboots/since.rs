@@ -18,7 +18,7 @@ pub(super) fn new_boots(
     let results = identity::results_directory(system).ok();
     let journal = records.read(system, MOST, results.as_deref())?.records;
     let noted: Vec<&LogEntry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
-    let boots = boots_after(journal, &compact_id(began), &noted, records.recording().cut_off);
+    let boots = merge_log(journal, &compact_id(began), &noted, records.recording().cut_off);
     Ok(boots.into_iter().skip(known).collect())
 }
 
@@ -28,12 +28,7 @@ fn compact_id(id: &str) -> String {
 }
 
 /// Returns the journal's boots after one, with noted ones in between; else the noted ones.
-fn boots_after(
-    journal: Vec<Record>,
-    began: &str,
-    noted: &[&LogEntry],
-    cut_off: &str,
-) -> Vec<Record> {
+fn merge_log(journal: Vec<Record>, began: &str, noted: &[&LogEntry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
     let mut left: Vec<Record> = match start {
         Some(start) => journal.into_iter().skip(start + 1).collect(),
@@ -82,7 +77,7 @@ mod tests {
     fn told(in_journal: &str, began: char, in_log: &str) -> String {
         let log = noted(in_log);
         let log: Vec<&LogEntry> = log.iter().collect();
-        let found = boots_after(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
+        let found = merge_log(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
         found.iter().map(|record| &record.id[..1]).collect()
     }
 
@@ -97,7 +92,7 @@ mod tests {
         assert_eq!(told("ab", 'a', ""), "b");
         let noted = noted("bc");
         let noted: Vec<&LogEntry> = noted.iter().collect();
-        let cut = boots_after(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
+        let cut = merge_log(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
         assert_eq!(cut[0].measured, Err(CUT_OFF.to_owned()));
         assert!(cut[0].began_wall_us.is_some());
         assert!(cut[1].measured != cut[0].measured, "the journal tells of it");
