@@ -243,11 +243,10 @@ fn try_on_own_program(
 }
 
 fn steal(system: &dyn System) -> Ability {
-    let seen = processors::read(system);
     Ability {
         name: "stolen time".to_owned(),
         purpose: "detecting CPU time stolen by the host".into(),
-        state: seen.ticks.map(|_| "/proc/stat".to_owned()),
+        state: processors::read(system).ticks.map(|_| "/proc/stat".to_owned()),
         advice: "without this, disturbed trials look like slow trials",
     }
 }
@@ -265,11 +264,11 @@ fn probe(system: &dyn System, name: &str, purpose: &'static str, advice: &'stati
 }
 
 fn throttling(system: &dyn System) -> Ability {
-    let seen = processors::read(system);
+    let events = processors::read(system).throttle_events;
     Ability {
         name: "thermal throttling".to_owned(),
         purpose: "detecting CPUs throttled by heat".into(),
-        state: seen.throttle_events.map(|_| "counted by the kernel".to_owned()),
+        state: events.map(|_| "counted by the kernel".to_owned()),
         advice: "normal in virtual machines and on CPUs without this counter",
     }
 }
