@@ -66,7 +66,7 @@ fn row(kind: &str, name: &str, words: String) -> Vec<String> {
 }
 
 fn graphics_words(one: &Graphics) -> String {
-    let mut told = vec![one.called()];
+    let mut told = vec![one.label()];
     told.extend(one.name.reason().map(|reason| format!("name unknown: {reason}")));
     told.push(match &one.driver {
         Presence::Present(driver) => format!("driver {driver}"),
