@@ -210,9 +210,9 @@ impl<'a> Guard<'a> {
         let pair = excluded_by(path);
         for directory in [directory.join("iosched"), directory.to_owned()] {
             let failed = |error| Failure::refused(format!("{}: {error}", directory.display()));
-            let names = sysfs::there(self.system.list(&directory)).map_err(failed)?;
+            let names = sysfs::if_exists(self.system.list(&directory)).map_err(failed)?;
             for other in names.unwrap_or_default().iter().map(|name| directory.join(name)) {
-                let status = sysfs::there(self.system.status(&other)).map_err(failed)?;
+                let status = sysfs::if_exists(self.system.status(&other)).map_err(failed)?;
                 let is_setting = status
                     .is_some_and(|file| file.kind == FileKind::File && file.mode & 0o600 == 0o600);
                 if !is_setting || other == path || pair.as_ref() == Some(&other) {

@@ -89,7 +89,7 @@ pub fn left_over(system: &dyn System) -> LeftOver {
 fn spaces(system: &dyn System) -> Vec<&'static str> {
     let exists = |space: &&str| {
         let file = Path::new(lab::PLACE).join(space);
-        matches!(sysfs::there(system.status(&file)), Ok(Some(_)))
+        matches!(sysfs::if_exists(system.status(&file)), Ok(Some(_)))
     };
     lab::SPACES.into_iter().filter(exists).collect()
 }
@@ -232,9 +232,8 @@ mod tests {
             assert_eq!(check_shaped(&fake, &wanted(level)), Ok(()), "{level}");
         }
         assert!(root(&fake).starts_with("qdisc tbf a55a: root"));
-        assert!(
-            check_shaped(&fake, &wanted("none")).unwrap_err().contains("is not shaped as none")
-        );
+        let fault = check_shaped(&fake, &wanted("none")).unwrap_err();
+        assert!(fault.contains("is not shaped as none"));
         let told = shape(&fake, &mut guard, &wanted("cake:95%")).unwrap_err();
         assert!(told.message.contains("kind is unknown"), "{}", told.message);
         assert_eq!(root(&fake), before, "what was tried is taken back");

@@ -79,7 +79,7 @@ const REMOVED: &str = " (deleted)";
 /// Kernel names of the loop devices with this backing file, even if removed. The file name must be unique: for a
 /// detached mount the kernel shows only the path inside it.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
-    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let names = sysfs::if_exists(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut loops = Vec::new();
     for name in names.into_iter().filter(|name| name.starts_with("loop")) {
         let shown = stack::read_backing_file(system, &name)?;

@@ -419,7 +419,7 @@ fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
 /// ID of this boot; empty if the kernel has none. A read error must not look like another boot, after which volatile
 /// changes count as gone.
 pub(super) fn boot_id(system: &dyn System) -> io::Result<String> {
-    let text = sysfs::there(system.read_text(Path::new(BOOT)))?;
+    let text = sysfs::if_exists(system.read_text(Path::new(BOOT)))?;
     Ok(text.map(|text| text.trim().to_owned()).unwrap_or_default())
 }
 

@@ -162,7 +162,6 @@ fn open_held(
     }
 }
 
-/// They store no data.
 const PSEUDO_FILESYSTEMS: &str = "proc sysfs devpts cgroup cgroup2 debugfs tracefs securityfs pstore bpf configfs \
      efivarfs fusectl binfmt_misc";
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
 use super::marks;
-use super::places::{Place, extent};
+use super::places::{Place, usable_range};
 use super::resolve::Resolved;
 use super::survey::Surveyed;
 use crate::fleet::common::Common;
@@ -38,7 +38,7 @@ type Companions = BTreeMap<(String, String), Vec<Setting>>;
 
 /// Whether a setting has a file now; a read error does not count as missing.
 fn is_there(system: &dyn System, setting: &Setting) -> bool {
-    !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
+    !matches!(sysfs::if_exists(system.read_text(&setting.path)), Ok(None))
 }
 
 struct CurrentStack {
@@ -131,7 +131,8 @@ impl<'a> TestBed<'a> {
         }
         let directory = is_beside.then(|| Base::Directory(site.path.clone()));
         for device in place.devices().filter(|_| !is_beside) {
-            let extent = extent(self.system, demands, &device.site, !place.others.is_empty())?;
+            let extent =
+                usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
             let Some(consent) = device.consent.clone() else {
                 // A protected device is refused with a separate reason.
                 identity::stake(self.system, &device.site)?;

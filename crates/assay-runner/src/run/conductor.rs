@@ -61,7 +61,6 @@ pub struct TrialProgress {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// After the last trial of the plan.
     Complete,
     Early(String),
     Interrupted,
@@ -350,7 +349,7 @@ impl Conductor<'_> {
 
     pub(super) fn is_over(&self) -> bool {
         // The user needs time to unplug the machine; each trial has a time limit.
-        !cuts::outlive(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
+        !cuts::planned(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
     }
 
     pub(super) fn expected_ns(&self, planned: &PlannedTrial) -> u64 {

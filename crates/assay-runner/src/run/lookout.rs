@@ -174,7 +174,6 @@ fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<By
     };
     let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
     for (class, span) in block.for_devices(devices)?.into_iter().flatten() {
-        // A FUA write is a write.
         let class = if class == "fua" { "write" } else { class.as_str() };
         sums.entry(class).or_default().add(span);
     }

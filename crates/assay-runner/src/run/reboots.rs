@@ -332,7 +332,7 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     if recorded.trials.len() >= recorded.plan.trials.len() {
         recorded.writer.log(system, ENDED, "");
     }
-    Ok(recorded.finish())
+    Ok(recorded.into_finished())
 }
 
 #[cfg(test)]

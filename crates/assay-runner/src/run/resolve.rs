@@ -32,8 +32,8 @@ pub fn targets<'a>(
 ) -> Outcome<Resolved<'a>> {
     let system = context.system;
     changes::check_permitted(demands, allowed)?;
-    if let Some(how) = demands.network.to_nobody.clone() {
-        return Err(Failure::mistake(how));
+    if let Some(fault) = demands.network.to_nobody.clone() {
+        return Err(Failure::mistake(fault));
     }
     refuse_unfinished(system)?;
     if demands.changes() {
@@ -69,8 +69,8 @@ pub fn targets<'a>(
     let places = if loops.is_empty() {
         named
     } else {
-        let made = loops.iter().map(|(_, raised)| Place::made(system, &raised.base));
-        vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
+        let made = loops.iter().map(|(_, raised)| Place::of_base(system, &raised.base));
+        vec![Place::combined(made.collect::<Outcome<_>>()?)?]
     };
     let marks = marks::read(system, &places);
     if let Some(guard) = &mut guard {
@@ -98,13 +98,13 @@ fn make_own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, RaisedS
 
 /// Creating layers needs root; for settings, the kernel decides case by case.
 fn check_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
-    let makes = demands.own_target().is_some() || demands.made.any;
+    let makes_layers = demands.own_target().is_some() || demands.made.any;
     if demands.network.changes && system.user().id != 0 {
-        let what =
+        let action =
             if demands.network.makes_link { "a lab of network namespaces" } else { "shaping" };
-        return Err(Failure::refused(format!("{what} needs root; run it with sudo")));
+        return Err(Failure::refused(format!("{action} needs root; run it with sudo")));
     }
-    if makes && system.user().id != 0 {
+    if makes_layers && system.user().id != 0 {
         let layers = layers::nouns();
         return Err(Failure::refused(format!("creating {layers} needs root; run it with sudo")));
     }

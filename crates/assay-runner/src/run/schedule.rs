@@ -337,7 +337,7 @@ impl Conductor<'_> {
         let earlier = &trials[..trials.len().saturating_sub(1)];
         let Ok(before) = self.with_load(before, earlier) else { return };
         // Do not prompt the user again without need, and judge the data after a power cut before writing anything.
-        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::outlive(&self.plan);
+        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::planned(&self.plan);
         if !is_needless && !self.is_simulated(before.workload) {
             self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
         }

@@ -83,7 +83,7 @@ fn begin<'a>(
     let design = resolve::design(&request.study, &demands, bed.places());
     let study = request.study.clone();
     // If the preview fails, only the estimate is missing.
-    let preview = preview::of_places(system, study, &design, bed.places(), request.quick, seed);
+    let preview = preview::estimate(system, study, &design, bed.places(), request.quick, seed);
     tell_estimate(&mut context, preview.ok().as_ref().map(|preview| &preview.plan), 0);
     let study = request.study;
     let surveyed = survey(&mut context, &mut bed, &design, study, request.quick, fleet.as_mut());

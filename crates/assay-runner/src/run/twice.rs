@@ -41,9 +41,9 @@ fn read_pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwic
     let path = Path::new("/dev").join(&drive.name);
     let file = system.open_for_reading(&path, Caching::Direct);
     let file = file.map_err(|error| format!("cannot read the drive with direct I/O: {error}"))?;
-    let mut room = vec![0_u8; STEP + ALIGNMENT];
-    let start = room.as_ptr().align_offset(ALIGNMENT);
-    let buffer = &mut room[start..start + STEP];
+    let mut memory = vec![0_u8; STEP + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    let buffer = &mut memory[start..start + STEP];
     let mut time_piece = |offset: u64| -> Result<u64, String> {
         let began_ns = system.monotonic_ns();
         for at in (offset..offset + PIECE_BYTES).step_by(STEP) {

@@ -69,7 +69,7 @@ impl Unkept {
     }
 
     pub fn warning(&self) -> Event {
-        let what = if self.trials == 0 { "the result is" } else { "the following trials are" };
-        Event::Warning(format!("{what} not stored, only shown at the end: {}", self.why))
+        let subject = if self.trials == 0 { "the result is" } else { "the following trials are" };
+        Event::Warning(format!("{subject} not stored, only shown at the end: {}", self.why))
     }
 }

@@ -217,7 +217,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         // The kernel assigns the lowest free number.
         let is_taken = |number: &u32| {
             let file = sysfs::block(&format!("zram{number}")).join("dev");
-            matches!(sysfs::there(system.read_text(&file)), Ok(Some(_)))
+            matches!(sysfs::if_exists(system.read_text(&file)), Ok(Some(_)))
         };
         let number = (0..MOST_ZRAM).find(|number| !is_taken(number));
         let number = number.ok_or_else(|| Failure::refused("all zram devices are in use"))?;

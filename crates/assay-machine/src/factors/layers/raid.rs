@@ -604,11 +604,7 @@ mod tests {
         for number in 0..127 {
             fake.put(format!("/sys/class/block/md{number}/dev"), format!("9:{number}\n"));
         }
-        assert!(
-            free_name(&fake)
-                .unwrap_err()
-                .message
-                .contains("all names from md0 to md127 are in use")
-        );
+        let message = free_name(&fake).unwrap_err().message;
+        assert!(message.contains("all names from md0 to md127 are in use"));
     }
 }

@@ -234,7 +234,7 @@ impl SwapDevice {
         for (name, value) in self.parameters() {
             let path = Path::new(PARAMETERS).join(name);
             // Without zswap, there is nothing to disable.
-            let now = sysfs::there(builder.system().read_text(&path));
+            let now = sysfs::if_exists(builder.system().read_text(&path));
             if !matches!(self.kind, SwapType::Zswap(_)) && matches!(now, Ok(None)) {
                 continue;
             }
@@ -308,7 +308,8 @@ impl Recipe for SwapDevice {
     }
 
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
-        let lacks = |path: &str| matches!(sysfs::there(system.status(Path::new(path))), Ok(None));
+        let lacks =
+            |path: &str| matches!(sysfs::if_exists(system.status(Path::new(path))), Ok(None));
         match &self.kind {
             _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
             SwapType::Zram(algorithm) => zram::missing_algorithm(system, algorithm),
@@ -318,8 +319,7 @@ impl Recipe for SwapDevice {
             SwapType::Zswap(_)
                 if self.allocator.is_some() && lacks(&format!("{PARAMETERS}/{ALLOCATOR}")) =>
             {
-                let what = "zswap has only the allocator zsmalloc since Linux 6.18";
-                Some(what.to_owned())
+                Some("zswap has only the allocator zsmalloc since Linux 6.18".to_owned())
             }
             _ => None,
         }

@@ -210,7 +210,7 @@ pub(super) fn add_act() -> Act {
 
 /// Returns why the kernel lacks zram or the algorithm, if an existing device shows that.
 pub(super) fn missing_algorithm(system: &dyn System, algorithm: &str) -> Option<String> {
-    if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
+    if sysfs::if_exists(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
         return Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned());
     }
     let known = algorithms(system)?;

@@ -79,10 +79,10 @@ pub fn arrays_on(
     places: &[(PathBuf, u64)],
     name: &str,
 ) -> io::Result<Vec<String>> {
-    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let names = sysfs::if_exists(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut found = Vec::new();
     for array in names.into_iter().filter(|array| array.starts_with("md")) {
-        let below = sysfs::there(system.list(&sysfs::block(&array).join("slaves")))?;
+        let below = sysfs::if_exists(system.list(&sysfs::block(&array).join("slaves")))?;
         let below = below.unwrap_or_default();
         let mut is_own = below.is_empty() && array == name;
         for member in &below {
@@ -96,7 +96,7 @@ pub fn arrays_on(
 /// File of the disk of a device, and the device's first byte on it.
 fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
     let sysfs_place = sysfs::block(name);
-    let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {
+    let Some(start) = sysfs::if_exists(system.read_text(&sysfs_place.join("start")))? else {
         return Ok((file_of(name), 0));
     };
     let sectors: u64 = start.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;

@@ -204,7 +204,7 @@ impl Restorer<'_> {
 
     /// If the directory is gone, so is the file system with the key.
     fn forget_directory_key(&self, directory: &Path) -> io::Result<Restored> {
-        match sysfs::there(self.system.encryption_of(directory))? {
+        match sysfs::if_exists(self.system.encryption_of(directory))? {
             None => return Ok(not_needed("already removed")),
             Some(None) => return Ok(not_needed("not encrypted")),
             Some(Some(policy)) if !policy.has_key => {
@@ -287,7 +287,7 @@ impl Restorer<'_> {
         let name = format!("zram{number}");
         let file =
             sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
-        let text = sysfs::there(self.system.read_text(&file))?;
+        let text = sysfs::if_exists(self.system.read_text(&file))?;
         let Some(now) = text.map(|text| text.trim().parse::<u64>().ok()) else {
             return Ok(not_needed("already removed"));
         };
@@ -300,7 +300,7 @@ impl Restorer<'_> {
     }
 
     fn disable_swap(&self, path: &Path) -> io::Result<Restored> {
-        let in_use = || match sysfs::there(swaps::has(self.system, path)) {
+        let in_use = || match sysfs::if_exists(swaps::has(self.system, path)) {
             Ok(found) => Ok(found.unwrap_or(false)),
             Err(error) => Err(because(&format!("cannot read {}", swaps::TABLE), &error)),
         };
@@ -317,7 +317,7 @@ impl Restorer<'_> {
         }
         let name = devices::partition_name(&disk.name, number);
         let file = sysfs::block(&name).join("start");
-        let text = sysfs::there(self.system.read_text(&file))?;
+        let text = sysfs::if_exists(self.system.read_text(&file))?;
         let sectors = text.and_then(|text| text.trim().parse::<u64>().ok());
         if sectors.map(|sectors| sectors.saturating_mul(SECTOR)) != Some(start) {
             return Ok(not_needed("already removed"));
@@ -407,7 +407,7 @@ impl Restorer<'_> {
 
     fn delete_space(&self, name: &str) -> io::Result<Restored> {
         let file = Path::new(network::lab::PLACE).join(name);
-        let exists = || Ok(sysfs::there(self.system.status(&file))?.is_some());
+        let exists = || Ok(sysfs::if_exists(self.system.status(&file))?.is_some());
         if !exists()? {
             return Ok(not_needed("already removed"));
         }
@@ -440,7 +440,7 @@ impl Restorer<'_> {
     ) -> io::Result<Restored> {
         if let Some(name) = namespace {
             let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
-            if sysfs::there(space)?.is_none() {
+            if sysfs::if_exists(space)?.is_none() {
                 return Ok(not_needed("the namespace was removed"));
             }
         }
@@ -479,7 +479,7 @@ impl Restorer<'_> {
         }
         let [file, link] = unit_files(name, wanted_by);
         let linked = self.system.read_link(&link).is_ok();
-        let now = sysfs::there(self.system.read_text(&file))?;
+        let now = sysfs::if_exists(self.system.read_text(&file))?;
         if now.is_none() && !linked {
             return Ok(not_needed("already removed"));
         }

@@ -59,14 +59,14 @@ impl Mark {
     /// The same; a read error must not look like a missing device.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let place = sysfs::block(name);
-        let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {
+        let Some(number) = sysfs::if_exists(system.read_text(&place.join("dev")))? else {
             return Ok(None);
         };
         let place = PathBuf::from(format!("/sys/dev/block/{}", number.trim()));
         let mut sequence = None;
         for file in ["diskseq", "../diskseq"] {
             let found = match sequence {
-                None => sysfs::there(system.read_text(&place.join(file)))?,
+                None => sysfs::if_exists(system.read_text(&place.join(file)))?,
                 found => found,
             };
             sequence = found;

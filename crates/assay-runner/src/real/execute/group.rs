@@ -458,7 +458,7 @@ mod tests {
         if !have(&[Need::Root]) {
             return;
         }
-        let _turn = super::super::turn();
+        let _turn = super::super::lock_turn();
         let Some(place) = Parent::find().pop() else { return skip("no controller of memory here") };
         let own = Name::own().unwrap();
         let dead = Name { started: own.started - 1, ..own };

@@ -4,7 +4,7 @@ use super::{BedSlot, Companions, TestBed, open_base, wait_until_released};
 use crate::run::area::{self, Fill, OpenTarget, Terms};
 use crate::run::changes::{check_observed, refused};
 use crate::run::event::{Context, Event};
-use crate::run::places::{Place, extent};
+use crate::run::places::{Place, usable_range};
 use crate::run::survey;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
@@ -28,7 +28,7 @@ impl TestBed<'_> {
             check_levels_available(demands, &refused)?;
             if demands.made.on_device {
                 for device in place.devices() {
-                    extent(self.system, demands, &device.site, !place.others.is_empty())?;
+                    usable_range(self.system, demands, &device.site, !place.others.is_empty())?;
                 }
             }
         }
@@ -265,7 +265,7 @@ impl TestBed<'_> {
                 identity::way_on("STUDY", &site.target)
             )));
         }
-        let range = 0..extent(self.system, self.demands, site, !others.is_empty())?.range.end;
+        let range = 0..usable_range(self.system, self.demands, site, !others.is_empty())?.range.end;
         let engine = survey::available_engine();
         // One handle for all passes: opening is exclusive.
         let opened =

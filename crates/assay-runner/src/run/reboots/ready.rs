@@ -9,8 +9,7 @@ use assay_machine::system::site::Backing;
 use assay_machine::system::trust::{self, OTHERS_WRITE};
 use assay_machine::system::{FileKind, System, identity, machine, resolve};
 
-/// Directory of the persistent journal.
-const LASTING: &str = "/var/log/journal";
+const PERSISTENT_JOURNAL: &str = "/var/log/journal";
 
 /// The program for the unit, if everything it needs exists.
 pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
@@ -87,9 +86,9 @@ pub(super) fn cautions(system: &dyn System) -> Vec<String> {
          machine boots without a passphrase"
             .to_owned(),
     ];
-    if system.status(Path::new(LASTING)).is_err() {
+    if system.status(Path::new(PERSISTENT_JOURNAL)).is_err() {
         cautions.push(format!(
-            "the systemd journal is in memory ({LASTING} is missing): Assay records each boot at run time, but only \
+            "the systemd journal is in memory ({PERSISTENT_JOURNAL} is missing): Assay records each boot at run time, but only \
              the start of an interrupted boot"
         ));
     }
