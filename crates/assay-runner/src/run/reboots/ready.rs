@@ -88,8 +88,8 @@ pub(super) fn cautions(system: &dyn System) -> Vec<String> {
     ];
     if system.status(Path::new(PERSISTENT_JOURNAL)).is_err() {
         cautions.push(format!(
-            "the systemd journal is in memory ({PERSISTENT_JOURNAL} is missing): Assay records each boot at run time, but only \
-             the start of an interrupted boot"
+            "the systemd journal is in memory ({PERSISTENT_JOURNAL} is missing): Assay records each boot at run time, \
+             but only the start of an interrupted boot"
         ));
     }
     cautions

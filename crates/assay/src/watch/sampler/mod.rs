@@ -178,7 +178,7 @@ fn of_disk(at: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpa
     DiskSpan { name: disk.name.clone(), counters, classes }
 }
 
-fn lost_note(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
+fn missed(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
     match (after.means, before.classes.value(), after.classes.value()) {
         (Some(means), Some(before), Some(after)) => block_latency::lost_note(means, before, after),
         _ => Ok(None),
@@ -187,7 +187,7 @@ fn lost_note(before: &Reading, after: &Reading) -> Result<Option<String>, String
 
 fn notes(before: &Reading, after: &Reading) -> Vec<String> {
     let told = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
-    told.into_iter().chain(lost_note(before, after).ok().flatten()).collect()
+    told.into_iter().chain(missed(before, after).ok().flatten()).collect()
 }
 
 /// Returns completed requests by class; absent if too many events were lost for reliable counts.
@@ -196,7 +196,7 @@ fn of_classes(
     before: &Reading,
     after: &Reading,
 ) -> Presence<BTreeMap<String, ClassSpan>> {
-    if let Err(reason) = lost_note(before, after) {
+    if let Err(reason) = missed(before, after) {
         return Presence::Absent(reason);
     }
     let devices = before.classes.both(&after.classes, |before, after| {
